@@ -1,0 +1,5 @@
+export type JsonScalar = string | number | boolean | null;
+export type JsonValue = JsonScalar | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: JsonValue;
+}

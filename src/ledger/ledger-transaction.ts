@@ -1,0 +1,50 @@
+import type { JsonObject } from '../json/json-value';
+import type { GovernedRow, RecordKind } from './record-kind';
+import type { DomainError } from '../errors/domain-error';
+
+export type EntryOutcome = 'success' | 'denied' | 'failed';
+
+/** What an audit entry says beyond its subject, its caller and its place in the chain. */
+export interface EntryNote {
+  readonly action: string;
+  readonly agentId?: string | null;
+  readonly entityId?: string | null;
+  readonly outcome?: EntryOutcome;
+  readonly reason?: string | null;
+  /** Names of changed fields, ids, verdicts, numbers; never free-form content. */
+  readonly details?: JsonObject;
+}
+
+/** Returned by a command whose entry must be kept although the caller is refused; becomes the error after the commit. */
+export class Refusal {
+  constructor(readonly error: DomainError) {}
+}
+
+export type SqlValue = string | number | null;
+
+/**
+ * What a command sees of the ledger: reads that see every earlier command, and the only verbs that change a record.
+ * Each verb makes the entry that seals its change. Rows are read-only values; a change is a new row.
+ */
+export interface LedgerTransaction {
+  /** The ledger's time of this command: ISO 8601, UTC, milliseconds; never goes back. */
+  readonly now: string;
+  newId<Row extends GovernedRow>(kind: RecordKind<Row>): string;
+  find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
+  /** By all columns of one of the kind's unique keys. */
+  findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined>;
+  /** All rows whose columns equal the given values, oldest first. Writes earlier commands out first, so use it sparingly. */
+  findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]>;
+  insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row;
+  update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row;
+  remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
+  /** Removes rows that go with their owner, without entries of their own; answers their number for the owner's entry. */
+  removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<number>;
+  /** An entry that changes nothing, such as a refused approval. */
+  record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
+  /** Runs once the command is on disk and before any later command runs. Must not throw. */
+  afterCommit(effect: () => void): void;
+}
+
+/** A unit of writing. It may run more than once, so it does nothing but through its transaction. */
+export type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;
