@@ -1,0 +1,65 @@
+import eslint from '@eslint/js';
+import { defineConfig, globalIgnores } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+export default defineConfig(
+  globalIgnores(['dist/', 'coverage/', 'data/']),
+  { linterOptions: { noInlineConfig: true } },
+  eslint.configs.recommended,
+  {
+    files: ['**/*.mjs'],
+    languageOptions: { globals: { Buffer: 'readonly', console: 'readonly', process: 'readonly' } },
+  },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      // A Nest module is an empty class with a decorator.
+      '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
+      // A number reads the same in a message as in code.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      // A handler, guard or command of an asynchronous interface may have nothing to wait for.
+      '@typescript-eslint/require-await': 'off',
+      // An arrow function that only passes a call on reads well without braces.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      eqeqeq: 'error',
+      'no-console': 'error',
+    },
+  },
+  {
+    files: ['src/**/*.ts'],
+    rules: {
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      'max-lines': ['error', { max: 200, skipBlankLines: true, skipComments: true }],
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: 'Settings come from Configuration (src/config).' },
+      ],
+    },
+  },
+  {
+    // The one place that reads the environment.
+    files: ['src/config/configuration.module.ts'],
+    rules: { 'no-restricted-properties': 'off' },
+  },
+  {
+    // Tests read JSON answers member by member and compare what they find; typing each answer would hide the test.
+    files: ['test/**/*.ts', '**/*.spec.ts'],
+    rules: {
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      'max-lines': 'off',
+    },
+  },
+  {
+    // A benchmark's output is its purpose.
+    files: ['bench/**/*.ts'],
+    rules: { 'no-console': 'off' },
+  },
+);
