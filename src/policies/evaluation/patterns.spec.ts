@@ -1,0 +1,113 @@
+import { actionFault } from './action-pattern';
+import { resourcePathFault, resourceTypeFault } from './resource-path';
+import { resourcePatternFault } from './resource-pattern';
+import { subjectFault, subjectWarning } from './subject-pattern';
+
+describe('subjects', () => {
+  it.each([
+    '*',
+    'role:*',
+    'agent:*',
+    'role:ops',
+    'role:a:b',
+    'agent:bot',
+    'agent:user:x',
+    'agt_01J',
+    'bot',
+    'user:x',
+    ':x',
+  ])('accepts %s', (subject) => {
+    expect(subjectFault(subject)).toBeNull();
+  });
+
+  it.each(['role:', 'agent:', 'user:', 'role: ', ' ', '**', 'role:a*', 'agent:*x', 'bot*', 'user:*', 'a*b', 'role:**'])(
+    'refuses %j',
+    (subject) => {
+      expect(subjectFault(subject)).toEqual(expect.any(String));
+    },
+  );
+
+  it('warns of kinds that match nothing, and only of those', () => {
+    expect(subjectWarning('user:x')).toContain('user:x');
+    expect(subjectWarning('Role:ops')).toContain('"Role:"');
+    for (const subject of ['*', 'role:ops', 'role:*', 'agent:user:x', 'agent:*', 'bot'])
+      expect(subjectWarning(subject)).toBeNull();
+  });
+});
+
+describe('actions', () => {
+  it.each(['*', 'read', 'decision:approve'])('accepts %s', (action) => {
+    expect(actionFault(action)).toBeNull();
+  });
+
+  it.each(['read*', '**', 'a*b', ' '])('refuses %j', (action) => {
+    expect(actionFault(action)).toEqual(expect.any(String));
+  });
+});
+
+const PATHS = [
+  'a',
+  '/a',
+  'docs/a',
+  'docs/a/b',
+  'a.b',
+  '...',
+  '.a',
+  'a..',
+  'A b',
+  '100%',
+  '%zz',
+  '%e2%82%ac',
+  '%ff',
+  'docs%2fa',
+  '%c0%ae',
+];
+const NO_PATHS = [
+  '/', '//', '//a', 'a/', 'a//b', '/a/', '.', '..', '/.', 'a/.', 'a/..', '../a', 'a/./b', 'a/../b',
+  '%2e', '%2E%2e', 'a/%2e./b', 'a/.%2e', '%252e%252e/a', 'a/%25252e/b', 'a%2f..%2fb', 'a%2f%2fb', 'a%2F', '%2Fa',
+  'a\nb', 'a\u0000', 'a\u007f', 'a\u0085b', 'a%0ab', 'a%00', 'a%250Ab', 'a%C2%85b', '%7f',
+]; // prettier-ignore
+
+describe('resource paths', () => {
+  it.each(PATHS)('accepts %j', (path) => {
+    expect(resourcePathFault(path)).toBeNull();
+  });
+
+  it.each(NO_PATHS)('refuses %j', (path) => {
+    expect(resourcePathFault(path)).toEqual(expect.any(String));
+  });
+
+  it('undoes a long chain of encodings in no time', () => {
+    expect(resourcePathFault(`%${'25'.repeat(240)}2e`)).toEqual(expect.any(String));
+  });
+});
+
+describe('resource types', () => {
+  it.each(['docs', 'a.b', 'decision'])('accepts %s', (type) => {
+    expect(resourceTypeFault(type)).toBeNull();
+  });
+
+  it.each(['a/b', '/a', '.', '..', '%2e%2e', 'a\u0001'])('refuses %j', (type) => {
+    expect(resourceTypeFault(type)).toEqual(expect.any(String));
+  });
+});
+
+describe('resource patterns', () => {
+  it.each(['*', '/*', ...PATHS, ...PATHS.map((path) => `${path}/*`)])('accepts %j', (pattern) => {
+    expect(resourcePatternFault(pattern)).toBeNull();
+  });
+
+  it.each([...NO_PATHS, ...NO_PATHS.map((path) => `${path}/*`).filter((pattern) => pattern !== '//*'), '//*'])(
+    'refuses %j',
+    (pattern) => {
+      expect(resourcePatternFault(pattern)).toEqual(expect.any(String));
+    },
+  );
+
+  it.each(['**', '/**', 'a*', '*a', 'a*/b', '*/a', 'a/*/b', 'a/**', '*/*', '/*/*', 'a/*/*', 'a/b*'])(
+    'refuses the star in %s',
+    (pattern) => {
+      expect(resourcePatternFault(pattern)).toContain('"*"');
+    },
+  );
+});

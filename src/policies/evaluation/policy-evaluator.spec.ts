@@ -1,0 +1,167 @@
+import * as fc from 'fast-check';
+import type { PolicyRules } from './compiled-policy';
+import type { EvaluationRequest } from './evaluation-request';
+import { oracle } from '../../../test/support/policy-oracle';
+import { PolicyEvaluator } from './policy-evaluator';
+import { POLICY_EFFECTS } from './policy-effect';
+
+const AGENTS = ['agt_1', 'agt_2'];
+const NAMES = ['caf\u00e9', 'bot', 'user:x', 'a/b'];
+const ROLES = ['ops', 'dev', '*', 'a:b'];
+const ACTIONS = ['read', 'write', '*'];
+const TYPES = ['docs', 'files', 'a'];
+const PATHS = ['a', 'docs', 'docs/a', 'docs/a/b', 'docs2/a', 'docs/aa', '/docs/a', 'a/a', 'a/a/a', 'Docs/a', 'x/y/z/w'];
+
+const subject = fc.oneof(
+  fc.constantFrom('*', 'role:*', 'agent:*', 'user:x', 'cafe\u0301', 'agent:cafe\u0301'),
+  fc.constantFrom(...AGENTS, ...NAMES),
+  fc.constantFrom(...AGENTS, ...NAMES).map((name) => `agent:${name}`),
+  fc.constantFrom('ops', 'dev', 'a:b').map((role) => `role:${role}`),
+);
+const resource = fc.oneof(
+  fc.constantFrom('*', '/*', ...PATHS),
+  fc.constantFrom(...PATHS).map((path) => `${path}/*`),
+);
+
+function listOf<Item>(item: fc.Arbitrary<Item>, minLength: number, maxLength: number): fc.Arbitrary<Item[]> {
+  return fc.array(item, { minLength, maxLength });
+}
+
+const rules = fc.record({
+  effect: fc.constantFrom(...POLICY_EFFECTS),
+  subjects: listOf(subject, 1, 4),
+  actions: listOf(fc.constantFrom(...ACTIONS), 1, 3),
+  resourceTypes: listOf(fc.constantFrom(...TYPES), 0, 2),
+  resources: listOf(resource, 1, 4),
+  priority: fc.constantFrom(-(2 ** 31), -1, 0, 0, 0, 1, 2 ** 31 - 1),
+  /** Pads the lists, so that the policy is filed as a wide one. */
+  wide: fc.boolean(),
+});
+
+const request = fc.record({
+  subject: fc.record({
+    agentId: fc.constantFrom(...AGENTS),
+    agentName: fc.constantFrom(...NAMES),
+    roles: fc.uniqueArray(fc.constantFrom(...ROLES)),
+  }),
+  action: fc.constantFrom(...ACTIONS),
+  resourceType: fc.constantFrom(...TYPES),
+  resourceId: fc.constantFrom(...PATHS),
+});
+
+function policyOf(made: typeof rules extends fc.Arbitrary<infer Made> ? Made : never, number: number): PolicyRules {
+  const { wide, ...rule } = made;
+  const id = `pol_${String(number).padStart(4, '0')}`;
+  const padding = (kind: string): string[] => Array.from({ length: wide ? 17 : 0 }, (_, at) => `${kind}${String(at)}`);
+  return {
+    ...rule,
+    id,
+    name: `policy ${String(number)}`,
+    version: '1.0',
+    actions: [...rule.actions, ...padding('action')],
+    resources: [...rule.resources, ...padding('resource')],
+  };
+}
+
+function expectSame(evaluator: PolicyEvaluator, policies: readonly PolicyRules[], asked: EvaluationRequest): void {
+  expect(evaluator.evaluate(asked)).toEqual(oracle(policies, asked));
+}
+
+describe('PolicyEvaluator', () => {
+  it('decides as the plain reading of the rules does', () => {
+    fc.assert(
+      fc.property(
+        fc.array(rules, { maxLength: 40 }),
+        fc.array(request, { minLength: 1, maxLength: 5 }),
+        (made, requests) => {
+          const policies = made.map(policyOf);
+          const evaluator = new PolicyEvaluator();
+          evaluator.addAll(policies);
+          for (const asked of requests) expectSame(evaluator, policies, asked);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('stays right while policies come and go', () => {
+    const step = fc.record({ add: fc.boolean(), rule: rules, victim: fc.nat(), asked: request });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const evaluator = new PolicyEvaluator();
+        const inForce: PolicyRules[] = [];
+        for (const [number, { add, rule, victim, asked }] of steps.entries()) {
+          if (add || inForce.length === 0) {
+            const policy = policyOf(rule, number);
+            inForce.push(policy);
+            evaluator.add(policy);
+          } else {
+            for (const removed of inForce.splice(victim % inForce.length, 1)) evaluator.remove(removed.id);
+          }
+          expectSame(evaluator, inForce, asked);
+          expect(evaluator.size).toBe(inForce.length);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  const ASKED: EvaluationRequest = {
+    subject: { agentId: 'agt_1', agentName: 'bot', roles: ['ops'] },
+    action: 'read',
+    resourceType: 'docs',
+    resourceId: 'a',
+  };
+  const RULE = {
+    effect: 'allow',
+    subjects: ['*'],
+    actions: ['*'],
+    resourceTypes: [],
+    resources: ['*'],
+    priority: 0,
+  } as const;
+
+  it('names at most ten deciding policies, the oldest first, each once', () => {
+    const policies = Array.from({ length: 25 }, (_, number) =>
+      policyOf(
+        {
+          ...RULE,
+          subjects: ['bot', 'agt_1', 'role:ops'],
+          actions: [],
+          resourceTypes: [],
+          resources: ['*', 'a'],
+          wide: false,
+        },
+        number,
+      ),
+    ).map((policy) => ({ ...policy, actions: ['read'] }));
+    const evaluator = new PolicyEvaluator();
+    evaluator.addAll([...policies].reverse());
+    expect(evaluator.evaluate(ASKED).policies.map((policy) => policy.id)).toEqual(
+      policies.slice(0, 10).map(({ id }) => id),
+    );
+  });
+
+  it('leaves nothing behind when every policy is gone', () => {
+    const evaluator = new PolicyEvaluator();
+    const empty = JSON.stringify(evaluator);
+    for (let number = 0; number < 100; number += 1) {
+      evaluator.add(
+        policyOf(
+          {
+            ...RULE,
+            subjects: [`agent ${String(number)}`, `role:${String(number)}`],
+            actions: ['read'],
+            resourceTypes: ['docs'],
+            resources: [`a/${String(number)}`, `b${String(number)}/*`],
+            wide: number % 2 === 0,
+          },
+          number,
+        ),
+      );
+    }
+    for (let number = 0; number < 100; number += 1) evaluator.remove(`pol_${String(number).padStart(4, '0')}`);
+    expect(JSON.stringify(evaluator)).toBe(empty);
+    expect(evaluator.evaluate(ASKED)).toEqual({ effect: null, policies: [] });
+  });
+});

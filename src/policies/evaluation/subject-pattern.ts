@@ -1,0 +1,42 @@
+/** What one string of a policy's `subjects` stands for. */
+export type SubjectPattern =
+  | { readonly kind: 'everyone' }
+  | { readonly kind: 'anyRole' }
+  | { readonly kind: 'role'; readonly role: string }
+  | { readonly kind: 'agent'; readonly idOrName: string }
+  | { readonly kind: 'unknown'; readonly prefix: string };
+
+/** Reads a subject that {@link subjectFault} found nothing wrong with. A prefix is read before a bare name. */
+export function parseSubject(text: string): SubjectPattern {
+  if (text === '*' || text === 'agent:*') return { kind: 'everyone' };
+  if (text === 'role:*') return { kind: 'anyRole' };
+  const { prefix, name } = splitPrefix(text);
+  if (prefix === 'role') return { kind: 'role', role: name };
+  if (prefix === 'agent' || prefix === null) return { kind: 'agent', idOrName: name.normalize('NFC') };
+  return { kind: 'unknown', prefix };
+}
+
+/** Says what a subject would have to be, or null when it is one. */
+export function subjectFault(text: string): string | null {
+  if (text === '*' || text === 'agent:*' || text === 'role:*') return null;
+  const { prefix, name } = splitPrefix(text);
+  if (name.trim() === '') return prefix === null ? 'must not be blank' : `must have a name after "${prefix}:"`;
+  if (text.includes('*')) return 'may contain "*" only as "*", "role:*" or "agent:*"';
+  return null;
+}
+
+/** Says that a subject is stored but matches no agent, or null when it can match one. */
+export function subjectWarning(text: string): string | null {
+  const pattern = parseSubject(text);
+  if (pattern.kind !== 'unknown') return null;
+  return (
+    `"${text}" matches nothing: subjects of the kind "${pattern.prefix}:" are not known. ` +
+    'Use role:<role>, agent:<id or name>, or an agent id or name without ":".'
+  );
+}
+
+function splitPrefix(text: string): { prefix: string | null; name: string } {
+  const colon = text.indexOf(':');
+  if (colon <= 0) return { prefix: null, name: text };
+  return { prefix: text.slice(0, colon), name: text.slice(colon + 1) };
+}
