@@ -1,10 +1,23 @@
-export type NodeEnvironment = 'development' | 'production' | 'test';
-export type PolicyDefaultEffect = 'allow' | 'deny';
-export type RiskLevel = 'low' | 'medium' | 'high' | 'critical';
-export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+export const NODE_ENVIRONMENTS = ['development', 'production', 'test'] as const;
+export type NodeEnvironment = (typeof NODE_ENVIRONMENTS)[number];
 
-/** Number of trusted proxy hops in front of the service, or the subnets they live in. */
+export const POLICY_DEFAULT_EFFECTS = ['allow', 'deny'] as const;
+export type PolicyDefaultEffect = (typeof POLICY_DEFAULT_EFFECTS)[number];
+
+export const RISK_LEVELS = ['low', 'medium', 'high', 'critical'] as const;
+export type RiskLevel = (typeof RISK_LEVELS)[number];
+
+/** Approvals a decision of each risk level needs. */
+export type RequiredApprovals = Readonly<Record<RiskLevel, number>>;
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Number of trusted proxy hops in front of the service, or the addresses and subnets they live in. */
 export type TrustedProxies = number | readonly string[];
+
+/** Null: cross-origin requests are off. */
+export type AllowedOrigins = readonly string[] | '*' | null;
 
 /** Where the records are kept. `path` is as configured; the database module resolves it. */
 export interface SqliteDatabase {
@@ -12,30 +25,32 @@ export interface SqliteDatabase {
   readonly path: string;
 }
 
-/** The validated environment: the only place the service takes settings from. */
-export class Configuration {
-  readonly nodeEnvironment!: NodeEnvironment;
-  readonly port!: number;
-  readonly host!: string;
-  readonly apiKey!: string;
+/**
+ * The validated environment: the only place the service takes settings from, and the token to inject it by.
+ * Each member but `apiKeyGenerated` is read by the row of its name in `variables.ts`.
+ */
+export abstract class Configuration {
+  abstract readonly nodeEnvironment: NodeEnvironment;
+  abstract readonly port: number;
+  abstract readonly host: string;
+  abstract readonly apiKey: string;
   /** True when no API_KEY was given and a random one was made for this run. */
-  readonly apiKeyGenerated!: boolean;
-  readonly apiKeyPrevious!: string | null;
+  abstract readonly apiKeyGenerated: boolean;
+  abstract readonly apiKeyPrevious: string | null;
   /** Requests per window and client. */
-  readonly rateLimit!: number;
+  abstract readonly rateLimit: number;
   /** Milliseconds. */
-  readonly rateWindow!: number;
-  /** Null: cross-origin requests are off. */
-  readonly corsOrigins!: readonly string[] | '*' | null;
-  readonly database!: SqliteDatabase;
+  abstract readonly rateWindow: number;
+  abstract readonly corsOrigins: AllowedOrigins;
+  abstract readonly database: SqliteDatabase;
   /** Bytes. */
-  readonly bodyLimit!: number;
-  readonly trustedProxies!: TrustedProxies;
-  readonly policyDefaultEffect!: PolicyDefaultEffect;
-  readonly allowSelfApproval!: boolean;
-  readonly requiredApprovals!: Readonly<Record<RiskLevel, number>>;
+  abstract readonly bodyLimit: number;
+  abstract readonly trustedProxies: TrustedProxies;
+  abstract readonly policyDefaultEffect: PolicyDefaultEffect;
+  abstract readonly allowSelfApproval: boolean;
+  abstract readonly requiredApprovals: RequiredApprovals;
   /** Milliseconds an action handler may run. */
-  readonly actionTimeout!: number;
-  readonly logLevel!: LogLevel;
-  readonly swaggerEnabled!: boolean;
+  abstract readonly actionTimeout: number;
+  abstract readonly logLevel: LogLevel;
+  abstract readonly swaggerEnabled: boolean;
 }

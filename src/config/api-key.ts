@@ -1,0 +1,19 @@
+import { randomBytes } from 'node:crypto';
+
+/** Below this a key can be guessed; the service starts, with a warning. */
+export const SHORTEST_SAFE_KEY = 16;
+
+export const API_KEY_EXPECTED = 'a key of 1 to 1024 visible ASCII characters without spaces (16 or more to be safe)';
+
+/** Undefined when no HTTP header could carry the key unchanged. */
+export function parseApiKey(text: string): string | undefined {
+  return /^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined;
+}
+
+export function maskApiKey(): string {
+  return 'a value that is not shown';
+}
+
+export function generateApiKey(): string {
+  return randomBytes(24).toString('hex');
+}

@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { SqliteDatabase } from './configuration';
+
+const SCHEME = 'sqlite:';
+const URL_PARTS =
+  /^(?<scheme>[a-z][a-z\d+.-]*:\/\/)(?:(?<user>[^:@/?#]*)(?<password>:[^@/?#]*)?@)?(?<place>[^:@/?#]+(?::\d+)?(?:\/[^:@?#]*)?)(?<query>\?.*)?$/i;
+
+/** `sqlite:<path>`: the path is taken as it stands, absolute or relative to the working folder. */
+export function parseDatabaseUrl(text: string): SqliteDatabase | undefined {
+  if (!text.startsWith(SCHEME)) return undefined;
+  const path = text.slice(SCHEME.length);
+  const isFilePath = path !== '' && !path.endsWith('/') && !/[?#\0]/.test(path);
+  // Two slashes would make a host of the first folder, as in sqlite://data/governance.db: ask instead of guessing.
+  const isAmbiguous = /^\/\/[^/]/.test(path);
+  return isFilePath && !isAmbiguous && !isInMemory(path) ? { kind: 'sqlite', path } : undefined;
+}
+
+/** What is understood but cannot be used. */
+export function explainDatabaseUrl(text: string): string | undefined {
+  if (/^postgres(ql)?:/i.test(text)) return 'PostgreSQL is not available in this version';
+  if (text.startsWith(SCHEME) && isInMemory(text.slice(SCHEME.length))) return 'records must be kept in a file';
+  return undefined;
+}
+
+/** Shows a URL without password and query; of a text whose parts cannot be told apart the scheme at most. */
+export function maskDatabaseUrl(text: string): string {
+  const mayHoldPassword = /[:@]/.test(text.replace(/^sqlite:/, ''));
+  if (!mayHoldPassword) return JSON.stringify(text);
+  const parts = URL_PARTS.exec(text)?.groups;
+  if (!parts) return `${/^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text)?.[0] ?? ''}***`;
+  const { scheme = '', user, password, place = '', query } = parts;
+  const credentials = user === undefined ? '' : `${user}${password === undefined ? '' : ':***'}@`;
+  return JSON.stringify(`${scheme}${credentials}${place}${query === undefined ? '' : '?***'}`);
+}
+
+/** A database file of its own for each process that does not name one, as tests want it. */
+export function temporaryDatabaseUrl(): string {
+  return `${SCHEME}${join(tmpdir(), `governance-${randomUUID()}.db`)}`;
+}
+
+function isInMemory(path: string): boolean {
+  return path.startsWith(':memory:');
+}

@@ -1,0 +1,245 @@
+import { tmpdir } from 'node:os';
+import type { Configuration } from './configuration';
+import { ConfigurationError } from './configuration-error';
+import { configurationWarnings, type Environment, readConfiguration } from './read-configuration';
+import { VARIABLES } from './variables';
+
+const KEY = 'a-key-that-is-long-enough';
+
+function faultsOf(environment: Environment): readonly string[] {
+  try {
+    readConfiguration(environment);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+describe('defaults', () => {
+  it('are used for what is unset', () => {
+    expect(readConfiguration({})).toEqual({
+      nodeEnvironment: 'development',
+      port: 3000,
+      host: '0.0.0.0',
+      apiKey: expect.stringMatching(/^[0-9a-f]{48}$/),
+      apiKeyGenerated: true,
+      apiKeyPrevious: null,
+      rateLimit: 100,
+      rateWindow: 60_000,
+      corsOrigins: null,
+      database: { kind: 'sqlite', path: './data/governance.db' },
+      bodyLimit: 1_048_576,
+      trustedProxies: 0,
+      policyDefaultEffect: 'deny',
+      allowSelfApproval: false,
+      requiredApprovals: { low: 1, medium: 1, high: 1, critical: 1 },
+      actionTimeout: 30_000,
+      logLevel: 'info',
+      swaggerEnabled: true,
+    } satisfies Configuration);
+  });
+
+  it('are used for what is empty', () => {
+    const empty = Object.fromEntries(Object.values(VARIABLES).map(({ name }) => [name, '']));
+    expect(readConfiguration(empty)).toEqual({ ...readConfiguration({}), apiKey: expect.any(String) });
+  });
+
+  it('make another key at every start', () => {
+    expect(readConfiguration({}).apiKey).not.toBe(readConfiguration({}).apiKey);
+  });
+
+  it('keep the records of NODE_ENV=test in a temporary file of their own', () => {
+    const paths = [1, 2].map(() => readConfiguration({ NODE_ENV: 'test' }).database.path);
+    expect(paths[0]?.startsWith(tmpdir())).toBe(true);
+    expect(paths[0]).not.toBe(paths[1]);
+    const named = readConfiguration({ NODE_ENV: 'test', DATABASE_URL: 'sqlite:own.db' });
+    expect(named.database.path).toBe('own.db');
+  });
+});
+
+describe('values', () => {
+  const accepted: [keyof Configuration, string, string, unknown][] = [
+    ['nodeEnvironment', 'NODE_ENV', 'test', 'test'],
+    ['port', 'PORT', '0', 0],
+    ['port', 'PORT', '65535', 65535],
+    ['host', 'HOST', '::', '::'],
+    ['host', 'HOST', 'api.internal', 'api.internal'],
+    ['apiKey', 'API_KEY', '!', '!'],
+    ['apiKeyPrevious', 'API_KEY_PREVIOUS', KEY, KEY],
+    ['rateLimit', 'RATE_LIMIT', '1', 1],
+    ['rateWindow', 'RATE_WINDOW', '2147483647', 2_147_483_647],
+    ['corsOrigins', 'CORS_ORIGIN', '*', '*'],
+    [
+      'corsOrigins',
+      'CORS_ORIGIN',
+      'http://a.example:8080, https://b.example',
+      ['http://a.example:8080', 'https://b.example'],
+    ],
+    ['corsOrigins', 'CORS_ORIGIN', 'chrome-extension://abcdef', ['chrome-extension://abcdef']],
+    ['database', 'DATABASE_URL', 'sqlite:/var/lib/governance.db', { kind: 'sqlite', path: '/var/lib/governance.db' }],
+    [
+      'database',
+      'DATABASE_URL',
+      'sqlite:///var/lib/governance.db',
+      { kind: 'sqlite', path: '///var/lib/governance.db' },
+    ],
+    ['bodyLimit', 'BODY_LIMIT', '1', 1],
+    ['trustedProxies', 'TRUST_PROXY', '2', 2],
+    ['trustedProxies', 'TRUST_PROXY', '10.0.0.0/8, ::1,192.0.2.7', ['10.0.0.0/8', '::1', '192.0.2.7']],
+    ['policyDefaultEffect', 'POLICY_DEFAULT_EFFECT', 'allow', 'allow'],
+    ['allowSelfApproval', 'ALLOW_SELF_APPROVAL', 'true', true],
+    ['requiredApprovals', 'REQUIRED_APPROVALS', 'high=2, critical=100', { low: 1, medium: 1, high: 2, critical: 100 }],
+    ['actionTimeout', 'ACTION_TIMEOUT', '1', 1],
+    ['logLevel', 'LOG_LEVEL', 'silent', 'silent'],
+    ['swaggerEnabled', 'SWAGGER_ENABLED', 'false', false],
+  ];
+
+  it.each(accepted)('%s: %s=%s', (member, name, text, value) => {
+    expect(readConfiguration({ [name]: text })[member]).toEqual(value);
+  });
+
+  const refused: Record<string, string[]> = {
+    NODE_ENV: ['staging', 'Production', ' '],
+    PORT: ['65536', '-1', '0x50', '1e3', ' 80', '80.0', '٣٠٠٠', '9'.repeat(40)],
+    HOST: ['a b', '1.2.3', '256.0.0.1', '-x', 'http://host'],
+    API_KEY: ['two words', 'schlüssel', 'k'.repeat(1025), 'tab\tbed'],
+    API_KEY_PREVIOUS: ['two words'],
+    RATE_LIMIT: ['0', '2147483648', 'many'],
+    RATE_WINDOW: ['0', '1m', '2147483648'],
+    CORS_ORIGIN: [
+      'https://a.example/',
+      'https://a.example/app',
+      'a.example',
+      'https://a.example:443',
+      'https://A.example',
+      'https://a.example,',
+      'https://a.example,*',
+      'https://user@a.example',
+      'null',
+      'true',
+    ],
+    DATABASE_URL: [
+      'data.db',
+      'sqlite:',
+      'sqlite:data/',
+      'sqlite://data/x.db',
+      'sqlite::memory:',
+      'sqlite:x.db?mode=ro',
+      'mysql://h/d',
+    ],
+    BODY_LIMIT: ['0', '1mb', '104857601'],
+    TRUST_PROXY: ['true', '33', '10.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'loopback', '10.0.0.1,', 'fe80::1%eth0'],
+    POLICY_DEFAULT_EFFECT: ['Deny', 'require_approval'],
+    ALLOW_SELF_APPROVAL: ['yes', '1', 'TRUE'],
+    REQUIRED_APPROVALS: ['2', 'low', 'low=0', 'low=101', 'severe=1', 'low=1,low=2', 'low=1,', 'low = 1'],
+    ACTION_TIMEOUT: ['0', '30s'],
+    LOG_LEVEL: ['verbose', 'INFO'],
+    SWAGGER_ENABLED: ['on'],
+  };
+
+  it.each(Object.entries(refused).flatMap(([name, texts]) => texts.map((text) => [name, text] as const)))(
+    'refuses %s=%j',
+    (name, text) => {
+      const faults = faultsOf({ [name]: text });
+      expect(faults).toHaveLength(1);
+      expect(faults[0]).toMatch(new RegExp(`^${name}: got .+; expected .+; example: ${name}=.+$`));
+    },
+  );
+
+  it('are refused somewhere for every variable', () => {
+    expect(Object.keys(refused).sort()).toEqual(
+      Object.values(VARIABLES)
+        .map(({ name }) => name)
+        .sort(),
+    );
+  });
+
+  it.each(Object.values(VARIABLES).filter(({ mask }) => mask === undefined))(
+    'accept the example of $name',
+    (variable) => {
+      expect(faultsOf({ [variable.name]: variable.example, API_KEY: KEY })).toEqual([]);
+    },
+  );
+});
+
+describe('faults', () => {
+  it('are told all at once, in the order of the table', () => {
+    const everyOneWrong = Object.fromEntries(Object.values(VARIABLES).map(({ name }) => [name, ' ']));
+    const names = faultsOf(everyOneWrong).map((fault) => fault.split(':')[0]);
+    expect(names).toEqual(Object.values(VARIABLES).map(({ name }) => name));
+  });
+
+  it('say what was got, what is expected and an example', () => {
+    expect(faultsOf({ PORT: 'http', LOG_LEVEL: 'loud' })).toEqual([
+      'PORT: got "http"; expected a whole number from 0 to 65535, in digits; example: PORT=3000',
+      'LOG_LEVEL: got "loud"; expected one of fatal, error, warn, info, debug, trace, silent; example: LOG_LEVEL=info',
+    ]);
+  });
+
+  it('stay on one line and short', () => {
+    const [fault] = faultsOf({ HOST: `first\nsecond${'x'.repeat(10_000)}` });
+    expect(fault).not.toContain('\n');
+    expect(fault?.length).toBeLessThan(300);
+  });
+
+  it('never show a key', () => {
+    const [current, previous] = faultsOf({ API_KEY: 'my secret', API_KEY_PREVIOUS: 'old secret' });
+    expect(current).toContain('API_KEY: got a value that is not shown; expected a key of 1 to 1024 visible ASCII');
+    expect(`${current}${previous}`).not.toContain('secret');
+  });
+
+  it('demand a key in production', () => {
+    expect(faultsOf({ NODE_ENV: 'production' })).toEqual([
+      expect.stringMatching(/^API_KEY: got nothing, although NODE_ENV is production; expected a key .*openssl rand/),
+    ]);
+    expect(readConfiguration({ NODE_ENV: 'production', API_KEY: KEY })).toMatchObject({
+      apiKey: KEY,
+      apiKeyGenerated: false,
+    });
+  });
+
+  it('say that PostgreSQL is not available yet', () => {
+    expect(
+      faultsOf({ DATABASE_URL: 'postgres://app:hunter2@db.internal:5432/governance?sslpassword=hunter2' }),
+    ).toEqual([
+      'DATABASE_URL: got "postgres://app:***@db.internal:5432/governance?***" (PostgreSQL is not available in this version); ' +
+        'expected sqlite: followed by the path of a file; example: DATABASE_URL=sqlite:./data/governance.db',
+    ]);
+  });
+
+  it.each([
+    'postgres://app:hunter2@db',
+    'postgresql://app:p@hunter2@db/x',
+    'postgres://app:hunter2/1@db',
+    'postgres://app:hunter2',
+    'postgres://:hunter2@db',
+    'app:hunter2@db/governance',
+    'mysql://hunter2:1/2@db',
+    'sqlite://app:hunter2@db',
+    'sqlite://app@db/x?key=hunter2',
+  ])('never show the password of %s', (url) => {
+    const [fault] = faultsOf({ DATABASE_URL: url });
+    expect(fault).toContain('***');
+    expect(fault).not.toContain('hunter2');
+  });
+
+  it('make the message of the error, a line each', () => {
+    const error = new ConfigurationError(['PORT: one', 'HOST: two']);
+    expect(error.message).toBe('The configuration is invalid:\n  PORT: one\n  HOST: two');
+  });
+});
+
+describe('warnings', () => {
+  it('name keys that can be guessed', () => {
+    const warnings = configurationWarnings(
+      readConfiguration({ API_KEY: 'short', API_KEY_PREVIOUS: '123456789012345' }),
+    );
+    expect(warnings.map((warning) => warning.split(' ')[0])).toEqual(['API_KEY', 'API_KEY_PREVIOUS']);
+    expect(warnings.join()).not.toContain('short');
+  });
+
+  it('are silent about long ones', () => {
+    expect(configurationWarnings(readConfiguration({ API_KEY: '1234567890123456' }))).toEqual([]);
+  });
+});

@@ -1,0 +1,64 @@
+import { generateApiKey, SHORTEST_SAFE_KEY } from './api-key';
+import type { Configuration } from './configuration';
+import { ConfigurationError } from './configuration-error';
+import type { Variable } from './variable';
+import { VARIABLES, type Settings } from './variables';
+
+/** Names and values as in `process.env`. An empty value counts as unset. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const LONGEST_SHOWN = 100;
+
+/** Reads every variable; throws a ConfigurationError that lists all faults at once. */
+export function readConfiguration(environment: Environment): Configuration {
+  const settings: Record<string, unknown> = {};
+  const faults: string[] = [];
+  for (const [member, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
+    const text = textOf(variable, environment);
+    const value = variable.parse(text);
+    if (value === undefined || isMissing(variable, text, environment)) faults.push(faultLine(variable, text));
+    settings[member] = value;
+  }
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  // Complete and of the right types, because the table has a row of the right type for every member.
+  return withApiKey(settings as unknown as Settings);
+}
+
+/** What works but should not stay so, one sentence each. */
+export function configurationWarnings({ apiKey, apiKeyPrevious }: Configuration): string[] {
+  const isShort = (key: string | null): boolean => key !== null && key.length < SHORTEST_SAFE_KEY;
+  const shortKeys = [...(isShort(apiKey) ? ['API_KEY'] : []), ...(isShort(apiKeyPrevious) ? ['API_KEY_PREVIOUS'] : [])];
+  return shortKeys.map(
+    (name) =>
+      `${name} has fewer than ${SHORTEST_SAFE_KEY} characters and can be guessed. Make one with: openssl rand -hex 32`,
+  );
+}
+
+function textOf(variable: Variable<unknown>, environment: Environment): string {
+  const given = environment[variable.name] ?? '';
+  if (given !== '') return given;
+  const isTest = environment[VARIABLES.nodeEnvironment.name] === 'test';
+  return (isTest ? variable.defaultInTest?.() : undefined) ?? variable.default;
+}
+
+function isMissing(variable: Variable<unknown>, text: string, environment: Environment): boolean {
+  const isProduction = environment[VARIABLES.nodeEnvironment.name] === 'production';
+  return isProduction && variable.requiredInProduction === true && text === '';
+}
+
+/** One line: name, what was got unless it is secret, what is expected, an example. */
+function faultLine(variable: Variable<unknown>, text: string): string {
+  const { name, mask = JSON.stringify, explain, expected, example } = variable;
+  const got = text === '' ? 'nothing, although NODE_ENV is production' : shorten(mask(text));
+  const reason = explain?.(text);
+  return `${name}: got ${got}${reason === undefined ? '' : ` (${reason})`}; expected ${expected}; example: ${name}=${example}`;
+}
+
+function shorten(text: string): string {
+  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
+}
+
+function withApiKey(settings: Settings): Configuration {
+  const apiKeyGenerated = settings.apiKey === '';
+  return { ...settings, apiKeyGenerated, apiKey: apiKeyGenerated ? generateApiKey() : settings.apiKey };
+}
