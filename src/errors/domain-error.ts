@@ -32,9 +32,17 @@ export class DomainError extends Error {
   }
 }
 
-export function invalid(details: readonly FieldFault[]): DomainError {
-  const summary = details.map((fault) => `${fault.field} ${fault.message}`).join('; ');
-  return new DomainError('VALIDATION_ERROR', `Invalid input: ${summary}.`, { details });
+/** Faults told in the message itself; `details` has them all. */
+const FAULTS_IN_MESSAGE = 3;
+/** A body of one mebibyte can hold a hundred thousand faults; nobody reads that many. */
+const MOST_FAULTS = 1000;
+
+/** A malformed or invalid request, with every fault found in it. */
+export function invalid(faults: readonly FieldFault[]): DomainError {
+  const told = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
+  const untold = faults.length - told.length;
+  const summary = untold > 0 ? `${told.join('; ')}; and ${untold} more` : told.join('; ');
+  return new DomainError('VALIDATION_ERROR', `Invalid input: ${summary}.`, { details: faults.slice(0, MOST_FAULTS) });
 }
 
 export function invalidField(field: string, message: string): DomainError {

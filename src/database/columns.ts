@@ -1,0 +1,19 @@
+import type { TableColumnOptions } from 'typeorm';
+
+/** Columns of migrations, of the types that both databases store alike. JSON is text. */
+export function textColumn(name: string): TableColumnOptions {
+  return { name, type: 'text' };
+}
+
+export function optionalTextColumn(name: string): TableColumnOptions {
+  return { name, type: 'text', isNullable: true };
+}
+
+export function integerColumn(name: string): TableColumnOptions {
+  return { name, type: 'integer' };
+}
+
+/** What every table of governed records begins with. */
+export function governedColumns(): TableColumnOptions[] {
+  return [{ ...textColumn('id'), isPrimary: true }, integerColumn('createdSequence')];
+}

@@ -1,0 +1,20 @@
+/**
+ * What a failed statement means for the ones beside it.
+ * - `constraint`: the data broke a rule of the schema; only the command that brought it is at fault.
+ * - `unavailable`: the database cannot work now (full, locked, read-only, gone); a retry may succeed.
+ * - `storage`: the disk reported an error; after it, what the page cache holds cannot be trusted.
+ * - `programming`: the statement itself is wrong.
+ */
+export type FaultKind = 'constraint' | 'unavailable' | 'storage' | 'programming';
+
+/** A failed statement, without its SQL and parameters: they may hold what must not reach a log. */
+export class DatabaseFault extends Error {
+  constructor(
+    readonly kind: FaultKind,
+    readonly driverCode: string,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'DatabaseFault';
+  }
+}

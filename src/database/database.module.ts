@@ -1,0 +1,45 @@
+import { Global, Module } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { Configuration } from '../config/configuration';
+import { Database } from './database';
+import { SchemaContribution } from './schema-contribution';
+import { SqliteDatabase } from './sqlite/sqlite-database';
+
+/** Opens the database with the tables and migrations of every module, before anything can read it. */
+@Module({
+  imports: [DiscoveryModule],
+  providers: [{ provide: Database, inject: [Configuration, DiscoveryService], useFactory: openDatabase }],
+  exports: [Database],
+})
+class OpenedDatabaseModule {}
+
+/** The ledger closes the database, once it has written what was accepted. */
+@Global()
+@Module({
+  imports: [
+    OpenedDatabaseModule,
+    TypeOrmModule.forRootAsync({
+      imports: [OpenedDatabaseModule],
+      inject: [Database],
+      useFactory: (database: Database) => ({ ...database.repositoryOptions(), retryAttempts: 0 }),
+    }),
+  ],
+  exports: [OpenedDatabaseModule],
+})
+export class DatabaseModule {}
+
+function openDatabase(configuration: Configuration, discovery: DiscoveryService): Promise<Database> {
+  return SqliteDatabase.open(configuration.database.path, contributedSchema(discovery));
+}
+
+function contributedSchema(discovery: DiscoveryService): SchemaContribution {
+  const contributions = discovery
+    .getProviders()
+    .map((provider): unknown => provider.instance)
+    .filter((instance) => instance instanceof SchemaContribution);
+  return new SchemaContribution(
+    [...new Set(contributions.flatMap((contribution) => contribution.tables))],
+    [...new Set(contributions.flatMap((contribution) => contribution.migrations))],
+  );
+}

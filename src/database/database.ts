@@ -1,0 +1,23 @@
+import type { DataSourceOptions } from 'typeorm';
+import type { Dialect } from './dialect';
+import type { SqlConnection } from './sql-connection';
+
+/**
+ * The opened, migrated database. One connection writes and belongs to the ledger alone; the others cannot write. Point
+ * reads, lists and verification each have their own, so that a slow one does not hold up the quick ones.
+ */
+export abstract class Database {
+  abstract readonly dialect: Dialect;
+  /** For people: where the records are, without a password. */
+  abstract readonly location: string;
+  abstract readonly points: SqlConnection;
+  abstract readonly lists: SqlConnection;
+  abstract readonly chain: SqlConnection;
+  /** A new writing connection, set up and checked for durable commits. The caller closes the former one. */
+  abstract openWriter(): Promise<SqlConnection>;
+  /** False when what is written now would not be found at the next start, such as a removed file. */
+  abstract isInPlace(): boolean;
+  /** What `@InjectRepository` reads through: a connection that cannot write. */
+  abstract repositoryOptions(): DataSourceOptions;
+  abstract close(): Promise<void>;
+}

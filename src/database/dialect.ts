@@ -1,0 +1,23 @@
+/** A column of a table as the ledger writes it. */
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly type: 'text' | 'integer' | 'json';
+}
+
+/** Where the SQL of the databases differs. Everything else is written once, for all. */
+export interface Dialect {
+  /** Starts a transaction that holds the right to write. */
+  readonly begin: string;
+  /** Keeps the head row to this transaction; empty where one process owns the file. */
+  readonly lockRow: string;
+  /** A FROM item that yields one row, `item.value`, per element of the JSON array in a parameter. */
+  jsonElements(parameter: string): string;
+  /** The value at an index of the JSON array `item.value`, in the column's type. */
+  jsonAt(index: number, column: ColumnDefinition): string;
+  /** True when the JSON list in a column holds the text in a parameter. */
+  listContains(column: string, parameter: string): string;
+}
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

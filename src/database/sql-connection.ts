@@ -1,0 +1,14 @@
+export type SqlValue = string | number | null;
+
+/** One row as the driver returns it: column name to value. */
+export type SqlRow = Record<string, SqlValue>;
+
+/**
+ * One connection to the database. Statements run one after another, in call order; each distinct text is prepared once.
+ * Parameters are written `$1`, `$2` … in order of first appearance. Every failure is a `DatabaseFault`.
+ */
+export interface SqlConnection {
+  all<Row = SqlRow>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;
+  run(sql: string, parameters?: readonly SqlValue[]): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,102 @@
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import { Database } from '../database';
+import type { SchemaContribution } from '../schema-contribution';
+import type { SqlConnection } from '../sql-connection';
+import { SqliteConnection } from './sqlite-connection';
+import { SQLITE_DIALECT } from './sqlite-dialect';
+import { OPEN_CREATE, OPEN_READONLY, OPEN_READWRITE, sqliteDriver } from './sqlite-driver';
+import { identityOf, isStillInPlace, refuseHardLinks, resolveDatabaseFile, type FileIdentity } from './sqlite-file';
+import { SqliteLock } from './sqlite-lock';
+import { applyReaderSettings, applyWriterSettings } from './sqlite-settings';
+
+/** A database file this process alone writes. Order of opening: lock, migrations, then the readers. */
+export class SqliteDatabase extends Database {
+  readonly dialect = SQLITE_DIALECT;
+  private files: readonly FileIdentity[] = [];
+
+  private constructor(
+    readonly location: string,
+    private readonly schema: SchemaContribution,
+    private readonly lock: SqliteLock,
+    readonly points: SqlConnection,
+    readonly lists: SqlConnection,
+    readonly chain: SqlConnection,
+  ) {
+    super();
+  }
+
+  static async open(configuredPath: string, schema: SchemaContribution): Promise<SqliteDatabase> {
+    const path = resolveDatabaseFile(configuredPath);
+    refuseHardLinks(path);
+    const lock = await SqliteLock.take(path);
+    try {
+      await migrate(path, schema);
+      const [points, lists, chain] = [await openReader(path), await openReader(path), await openReader(path)];
+      return new SqliteDatabase(path, schema, lock, points, lists, chain);
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  async openWriter(): Promise<SqlConnection> {
+    const connection = await SqliteConnection.open(this.location, OPEN_READWRITE);
+    try {
+      await applyWriterSettings(connection);
+      // The first read makes the write-ahead log, whose identity is watched beside the file's.
+      await connection.run('SELECT 1 FROM sqlite_master');
+      this.files = [identityOf(this.location), identityOf(`${this.location}-wal`)];
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+    return connection;
+  }
+
+  isInPlace(): boolean {
+    return this.files.every(isStillInPlace);
+  }
+
+  repositoryOptions(): DataSourceOptions {
+    return {
+      type: 'sqlite',
+      driver: sqliteDriver,
+      database: this.location,
+      flags: OPEN_READONLY,
+      entities: [...this.schema.tables],
+    };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
+    await this.lock.release();
+  }
+}
+
+async function openReader(path: string): Promise<SqlConnection> {
+  const connection = await SqliteConnection.open(path, OPEN_READONLY);
+  await applyReaderSettings(connection);
+  return connection;
+}
+
+/** Runs what is missing of the migrations, each in a transaction of its own, on a connection that is closed after. */
+async function migrate(path: string, schema: SchemaContribution): Promise<void> {
+  const dataSource = new DataSource({
+    type: 'sqlite',
+    driver: sqliteDriver,
+    database: path,
+    flags: OPEN_READWRITE | OPEN_CREATE,
+    enableWAL: true,
+    busyTimeout: 2000,
+    entities: [...schema.tables],
+    migrations: [...schema.migrations],
+    migrationsTransactionMode: 'each',
+  });
+  await dataSource.initialize();
+  try {
+    await dataSource.query('PRAGMA synchronous = FULL');
+    await dataSource.runMigrations();
+  } finally {
+    await dataSource.destroy();
+  }
+}

@@ -1,0 +1,30 @@
+import type { SqlConnection, SqlValue } from '../sql-connection';
+
+/**
+ * What the writer's connection must stand at. `synchronous` FULL (2) syncs the write-ahead log at every commit; NORMAL,
+ * which turning the log on can leave behind, loses acknowledged writes when the power goes.
+ */
+const WRITER_SETTINGS: readonly (readonly [name: string, value: string, readBack: SqlValue])[] = [
+  ['journal_mode', 'WAL', 'wal'],
+  ['synchronous', 'FULL', 2],
+  ['foreign_keys', 'ON', 1],
+  ['busy_timeout', '2000', 2000],
+  ['cache_size', '-65536', -65536],
+];
+
+/** Sets each, reads it back, and refuses to go on when one did not take. */
+export async function applyWriterSettings(connection: SqlConnection): Promise<void> {
+  for (const [name, value, expected] of WRITER_SETTINGS) {
+    await connection.run(`PRAGMA ${name} = ${value}`);
+    const [row] = await connection.all(`PRAGMA ${name}`);
+    const actual = Object.values(row ?? {})[0];
+    if (actual !== expected) {
+      throw new Error(`SQLite keeps ${name} at ${String(actual)} where ${value} is needed for durable writes.`);
+    }
+  }
+}
+
+export async function applyReaderSettings(connection: SqlConnection): Promise<void> {
+  await connection.run('PRAGMA busy_timeout = 2000');
+  await connection.run('PRAGMA cache_size = -65536');
+}

@@ -1,0 +1,32 @@
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import type { JsonObject, JsonScalar } from '../json/json-value';
+import { GovernedEntity } from './governed-entity.entity';
+
+/** A statement about an entity. Claims that contradict each other stand side by side. */
+@Entity('claims')
+@Index(['entityId', 'createdSequence'])
+@Index(['entityId', 'predicate', 'createdSequence'])
+export class Claim {
+  @PrimaryColumn('text')
+  readonly id!: string;
+
+  @Index({ unique: true })
+  @Column('integer')
+  readonly createdSequence!: number;
+
+  @ForeignKey(() => GovernedEntity)
+  @Column('text')
+  readonly entityId!: string;
+
+  @Column('text')
+  readonly predicate!: string;
+
+  @Column('simple-json')
+  readonly value!: JsonScalar;
+
+  @Column('simple-json')
+  readonly context!: JsonObject;
+
+  @Column('text')
+  readonly createdAt!: string;
+}

@@ -1,0 +1,10 @@
+import type { RecordKind } from '../ledger/record-kind';
+import { Claim } from './claim.entity';
+
+export const CLAIM: RecordKind<Claim> = {
+  subjectType: 'claim',
+  idPrefix: 'clm',
+  table: Claim,
+  hashedMembers: ['id', 'entityId', 'predicate', 'value', 'context', 'createdAt'],
+  counter: 'claims',
+};

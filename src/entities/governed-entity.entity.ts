@@ -1,0 +1,32 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { JsonObject } from '../json/json-value';
+
+/** A record of something the enterprise governs. Named so because TypeORM's `@Entity` is another thing. */
+@Entity('entities')
+@Index(['type', 'createdSequence'])
+export class GovernedEntity {
+  @PrimaryColumn('text')
+  readonly id!: string;
+
+  @Index({ unique: true })
+  @Column('integer')
+  readonly createdSequence!: number;
+
+  @Column('text')
+  readonly type!: string;
+
+  @Column('text')
+  readonly name!: string;
+
+  @Column('simple-json')
+  readonly properties!: JsonObject;
+
+  @Column('text')
+  readonly createdAt!: string;
+
+  @Column('text')
+  readonly updatedAt!: string;
+
+  @Column('integer')
+  readonly revision!: number;
+}

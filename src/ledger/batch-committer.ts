@@ -1,0 +1,94 @@
+import type { Database } from '../database/database';
+import { DatabaseFault } from '../database/database-fault';
+import type { SqlConnection } from '../database/sql-connection';
+import { Batch } from './batch';
+import { CommandTransaction } from './command-transaction';
+import { failStop } from './fail-stop';
+import { readHead } from './ledger-head-row';
+import { ledgerTime, type LedgerPosition } from './ledger-position';
+import type { QueuedCommand } from './ledger-queue';
+import { Refusal } from './ledger-transaction';
+import type { RecordCatalog } from './record-catalog';
+import type { WriterConnection } from './writer-connection';
+
+/** What one command came to. Nothing of it may be told before the commit. */
+interface CommandOutcome {
+  readonly effects: readonly (() => void)[];
+  readonly answer: () => void;
+}
+
+export interface CommittedBatch {
+  readonly outcomes: readonly CommandOutcome[];
+  /** Commands that have to wait for the next batch. */
+  readonly rest: readonly QueuedCommand[];
+  readonly position: LedgerPosition;
+}
+
+/** Runs commands one after another in one database transaction and commits them together. */
+export class BatchCommitter {
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: RecordCatalog,
+    private readonly writer: WriterConnection,
+  ) {}
+
+  /** Throws when the batch as a whole failed; then nothing of it is in the database. */
+  async commit(commands: readonly QueuedCommand[]): Promise<CommittedBatch> {
+    const { dialect } = this.database;
+    const connection = await this.writer.current();
+    await connection.run(dialect.begin);
+    const batch = new Batch(connection, dialect, this.catalog, await readHead(connection, dialect.lockRow));
+    const outcomes: CommandOutcome[] = [];
+    for (const command of commands) {
+      const outcome = await run(batch, command);
+      outcomes.push(outcome);
+      // Its effects must be in place before a later command runs.
+      if (outcome.effects.length > 0) break;
+    }
+    if (await batch.finish()) await this.commitTransaction(connection, batch.position);
+    else await connection.run('ROLLBACK');
+    return { outcomes, rest: commands.slice(outcomes.length), position: batch.position };
+  }
+
+  private async commitTransaction(connection: SqlConnection, position: LedgerPosition): Promise<void> {
+    try {
+      await connection.run('COMMIT');
+    } catch (error) {
+      await this.afterFailedCommit(error, position);
+    }
+    this.writer.checkPlace();
+  }
+
+  /** An error at COMMIT does not tell whether it took place: the head does. */
+  private async afterFailedCommit(error: unknown, position: LedgerPosition): Promise<void> {
+    const kind = error instanceof DatabaseFault ? error.kind : 'programming';
+    if (kind === 'constraint') throw error;
+    if (kind === 'storage') failStop(`The commit up to sequence ${position.sequence} met a storage error.`);
+    await this.writer.failed(error);
+    const head = await this.readHeadAgain(position);
+    if (head.sequence !== position.sequence || head.hash !== position.hash) throw error;
+  }
+
+  private async readHeadAgain(position: LedgerPosition): Promise<LedgerPosition> {
+    try {
+      return await readHead(await this.writer.current());
+    } catch {
+      return failStop(`Whether the commit up to sequence ${position.sequence} took place cannot be learned.`);
+    }
+  }
+}
+
+async function run(batch: Batch, { caller, command, resolve, reject }: QueuedCommand): Promise<CommandOutcome> {
+  const transaction = new CommandTransaction(batch, caller, ledgerTime(Date.now(), batch.position.timestamp));
+  try {
+    const result = await command(transaction);
+    transaction.finish();
+    await batch.join(transaction);
+    const answer = result instanceof Refusal ? () => reject(result.error) : () => resolve(result);
+    return { effects: transaction.effects, answer };
+  } catch (error) {
+    transaction.finish();
+    if (error instanceof DatabaseFault) throw error;
+    return { effects: [], answer: () => reject(error instanceof Error ? error : new Error(String(error))) };
+  }
+}

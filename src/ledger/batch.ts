@@ -1,0 +1,125 @@
+import { quoted, type Dialect } from '../database/dialect';
+import type { SqlConnection, SqlValue } from '../database/sql-connection';
+import { BatchWriter } from './batch-writer';
+import { canonicalJson } from './canonical-json';
+import type { CommandTransaction, OwnedRemoval, PendingEntry } from './command-transaction';
+import { seal, type StoredEntry } from './hash-chain';
+import type { LedgerPosition } from './ledger-position';
+import type { RecordCatalog } from './record-catalog';
+import type { AnyRecordKind, GovernedRow } from './record-kind';
+import { RowOverlay } from './row-overlay';
+import { equalities } from './statements';
+import { UlidSequence } from './ulid-sequence';
+
+type Where = Readonly<Record<string, SqlValue>>;
+
+/** The commands of one database transaction: what they changed so far, and what they read of the database below. */
+export class Batch {
+  readonly rows = new RowOverlay();
+  private readonly ulids: UlidSequence;
+  private readonly writer: BatchWriter;
+  private entries: StoredEntry[] = [];
+  private removals: OwnedRemoval[] = [];
+
+  constructor(
+    private readonly connection: SqlConnection,
+    dialect: Dialect,
+    readonly catalog: RecordCatalog,
+    public position: LedgerPosition,
+  ) {
+    this.ulids = new UlidSequence(position.lastUlid);
+    this.writer = new BatchWriter(connection, dialect);
+  }
+
+  nextUlid(now: string): string {
+    return this.ulids.next(Date.parse(now));
+  }
+
+  /** Takes over what a finished command changed, and seals its entries. */
+  async join(command: CommandTransaction): Promise<void> {
+    this.rows.addAll(command.rows);
+    for (const pending of command.entries) this.addEntry(pending);
+    this.writer.count(command.counts);
+    if (command.ownedRemovals.length === 0) return;
+    this.removals.push(...command.ownedRemovals);
+    await this.flush();
+  }
+
+  /** Writes what has joined, so that statements on the connection see it. */
+  async flush(): Promise<void> {
+    if (!this.rows.isEmpty || this.removals.length > 0) {
+      await this.writer.removeOwned(this.removals);
+      await this.writer.writeRows(this.rows.pending(), this.catalog.all);
+      this.rows.clear();
+      this.removals = [];
+    }
+    await this.writer.writeEntries(this.entries);
+    this.entries = [];
+  }
+
+  /** Writes the rest and moves the head. Answers false when there is nothing to commit. */
+  async finish(): Promise<boolean> {
+    await this.flush();
+    return this.writer.moveHead(this.position);
+  }
+
+  async readById(kind: AnyRecordKind, id: string): Promise<GovernedRow | undefined> {
+    return this.readOne(kind, { id });
+  }
+
+  async readByKey(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
+    return this.readOne(kind, key);
+  }
+
+  async readAll(kind: AnyRecordKind, where: Where): Promise<GovernedRow[]> {
+    await this.flush();
+    return this.select(kind, where);
+  }
+
+  async countAll(kind: AnyRecordKind, where: Where): Promise<number> {
+    await this.flush();
+    const { table } = this.catalog.codec(kind);
+    const sql = `SELECT count(*) AS "count" FROM ${quoted(table)} WHERE ${equalities(Object.keys(where))}`;
+    const [row] = await this.connection.all<{ count: number | string }>(sql, Object.values(where));
+    return Number(row?.count ?? 0);
+  }
+
+  private async readOne(kind: AnyRecordKind, where: Where): Promise<GovernedRow | undefined> {
+    const [row] = await this.select(kind, where);
+    return row;
+  }
+
+  private async select(kind: AnyRecordKind, where: Where): Promise<GovernedRow[]> {
+    const codec = this.catalog.codec(kind);
+    const rows = await this.connection.all(codec.selectWhere(Object.keys(where)), Object.values(where));
+    return rows.map((row) => codec.decode(row));
+  }
+
+  private addEntry(pending: PendingEntry): void {
+    const { caller, note, codec, sequence, timestamp, ulid } = pending;
+    const entry = seal(
+      {
+        sequence,
+        id: `prv_${ulid}`,
+        auditId: `aud_${ulid}`,
+        timestamp,
+        action: note.action,
+        actorType: caller.actor.type,
+        actorId: caller.actor.id,
+        agentId: note.agentId ?? null,
+        entityId: note.entityId ?? null,
+        subjectType: codec.kind.subjectType,
+        subjectId: pending.subjectId,
+        outcome: note.outcome ?? 'success',
+        reason: note.reason ?? null,
+        details: canonicalJson(note.details ?? {}),
+        requestId: caller.requestId,
+        ip: caller.ip,
+        state: pending.state,
+      },
+      this.position.hash,
+    );
+    this.entries.push(entry);
+    this.position = { sequence, hash: entry.hash, timestamp, lastUlid: this.ulids.last };
+  }
+}

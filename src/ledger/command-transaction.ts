@@ -1,0 +1,168 @@
+import type { SqlValue } from '../database/sql-connection';
+import type { Batch } from './batch';
+import type { Caller } from './caller';
+import { counterName } from './counter-name';
+import type { EntryNote, LedgerTransaction } from './ledger-transaction';
+import type { RecordCodec } from './record-codec';
+import type { AnyRecordKind, GovernedRow, RecordKind } from './record-kind';
+import { RowOverlay, type KeyValues, type RowChange } from './row-overlay';
+
+/** An entry as a command makes it, before it joins the batch and is hashed. */
+export interface PendingEntry {
+  readonly caller: Caller;
+  readonly note: EntryNote;
+  readonly codec: RecordCodec;
+  readonly sequence: number;
+  readonly timestamp: string;
+  readonly ulid: string;
+  readonly subjectId: string;
+  /** Canonical JSON of the subject after the entry; null when it was removed. */
+  readonly state: string | null;
+}
+
+/** Rows that go with their owner. */
+export interface OwnedRemoval {
+  readonly codec: RecordCodec;
+  readonly where: Readonly<Record<string, SqlValue>>;
+  readonly count: number;
+}
+
+/**
+ * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
+ * dropped, and no neighbour has seen them.
+ */
+export class CommandTransaction implements LedgerTransaction {
+  readonly rows = new RowOverlay();
+  readonly entries: PendingEntry[] = [];
+  readonly ownedRemovals: OwnedRemoval[] = [];
+  readonly counts = new Map<string, number>();
+  readonly effects: (() => void)[] = [];
+  private readonly seen = new Map<string, GovernedRow>();
+  private isFinished = false;
+
+  constructor(
+    private readonly batch: Batch,
+    private readonly caller: Caller,
+    readonly now: string,
+  ) {}
+
+  newId<Row extends GovernedRow>(kind: RecordKind<Row>): string {
+    return `${kind.idPrefix}_${this.batch.nextUlid(this.now)}`;
+  }
+
+  async find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
+    const change = this.rows.get(id) ?? this.batch.rows.get(id);
+    const row = change === undefined ? await this.batch.readById(kind, id) : changedRow(change, kind);
+    return this.remember<Row>(row);
+  }
+
+  async findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined> {
+    const values = key as KeyValues;
+    const change = this.rows.findBy(kind, values) ?? this.batch.rows.findBy(kind, values);
+    if (change !== undefined) return this.remember<Row>(changedRow(change, kind));
+    const stored = await this.batch.readByKey(kind, key as Readonly<Record<string, SqlValue>>);
+    return stored === undefined ? undefined : this.find(kind, stored.id);
+  }
+
+  async findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]> {
+    this.refuseOwnChanges(kind);
+    const rows = await this.batch.readAll(kind, where as Readonly<Record<string, SqlValue>>);
+    rows.forEach((row) => this.remember(row));
+    return rows as Row[];
+  }
+
+  insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {
+    const created = { ...row, createdSequence: this.nextSequence } as unknown as Row;
+    this.change(kind, created.id, created, true, note);
+    this.count(kind, created, 1);
+    return created;
+  }
+
+  update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
+    const former = this.former(kind, row.id);
+    this.change(kind, row.id, row, false, note);
+    if (kind.countedBy !== undefined && former[kind.countedBy] !== row[kind.countedBy]) {
+      this.count(kind, former, -1);
+      this.count(kind, row, 1);
+    }
+    return row;
+  }
+
+  remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
+    this.count(kind, this.former(kind, row.id), -1);
+    this.change(kind, row.id, null, false, note);
+  }
+
+  async removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<number> {
+    this.refuseOwnChanges(kind);
+    if (kind.countedBy !== undefined)
+      throw new Error(`Rows of ${kind.counter} are counted apart; remove them one by one.`);
+    const values = where as Readonly<Record<string, SqlValue>>;
+    const count = await this.batch.countAll(kind, values);
+    this.ownedRemovals.push({ codec: this.batch.catalog.codec(kind), where: values, count });
+    this.add(kind.counter, -count);
+    return count;
+  }
+
+  record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
+    const codec = this.batch.catalog.codec(kind);
+    this.addEntry(codec, row.id, codec.encode(row).state, note);
+  }
+
+  afterCommit(effect: () => void): void {
+    this.effects.push(effect);
+  }
+
+  /** Called when the command has returned: what it left running must not write into a neighbour's place. */
+  finish(): void {
+    this.isFinished = true;
+  }
+
+  private get nextSequence(): number {
+    return this.batch.position.sequence + this.entries.length + 1;
+  }
+
+  private change(kind: AnyRecordKind, id: string, row: GovernedRow | null, isNew: boolean, note: EntryNote): void {
+    const codec = this.batch.catalog.codec(kind);
+    const encoded = row === null ? null : codec.encode(row);
+    this.rows.put({ codec, id, row, encoded, isNew });
+    if (row !== null) this.seen.set(id, row);
+    this.addEntry(codec, id, encoded?.state ?? null, note);
+  }
+
+  private addEntry(codec: RecordCodec, subjectId: string, state: string | null, note: EntryNote): void {
+    if (this.isFinished) throw new Error('A command used its transaction after it had returned.');
+    const ulid = this.batch.nextUlid(this.now);
+    const { caller, now: timestamp, nextSequence: sequence } = this;
+    this.entries.push({ caller, note, codec, sequence, timestamp, ulid, subjectId, state });
+  }
+
+  private count<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, step: number): void {
+    this.add(kind.counter, step);
+    if (kind.countedBy !== undefined) this.add(counterName(kind.counter, kind.countedBy, row[kind.countedBy]), step);
+  }
+
+  private add(counter: string, step: number): void {
+    this.counts.set(counter, (this.counts.get(counter) ?? 0) + step);
+  }
+
+  private remember<Row extends GovernedRow>(row: GovernedRow | undefined): Row | undefined {
+    if (row !== undefined) this.seen.set(row.id, row);
+    return row as Row | undefined;
+  }
+
+  /** A change is made of what this command has read; anything else would overwrite a neighbour's. */
+  private former<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Row {
+    const former = this.seen.get(id);
+    if (former === undefined) throw new Error(`The ${kind.subjectType} ${id} was changed without being read first.`);
+    return former as Row;
+  }
+
+  private refuseOwnChanges(kind: AnyRecordKind): void {
+    if (this.rows.touches(kind)) throw new Error(`Read ${kind.counter} before the command changes them.`);
+  }
+}
+
+function changedRow(change: RowChange, kind: AnyRecordKind): GovernedRow | undefined {
+  return change.codec.kind === kind ? (change.row ?? undefined) : undefined;
+}

@@ -1,0 +1,29 @@
+import type { SqlConnection } from '../database/sql-connection';
+import { GENESIS_HASH } from './hash-chain';
+import type { LedgerPosition } from './ledger-position';
+import { FIRST_ULID } from './ulid-sequence';
+
+const SELECT_HEAD = `SELECT "sequence", "hash", "timestamp", "lastUlid" FROM "ledger_head" WHERE "id" = 1`;
+const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "timestamp", "lastUlid") VALUES (1, 0, $1, $2, $3)`;
+
+/** Where the chain stands. A head that is gone is an impossible state: nothing may be written after it. */
+export async function readHead(connection: SqlConnection, lockRow = ''): Promise<LedgerPosition> {
+  const [row] = await connection.all<LedgerPosition>(SELECT_HEAD + lockRow);
+  if (row === undefined) throw new Error('The ledger head is gone from the database.');
+  return { ...row, sequence: Number(row.sequence) };
+}
+
+/** Makes the head of an empty ledger. Entries without a head mean that somebody removed it: then nothing starts. */
+export async function ensureHead(connection: SqlConnection): Promise<void> {
+  if ((await connection.all(SELECT_HEAD)).length > 0) return;
+  const [last] = await connection.all<{ sequence: number }>(
+    `SELECT max("sequence") AS "sequence" FROM "ledger_entries"`,
+  );
+  if (last !== undefined && last.sequence !== null) {
+    throw new Error(
+      `The ledger has entries up to sequence ${last.sequence} but no head: the database was altered. ` +
+        'Restore it from a backup; nothing is written to a chain whose end is unknown.',
+    );
+  }
+  await connection.run(INSERT_HEAD, [GENESIS_HASH, new Date(0).toISOString(), FIRST_ULID]);
+}

@@ -1,0 +1,22 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** Where the chain ends: one row, moved in the transaction of every batch. It makes a cut tail visible. */
+@Entity('ledger_head')
+export class LedgerHead {
+  /** Always 1. */
+  @PrimaryColumn('integer')
+  readonly id!: number;
+
+  @Column('integer')
+  readonly sequence!: number;
+
+  @Column('text')
+  readonly hash!: string;
+
+  @Column('text')
+  readonly timestamp!: string;
+
+  /** The last ULID given out, so that identifiers keep sorting by creation across restarts. */
+  @Column('text')
+  readonly lastUlid!: string;
+}

@@ -1,0 +1,13 @@
+/** Where the chain stands: the head row as read at the start of a batch, then as each entry moves it. */
+export interface LedgerPosition {
+  readonly sequence: number;
+  readonly hash: string;
+  readonly timestamp: string;
+  readonly lastUlid: string;
+}
+
+/** The ledger's clock: the machine's, but never before the last entry. */
+export function ledgerTime(machineTime: number, lastTimestamp: string): string {
+  const now = new Date(machineTime).toISOString();
+  return now > lastTimestamp ? now : lastTimestamp;
+}

@@ -1,0 +1,48 @@
+import { unavailable } from '../errors/domain-error';
+import type { Caller } from './caller';
+import type { Command } from './ledger-transaction';
+
+/** A command that waits to be written, and the promise its caller waits for. */
+export interface QueuedCommand {
+  readonly caller: Caller;
+  readonly command: Command<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+  /** Monotonic milliseconds after which it is not begun any more. */
+  readonly deadline: number;
+}
+
+/** The commands that wait for the writer: bounded in number and in the time they wait. */
+export class LedgerQueue {
+  private waiting: QueuedCommand[] = [];
+
+  constructor(
+    private readonly capacity: number,
+    private readonly maximumWait: number,
+  ) {}
+
+  get length(): number {
+    return this.waiting.length;
+  }
+
+  push(entry: Omit<QueuedCommand, 'deadline'>): void {
+    if (this.waiting.length >= this.capacity) throw unavailable('Too many writes are waiting.');
+    this.waiting.push({ ...entry, deadline: performance.now() + this.maximumWait });
+  }
+
+  take(most: number): QueuedCommand[] {
+    return this.waiting.splice(0, most);
+  }
+
+  putBack(commands: readonly QueuedCommand[]): void {
+    if (commands.length > 0) this.waiting = [...commands, ...this.waiting];
+  }
+
+  /** Refuses those that have waited too long; they are the first ones. */
+  expire(): void {
+    const now = performance.now();
+    while (this.waiting[0] !== undefined && this.waiting[0].deadline < now) {
+      this.waiting.shift()?.reject(unavailable('The write waited too long for the database.'));
+    }
+  }
+}

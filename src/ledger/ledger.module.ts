@@ -1,0 +1,49 @@
+import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { DatabaseModule } from '../database/database.module';
+import { LedgerSchema1763600000000 } from './ledger-schema.migration';
+import { SchemaContribution, type MigrationClass } from '../database/schema-contribution';
+import { LedgerContribution } from './ledger-contribution';
+import { LedgerCounter } from './ledger-counter.entity';
+import { LedgerEntry } from './ledger-entry.entity';
+import { LedgerHead } from './ledger-head.entity';
+import { LedgerService } from './ledger.service';
+import { RecordCatalog } from './record-catalog';
+import type { AnyRecordKind } from './record-kind';
+import { RecordReader } from './record-reader';
+
+const LEDGER_SCHEMA = new SchemaContribution([LedgerEntry, LedgerHead, LedgerCounter], [LedgerSchema1763600000000]);
+
+export interface LedgerFeature {
+  /** Owners before what belongs to them. */
+  readonly kinds: readonly AnyRecordKind[];
+  /** The migrations that make and change the tables of these kinds. */
+  readonly migrations: readonly MigrationClass[];
+}
+
+/** The one way to write, and the readers. Global, as nothing works without it. */
+@Global()
+@Module({
+  imports: [DatabaseModule, DiscoveryModule],
+  providers: [RecordCatalog, LedgerService, RecordReader, { provide: SchemaContribution, useValue: LEDGER_SCHEMA }],
+  exports: [LedgerService, RecordReader],
+})
+export class LedgerModule {
+  /** Makes kinds of record known: their tables, their migrations, and read-only repositories of them. */
+  static forFeature({ kinds, migrations }: LedgerFeature): DynamicModule {
+    const tables = kinds.map((kind) => kind.table);
+    return {
+      module: LedgerFeatureModule,
+      imports: [TypeOrmModule.forFeature(tables)],
+      providers: [
+        { provide: SchemaContribution, useValue: new SchemaContribution(tables, migrations) },
+        { provide: LedgerContribution, useValue: new LedgerContribution(kinds) },
+      ],
+      exports: [TypeOrmModule],
+    };
+  }
+}
+
+@Module({})
+class LedgerFeatureModule {}

@@ -1,0 +1,153 @@
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Database } from '../database/database';
+import { DatabaseFault } from '../database/database-fault';
+import { unavailable } from '../errors/domain-error';
+import { BatchCommitter, type CommittedBatch } from './batch-committer';
+import type { Caller } from './caller';
+import { failStop } from './fail-stop';
+import { ensureHead, readHead } from './ledger-head-row';
+import { ledgerTime, type LedgerPosition } from './ledger-position';
+import { LedgerQueue, type QueuedCommand } from './ledger-queue';
+import type { Command } from './ledger-transaction';
+import { RecordCatalog } from './record-catalog';
+import { WriterConnection } from './writer-connection';
+
+/** Commands of one transaction at most: enough to share a sync, few enough to keep a batch short. */
+const MAXIMUM_BATCH = 512;
+const QUEUE_CAPACITY = 10_000;
+/** Milliseconds. */
+const MAXIMUM_WAIT = 10_000;
+const HEARTBEAT = 1_000;
+
+/** The one way to change anything. A write is answered when the change, its entry and its seal are on disk together. */
+@Injectable()
+export class LedgerService implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger('Ledger');
+  private readonly queue = new LedgerQueue(QUEUE_CAPACITY, MAXIMUM_WAIT);
+  private readonly writer: WriterConnection;
+  private readonly committer: BatchCommitter;
+  private position: LedgerPosition | null = null;
+  private working: Promise<void> | null = null;
+  private heartbeat: NodeJS.Timeout | null = null;
+  private isClosing = false;
+  /** Halved when a batch fails by a fault of its own, until the command at fault stands alone. */
+  private batchLimit = MAXIMUM_BATCH;
+
+  constructor(
+    private readonly database: Database,
+    catalog: RecordCatalog,
+  ) {
+    this.writer = new WriterConnection(database);
+    this.committer = new BatchCommitter(database, catalog, this.writer);
+  }
+
+  async onModuleInit(): Promise<void> {
+    const connection = await this.writer.current();
+    await ensureHead(connection);
+    this.position = await readHead(connection);
+    this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
+  }
+
+  /**
+   * Runs the command in the ledger's next batch and answers what it returned once that is committed.
+   * @throws what the command throws, with nothing written; the error of a `Refusal`, with its entry written;
+   * `UNAVAILABLE` when the database cannot take the write now.
+   */
+  write<Result>(caller: Caller, command: Command<Result>): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      if (this.isClosing) throw unavailable('The service is stopping.');
+      this.queue.push({ caller, command, resolve: resolve as (value: unknown) => void, reject });
+      this.working ??= this.work();
+    });
+  }
+
+  /** ISO 8601: what the next entry would carry. */
+  get now(): string {
+    return ledgerTime(Date.now(), this.head.timestamp);
+  }
+
+  /** Where the chain stands, as far as this process has written or read it. */
+  get head(): LedgerPosition {
+    if (this.position === null) throw new Error('The ledger has not started yet.');
+    return this.position;
+  }
+
+  /** False while commits fail, or would not be found at the next start. */
+  get isHealthy(): boolean {
+    return !this.writer.hasFailed && this.database.isInPlace();
+  }
+
+  /** Writes what was accepted, refuses what comes now, and closes the database. */
+  async onApplicationShutdown(): Promise<void> {
+    this.isClosing = true;
+    await this.working;
+    if (this.heartbeat !== null) clearInterval(this.heartbeat);
+    await this.writer.close();
+    await this.database.close();
+  }
+
+  private onHeartbeat(): void {
+    this.queue.expire();
+    if (this.writer.hasFailed) this.working ??= this.work();
+  }
+
+  private async work(): Promise<void> {
+    if (this.writer.hasFailed) await this.writer.probe();
+    while (this.queue.length > 0) {
+      // What arrives in the same turn of the event loop shares the batch.
+      await nextTurn();
+      const commands = this.queue.take(this.batchLimit);
+      try {
+        this.settle(await this.committer.commit(commands));
+      } catch (error) {
+        await this.onFailedBatch(commands, error);
+      }
+    }
+    this.working = null;
+  }
+
+  private settle({ outcomes, rest, position }: CommittedBatch): void {
+    this.position = position;
+    this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
+    this.writer.succeeded();
+    this.queue.putBack(rest);
+    for (const { effects } of outcomes) effects.forEach(applyEffect);
+    for (const { answer } of outcomes) answer();
+  }
+
+  private async onFailedBatch(commands: readonly QueuedCommand[], error: unknown): Promise<void> {
+    if (error instanceof DatabaseFault && (error.kind === 'unavailable' || error.kind === 'storage')) {
+      await this.writer.failed(error);
+      const refusal = unavailable('The database cannot take writes now.');
+      commands.forEach((command) => command.reject(refusal));
+      return;
+    }
+    await this.rollBack();
+    const [only, ...others] = commands;
+    if (others.length > 0) {
+      this.batchLimit = Math.ceil(commands.length / 2);
+      this.queue.putBack(commands);
+      return;
+    }
+    this.logger.error(`A command failed and was not written: ${String(error)}`);
+    only?.reject(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  private async rollBack(): Promise<void> {
+    try {
+      await (await this.writer.current()).run('ROLLBACK');
+    } catch (error) {
+      await this.writer.failed(error);
+    }
+  }
+}
+
+/** A change that is on disk but not in memory would be decided on wrongly for ever. */
+function applyEffect(effect: () => void): void {
+  try {
+    effect();
+  } catch (error) {
+    failStop(`What follows a committed change failed: ${String(error)}`);
+  }
+}

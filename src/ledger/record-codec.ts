@@ -1,0 +1,110 @@
+import { getMetadataArgsStorage } from 'typeorm';
+import { quoted, type ColumnDefinition, type Dialect } from '../database/dialect';
+import type { SqlRow, SqlValue } from '../database/sql-connection';
+import type { JsonValue } from '../json/json-value';
+import { canonicalJson } from './canonical-json';
+import type { AnyRecordKind, GovernedRow } from './record-kind';
+import { deleteRows, equalities, insertRows, updateRows } from './statements';
+
+/** A row ready for the database, and the hashed form of its state. JSON is rendered once and serves both. */
+export interface EncodedRow {
+  readonly values: readonly SqlValue[];
+  readonly state: string;
+}
+
+interface StateMember {
+  readonly prefix: string;
+  readonly column: number;
+  readonly isJson: boolean;
+}
+
+/** Turns rows of one kind into what is stored and hashed, and back. The columns are those of its TypeORM table class. */
+export class RecordCodec {
+  readonly table: string;
+  readonly columns: readonly ColumnDefinition[];
+  /** Each takes its rows as one JSON array of arrays. */
+  readonly insertRows: string;
+  readonly updateRows: string;
+  readonly deleteRows: string;
+  private readonly selections = new Map<string, string>();
+  private readonly state: readonly StateMember[];
+
+  constructor(
+    readonly kind: AnyRecordKind,
+    dialect: Dialect,
+  ) {
+    this.table = tableName(kind.table);
+    this.columns = columnsOf(kind.table);
+    this.insertRows = insertRows(dialect, this.table, this.columns);
+    this.updateRows = updateRows(dialect, this.table, this.columns);
+    this.deleteRows = deleteRows(dialect, this.table);
+    this.state = [...kind.hashedMembers].sort().map((member, index) => this.stateMember(member, index));
+  }
+
+  /** Selects the rows whose columns equal the parameters, oldest first. */
+  selectWhere(columns: readonly string[]): string {
+    const key = columns.join();
+    const known = this.selections.get(key);
+    if (known !== undefined) return known;
+    const selected = this.columns.map((column) => quoted(column.name)).join(', ');
+    const sql = `SELECT ${selected} FROM ${quoted(this.table)} WHERE ${equalities(columns)} ORDER BY "createdSequence"`;
+    this.selections.set(key, sql);
+    return sql;
+  }
+
+  encode(row: GovernedRow): EncodedRow {
+    const members = row as unknown as Readonly<Record<string, JsonValue>>;
+    const values = this.columns.map(({ name, type }) => encodeValue(members[name], type, name));
+    let state = '';
+    for (const { prefix, column, isJson } of this.state) {
+      const value = values[column] ?? null;
+      state += prefix + (isJson && value !== null ? String(value) : JSON.stringify(value));
+    }
+    return { values, state: `${state}}` };
+  }
+
+  decode(stored: SqlRow): GovernedRow {
+    const row: Record<string, unknown> = {};
+    for (const { name, type } of this.columns) {
+      const value = stored[name] ?? null;
+      row[name] = type === 'json' && typeof value === 'string' ? JSON.parse(value) : value;
+    }
+    return row as unknown as GovernedRow;
+  }
+
+  private stateMember(member: string, index: number): StateMember {
+    const column = this.columns.findIndex(({ name }) => name === member);
+    const definition = this.columns[column];
+    if (definition === undefined) {
+      throw new Error(`The hashed member ${member} of ${this.kind.subjectType} is not a column of ${this.table}.`);
+    }
+    return { prefix: `${index === 0 ? '{' : ','}"${member}":`, column, isJson: definition.type === 'json' };
+  }
+}
+
+function encodeValue(value: JsonValue | undefined, type: ColumnDefinition['type'], name: string): SqlValue {
+  if (value === undefined) throw new Error(`The column ${name} was given no value; write null for an absent one.`);
+  if (value === null) return null;
+  if (type === 'json') return canonicalJson(value);
+  if (type === 'integer' ? typeof value === 'number' : typeof value === 'string') return value as SqlValue;
+  throw new Error(`The column ${name} takes ${type}, not ${typeof value}.`);
+}
+
+function tableName(table: new () => object): string {
+  const name = getMetadataArgsStorage().tables.find(({ target }) => target === table)?.name;
+  if (name === undefined) throw new Error(`${table.name} needs @Entity('table_name').`);
+  return name;
+}
+
+/** Columns in the order of the class. Only what both databases store alike is allowed. */
+function columnsOf(table: new () => object): ColumnDefinition[] {
+  return getMetadataArgsStorage()
+    .columns.filter(({ target }) => target === table)
+    .map(({ propertyName, options }) => ({ name: propertyName, type: columnType(options.type, propertyName) }));
+}
+
+function columnType(type: unknown, name: string): ColumnDefinition['type'] {
+  if (type === 'text' || type === 'integer') return type;
+  if (type === 'simple-json') return 'json';
+  throw new Error(`The column ${name} must be declared as 'text', 'integer' or 'simple-json', not ${String(type)}.`);
+}

@@ -1,0 +1,46 @@
+import { quoted, type ColumnDefinition, type Dialect } from '../database/dialect';
+
+/** `"a" = $1 AND "b" = $2`, in the order of the columns. */
+export function equalities(columns: readonly string[]): string {
+  return columns.map((column, index) => `${quoted(column)} = $${index + 1}`).join(' AND ');
+}
+
+/** Inserts every row of a JSON array of arrays. */
+export function insertRows(dialect: Dialect, table: string, columns: readonly ColumnDefinition[]): string {
+  const names = columns.map(({ name }) => quoted(name)).join(', ');
+  const values = columns.map((column, index) => dialect.jsonAt(index, column)).join(', ');
+  return `INSERT INTO ${quoted(table)} (${names}) SELECT ${values} FROM ${dialect.jsonElements('$1')}`;
+}
+
+/** Replaces every row of a JSON array of arrays, found by its `id`. */
+export function updateRows(dialect: Dialect, table: string, columns: readonly ColumnDefinition[]): string {
+  const id = columns.findIndex(({ name }) => name === 'id');
+  const idValue = dialect.jsonAt(id, { name: 'id', type: 'text' });
+  const changes = columns
+    .map((column, index) => `${quoted(column.name)} = ${dialect.jsonAt(index, column)}`)
+    .filter((_, index) => index !== id);
+  return (
+    `UPDATE ${quoted(table)} SET ${changes.join(', ')} ` +
+    `FROM ${dialect.jsonElements('$1')} WHERE ${quoted(table)}."id" = ${idValue}`
+  );
+}
+
+/** Deletes the rows whose ids are in a JSON array of arrays of one. */
+export function deleteRows(dialect: Dialect, table: string): string {
+  const id = dialect.jsonAt(0, { name: 'id', type: 'text' });
+  return `DELETE FROM ${quoted(table)} WHERE "id" IN (SELECT ${id} FROM ${dialect.jsonElements('$1')})`;
+}
+
+const COUNTER_COLUMNS: readonly ColumnDefinition[] = [
+  { name: 'name', type: 'text' },
+  { name: 'value', type: 'integer' },
+];
+
+/** Moves each counter of a JSON array of [name, step]. */
+export function moveCounters(dialect: Dialect): string {
+  // `WHERE true` keeps SQLite from reading ON CONFLICT as the condition of a join.
+  return (
+    `${insertRows(dialect, 'ledger_counters', COUNTER_COLUMNS)} WHERE true ` +
+    `ON CONFLICT ("name") DO UPDATE SET "value" = "ledger_counters"."value" + excluded."value"`
+  );
+}

@@ -1,0 +1,74 @@
+import { Logger } from '@nestjs/common';
+import type { Database } from '../database/database';
+import { DatabaseFault } from '../database/database-fault';
+import type { SqlConnection } from '../database/sql-connection';
+
+/** Writes a page and changes nothing: what it proves is that a commit reaches the disk. */
+const PROBE = `UPDATE "ledger_head" SET "id" = "id" WHERE "id" = 1`;
+
+/**
+ * The one connection that writes. After a failed commit it is given up and opened anew; until a commit or a probe has
+ * gone through again, the service is unhealthy.
+ */
+export class WriterConnection {
+  private readonly logger = new Logger('Ledger');
+  private connection: SqlConnection | null = null;
+  private failing = false;
+
+  constructor(private readonly database: Database) {}
+
+  get hasFailed(): boolean {
+    return this.failing;
+  }
+
+  async current(): Promise<SqlConnection> {
+    this.connection ??= await this.database.openWriter();
+    return this.connection;
+  }
+
+  /** What was committed can be found at the next start, or this throws. */
+  checkPlace(): void {
+    if (!this.database.isInPlace()) {
+      throw new DatabaseFault('unavailable', 'MOVED', 'The database file is no longer at its place.');
+    }
+  }
+
+  succeeded(): void {
+    if (this.failing) this.logger.log('The database takes writes again.');
+    this.failing = false;
+  }
+
+  /** Gives the connection up; closing it rolls back what it had begun. */
+  async failed(cause: unknown): Promise<void> {
+    if (!this.failing) this.logger.error(`The database does not take writes: ${messageOf(cause)}`);
+    this.failing = true;
+    await this.close();
+  }
+
+  async probe(): Promise<void> {
+    try {
+      const connection = await this.current();
+      await connection.run(this.database.dialect.begin);
+      await connection.run(PROBE);
+      await connection.run('COMMIT');
+      this.checkPlace();
+      this.succeeded();
+    } catch (error) {
+      await this.failed(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    const connection = this.connection;
+    this.connection = null;
+    try {
+      await connection?.close();
+    } catch (error) {
+      this.logger.error(`Closing the writing connection failed: ${messageOf(error)}`);
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
