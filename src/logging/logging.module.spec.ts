@@ -1,0 +1,130 @@
+import { Controller, Get, Logger, Module, Param, ServiceUnavailableException } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Test } from '@nestjs/testing';
+import request from 'supertest';
+import { ConfigurationModule } from '../config/configuration.module';
+import type { Environment } from '../config/read-configuration';
+import { assignRequestId } from '../http/middleware/request-id';
+import { ApplicationLogger } from './application-logger';
+import { LOG_STREAM } from './log-stream';
+import { LoggingModule } from './logging.module';
+
+const KEY = 'a-key-that-is-long-enough';
+
+@Controller('things')
+class ThingsController {
+  private readonly logger = new Logger(ThingsController.name);
+
+  @Get(':id')
+  find(@Param('id') id: string): { id: string } {
+    this.logger.warn(`looking for ${id}`);
+    return { id };
+  }
+
+  @Get(':id/failure')
+  fail(): never {
+    this.logger.error({ err: Object.assign(new Error('no disk'), { query: 'SELECT secret' }) });
+    throw new ServiceUnavailableException();
+  }
+}
+
+@Module({ controllers: [ThingsController] })
+class ThingsModule {}
+
+describe('LoggingModule', () => {
+  const lines: Record<string, unknown>[] = [];
+  const applications: NestExpressApplication[] = [];
+
+  async function start(environment: Environment): Promise<string> {
+    const imports = [await ConfigurationModule.forRoot({ API_KEY: KEY, ...environment }), LoggingModule, ThingsModule];
+    const module = await Test.createTestingModule({ imports })
+      .overrideProvider(LOG_STREAM)
+      .useValue({ write: (line: string) => lines.push(JSON.parse(line)) })
+      .compile();
+    const application = module.createNestApplication<NestExpressApplication>({ bufferLogs: true });
+    application.useLogger(application.get(ApplicationLogger));
+    application.use(assignRequestId);
+    applications.push(application);
+    await application.listen(0, '127.0.0.1');
+    return application.getUrl();
+  }
+
+  /** The response is on its way before its line is written. */
+  const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+
+  beforeEach(() => lines.splice(0));
+  afterEach(() => Promise.all(applications.splice(0).map((application) => application.close())));
+
+  it('writes one line for a request, and its id on every line', async () => {
+    const url = await start({});
+    lines.splice(0);
+    await request(url).get('/things/7?filter=private').set('X-Request-Id', 'r-1').set('X-API-Key', KEY).expect(200);
+    await settled();
+    expect(lines).toEqual([
+      { level: 'warn', time: expect.any(String), requestId: 'r-1', context: 'ThingsController', msg: 'looking for 7' },
+      {
+        level: 'info',
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        requestId: 'r-1',
+        method: 'GET',
+        route: '/things/:id',
+        path: '/things/7',
+        status: 200,
+        durationMs: expect.any(Number),
+        ip: '127.0.0.1',
+        msg: 'request completed',
+      },
+    ]);
+  });
+
+  it('has no route for what no route matches', async () => {
+    await request(await start({}))
+      .get('/nothing')
+      .expect(404);
+    await settled();
+    expect(lines.at(-1)).toMatchObject({ route: null, path: '/nothing', status: 404, level: 'info' });
+  });
+
+  it('writes a failure as an error, once with its cause and without its statement', async () => {
+    await request(await start({}))
+      .get('/things/7/failure')
+      .expect(503);
+    await settled();
+    const [cause, line] = lines.slice(-2);
+    expect(cause).toMatchObject({
+      level: 'error',
+      err: { type: 'Error', message: 'no disk', stack: expect.any(String) },
+    });
+    expect(line).toMatchObject({ level: 'error', status: 503, msg: 'request failed' });
+    expect(line).not.toHaveProperty('err');
+    expect(JSON.stringify(lines)).not.toContain('SELECT');
+  });
+
+  it('never writes the key', async () => {
+    await request(await start({}))
+      .get(`/things/${KEY}?key=${KEY}`)
+      .set('X-API-Key', KEY)
+      .expect(200);
+    await settled();
+    expect(lines.at(-1)).toMatchObject({ path: '/things/[key]' });
+    expect(JSON.stringify(lines)).not.toContain(KEY);
+  });
+
+  it.each([
+    ['silent', 0],
+    ['error', 0],
+    ['warn', 1],
+    ['info', 2],
+  ])('honours LOG_LEVEL=%s', async (level, expected) => {
+    const url = await start({ LOG_LEVEL: level });
+    lines.splice(0);
+    await request(url).get('/things/7').expect(200);
+    await settled();
+    expect(lines).toHaveLength(expected);
+  });
+
+  it('does not tell each route at the start', async () => {
+    await start({});
+    expect(lines.filter(({ context }) => context === 'RouterExplorer')).toEqual([]);
+  });
+});
