@@ -1,3 +1,5 @@
+import { isNativeError } from 'node:util/types';
+
 /** What a log line says about an error. */
 interface LoggedError {
   readonly type: string;
@@ -11,7 +13,7 @@ interface LoggedError {
  * parameters, which are the clients' content. A value that is no error passes as it is.
  */
 export function serializeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
+  if (!isNativeError(error)) return error;
   const { message, stack } = error;
   const code = 'code' in error ? error.code : undefined;
   return {

@@ -1,0 +1,20 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import { unavailable } from '../../errors/domain-error';
+import { ShutdownGate } from './shutdown-gate';
+
+/** Refuses what arrives on kept connections while the service stops, so that the client goes elsewhere. */
+@Injectable()
+export class ShutdownGuard implements CanActivate {
+  constructor(private readonly gate: ShutdownGate) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const response = context.switchToHttp().getResponse<Response>();
+    if (this.gate.isClosed) {
+      response.setHeader('Connection', 'close');
+      throw unavailable('The service is stopping.');
+    }
+    this.gate.admit(response);
+    return true;
+  }
+}

@@ -1,0 +1,47 @@
+import { isNativeError } from 'node:util/types';
+import { ConfigurationError } from '../config/configuration-error';
+import { DatabaseInUseError } from '../database/database-in-use.error';
+
+/** Why the service did not start, for people and for what supervises the process. */
+export interface StartFailure {
+  readonly message: string;
+  readonly exitCode: number;
+}
+
+/** Exit codes as sysexits.h names them. */
+const EXIT_CODE = { general: 1, temporaryFailure: 75, configuration: 78 };
+
+const LISTEN_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there; set PORT to a free port',
+  EACCES: 'the system does not allow it; set PORT to 1024 or higher',
+  EADDRNOTAVAIL: 'this machine does not have that address; set HOST to one it has, or to 0.0.0.0',
+  ENOTFOUND: 'no such host name is known; set HOST to an address of this machine, or to 0.0.0.0',
+};
+
+export function startFailure(error: unknown): StartFailure {
+  if (error instanceof ConfigurationError) return { message: error.message, exitCode: EXIT_CODE.configuration };
+  if (error instanceof DatabaseInUseError) return { message: error.message, exitCode: EXIT_CODE.temporaryFailure };
+  return { message: `The service could not start: ${reasonOf(error)}`, exitCode: EXIT_CODE.general };
+}
+
+function reasonOf(error: unknown): string {
+  if (!isNativeError(error)) return String(error);
+  const { syscall, code = '', address = '', port = '' } = error as Partial<ListenError>;
+  const fault = LISTEN_FAULTS[code];
+  const isListening = syscall === 'listen' || syscall === 'getaddrinfo';
+  if (isListening && fault !== undefined)
+    return `it cannot listen on ${[address, port].join(' port ').trim()}: ${fault}.`;
+  // A fault of the program is found by its place, any other by its message.
+  return isProgrammingError(error) ? (error.stack ?? error.message) : error.message;
+}
+
+interface ListenError {
+  readonly syscall: string;
+  readonly code: string;
+  readonly address: string;
+  readonly port: number;
+}
+
+function isProgrammingError(error: Error): boolean {
+  return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+}
