@@ -1,0 +1,42 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { getStorageToken } from '@nestjs/throttler';
+import { AppModule, type FeatureModule, MIDDLEWARE } from './app.module';
+import { Configuration } from './config/configuration';
+import type { Environment } from './config/read-configuration';
+import { corsOptions } from './http/middleware/cors';
+import type { RateLimits } from './http/rate-limit/rate-limits';
+import { prepareServer } from './http/server/http-server';
+import { ApplicationLogger } from './logging/application-logger';
+
+export interface AppOptions {
+  /** Replaces `.env` and the process's environment altogether. */
+  readonly environment?: Environment;
+  /** Modules of others, whose routes stand with ours under `/api/v1`. */
+  readonly modules?: readonly FeatureModule[];
+}
+
+/** Makes the application, ready to listen. Throws ConfigurationError and DatabaseInUseError. */
+export async function createApp({ environment, modules = [] }: AppOptions = {}): Promise<NestExpressApplication> {
+  const application = await NestFactory.create<NestExpressApplication>(await AppModule.forRoot(environment, modules), {
+    abortOnError: false,
+    bodyParser: false,
+    bufferLogs: true,
+  });
+  application.useLogger(application.get(ApplicationLogger));
+  prepareExpress(application);
+  prepareServer(application.getHttpServer(), application.get<RateLimits>(getStorageToken()));
+  return application.init();
+}
+
+function prepareExpress(application: NestExpressApplication): void {
+  const { trustedProxies, corsOrigins } = application.get(Configuration);
+  application.disable('x-powered-by');
+  application.disable('etag');
+  application.disable('query parser');
+  application.set('trust proxy', trustedProxies);
+  application.use(...MIDDLEWARE);
+  if (corsOrigins !== null) {
+    application.enableCors(corsOptions(corsOrigins));
+  }
+}

@@ -1,0 +1,48 @@
+import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
+import { Configuration } from '../../config/configuration';
+import { DomainError } from '../../errors/domain-error';
+import { isPreflight } from '../middleware/cors';
+import { clientAddress } from '../rate-limit/client-address';
+import { routeTraits } from '../route-traits';
+import type { ServiceRequest } from '../service-request';
+import { ApiKeyCheck, presentedKey } from './api-key-check';
+
+/** Lets a request pass that carries the API key, once, or that asks for a public route. */
+@Injectable()
+export class ApiKeyGuard implements CanActivate {
+  private readonly logger = new Logger(ApiKeyGuard.name);
+  private readonly check: ApiKeyCheck;
+  private readonly preflightsArePublic: boolean;
+  private failures = 0;
+
+  constructor(configuration: Configuration) {
+    const { apiKey, apiKeyPrevious, corsOrigins } = configuration;
+    this.check = new ApiKeyCheck(apiKeyPrevious === null ? [apiKey] : [apiKey, apiKeyPrevious]);
+    this.preflightsArePublic = corsOrigins !== null;
+  }
+
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<ServiceRequest>();
+    if (routeTraits(context).isPublic || (this.preflightsArePublic && isPreflight(request))) {
+      return true;
+    }
+    const key = presentedKey(request.rawHeaders);
+    if (key === undefined || !this.check.accepts(key)) {
+      this.refuse(request);
+    }
+    return true;
+  }
+
+  private refuse(request: ServiceRequest): never {
+    this.failures += 1;
+    this.logger.warn({
+      msg: 'Authentication failed',
+      requestId: request.id,
+      ip: clientAddress(request),
+      failuresSinceStart: this.failures,
+    });
+    throw new DomainError('UNAUTHORIZED', 'A valid API key is required, in exactly one X-API-Key header.', {
+      headers: { 'WWW-Authenticate': 'ApiKey realm="governance"' },
+    });
+  }
+}

@@ -1,0 +1,15 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Caller as LedgerCaller } from '../ledger/caller';
+import { clientAddress } from './rate-limit/client-address';
+import type { ServiceRequest } from './service-request';
+
+/** Holder of the API key; the key carries no role of its own. */
+const OPERATOR = { type: 'api_key', id: 'env' } as const;
+
+/** On whose behalf the request acts, for the ledger. */
+export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): LedgerCaller => {
+  const request = context.switchToHttp().getRequest<ServiceRequest>();
+  return { actor: OPERATOR, requestId: request.id, ip: clientAddress(request) };
+});
+
+export type Caller = LedgerCaller;

@@ -1,0 +1,65 @@
+const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/;
+const SEPARATOR = /^[ \t]*,[ \t]*/;
+
+interface EntityTag {
+  readonly isWeak: boolean;
+  readonly value: string;
+}
+
+/** What a client requires of the record's revision before it is changed. */
+export interface Precondition {
+  matches(revision: number): boolean;
+}
+
+const NO_PRECONDITION: Precondition = { matches: () => true };
+
+/** The strong entity tag of a revision. */
+export function revisionTag(revision: number): string {
+  return `"${revision}"`;
+}
+
+/** Reads `If-Match`: absent, `*`, or a list of entity tags, of which a weak one never matches. Undefined when malformed. */
+export function parseIfMatch(header: string | undefined): Precondition | undefined {
+  if (header === undefined || header.trim() === '*') {
+    return NO_PRECONDITION;
+  }
+  const tags = parseEntityTags(header);
+  if (tags === undefined) {
+    return undefined;
+  }
+  const strong = new Set(tags.filter((tag) => !tag.isWeak).map((tag) => tag.value));
+  return { matches: (revision) => strong.has(String(revision)) };
+}
+
+/** Whether the copies named in `If-None-Match` include the revision; a malformed header names none. */
+export function isCurrentCopy(header: string | undefined, revision: number): boolean {
+  if (header === undefined) {
+    return false;
+  }
+  if (header.trim() === '*') {
+    return true;
+  }
+  const tags = parseEntityTags(header) ?? [];
+  return tags.some((tag) => tag.value === String(revision));
+}
+
+function parseEntityTags(header: string): EntityTag[] | undefined {
+  const tags: EntityTag[] = [];
+  let rest = header.trim();
+  for (;;) {
+    const match = ENTITY_TAG.exec(rest);
+    if (match === null) {
+      return undefined;
+    }
+    tags.push({ isWeak: match[1] !== undefined, value: match[2] ?? '' });
+    rest = rest.slice(match[0].length);
+    if (rest === '') {
+      return tags;
+    }
+    const separator = SEPARATOR.exec(rest);
+    if (separator === null) {
+      return undefined;
+    }
+    rest = rest.slice(separator[0].length);
+  }
+}

@@ -1,0 +1,25 @@
+import { DomainError } from '../../errors/domain-error';
+
+export function payloadTooLarge(limit: number): DomainError {
+  return new DomainError('PAYLOAD_TOO_LARGE', `A request body may have at most ${limit} bytes.`);
+}
+
+export function unsupportedMediaType(message: string): DomainError {
+  return new DomainError('UNSUPPORTED_MEDIA_TYPE', message);
+}
+
+export function routeNotFound(): DomainError {
+  return new DomainError('NOT_FOUND', 'There is nothing at this path.');
+}
+
+export function methodNotAllowed(method: string, allowed: readonly string[]): DomainError {
+  const allow = allowed.join(', ');
+  return new DomainError('METHOD_NOT_ALLOWED', `This path does not answer ${method}; it answers ${allow}.`, {
+    headers: { Allow: allow },
+  });
+}
+
+/** A request that cannot be read at all, so that no field can be blamed. */
+export function unreadableRequest(message: string): DomainError {
+  return new DomainError('VALIDATION_ERROR', message);
+}

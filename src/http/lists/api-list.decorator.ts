@@ -1,0 +1,22 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
+
+/** Documents that a route answers with a page of a list. */
+export function ApiList(item: Type, description: string): MethodDecorator {
+  return applyDecorators(
+    ApiExtraModels(item),
+    ApiOkResponse({
+      description,
+      schema: {
+        type: 'object',
+        required: ['data', 'total'],
+        additionalProperties: false,
+        properties: {
+          data: { type: 'array', items: { $ref: getSchemaPath(item) } },
+          total: { type: 'integer', minimum: 0, example: 1, description: 'Rows of the whole list, beyond this page.' },
+          nextCursor: { type: 'string', description: 'There when rows follow: give it as `cursor` for the next page.' },
+        },
+      },
+    }),
+  );
+}

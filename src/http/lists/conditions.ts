@@ -1,0 +1,14 @@
+import type { Comparison, Condition } from '../../ledger/record-page';
+
+/** The conditions of the filters that were given: what each one's column has to do with its value. */
+export function conditionsOf<Filtered extends object>(
+  filters: Filtered,
+  columns: Readonly<Record<keyof Filtered & string, readonly [column: string, comparison: Comparison]>>,
+): Condition[] {
+  const names = Object.keys(columns) as (keyof Filtered & string)[];
+  return names.flatMap((name) => {
+    const value = filters[name] as string | number | undefined;
+    const [column, comparison] = columns[name];
+    return value === undefined ? [] : [{ column, comparison, value }];
+  });
+}

@@ -1,0 +1,25 @@
+import type { SortOrder } from '../../ledger/record-page';
+import { QueryInteger, QueryOneOf, QueryText } from '../validation/query-fields';
+
+const MOST_ROWS = 1000;
+const LARGEST_OFFSET = 2 ** 31 - 1;
+/** Far beyond any cursor of ours. */
+const LONGEST_CURSOR = 65_536;
+
+/** What every list takes; a list with filters extends it. */
+export class ListQuery {
+  @QueryInteger({ min: 1, max: MOST_ROWS, description: 'Rows at most.' })
+  limit?: number;
+
+  @QueryInteger({ min: 0, max: LARGEST_OFFSET, description: 'Rows to skip.' })
+  offset?: number;
+
+  @QueryOneOf(['asc', 'desc'], { description: 'Oldest or newest first, by creation.' })
+  order?: SortOrder;
+
+  @QueryText({
+    max: LONGEST_CURSOR,
+    description: '`nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only.',
+  })
+  cursor?: string;
+}

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../../config/configuration';
+import { invalidField } from '../../errors/domain-error';
+import type { SortOrder } from '../../ledger/record-page';
+import { CursorCodec, type ListCursor } from './list-cursor';
+import type { ListQuery } from './list.query';
+import { type Filters, OpenList } from './open-list';
+
+/** What a list does when the client does not say. */
+export interface ListDefaults {
+  readonly limit: number;
+  readonly order: SortOrder;
+}
+
+/** Opens lists: turns what a client asked into a page to read, and the page into the answer. */
+@Injectable()
+export class Lists {
+  private readonly cursors: CursorCodec;
+
+  constructor({ apiKey, apiKeyPrevious }: Configuration) {
+    this.cursors = new CursorCodec(apiKey, apiKeyPrevious === null ? [] : [apiKeyPrevious]);
+  }
+
+  /** `name` tells this list's cursors from those of others. Throws VALIDATION_ERROR on a cursor that is not this list's. */
+  open<Query extends ListQuery>(name: string, query: Query, defaults: ListDefaults): OpenList<Filters<Query>> {
+    const { limit, offset, order, cursor, ...filters } = query;
+    if (cursor !== undefined) {
+      const start = this.continued(name, cursor, { offset, order, ...filters });
+      const kept = start.filters as Filters<Query>;
+      return new OpenList(this.cursors, {
+        name,
+        filters: kept,
+        limit: limit ?? defaults.limit,
+        offset: 0,
+        ...from(start),
+      });
+    }
+    return new OpenList<Filters<Query>>(this.cursors, {
+      name,
+      filters,
+      limit: limit ?? defaults.limit,
+      offset: offset ?? 0,
+      order: order ?? defaults.order,
+      position: null,
+      total: null,
+    });
+  }
+
+  private continued(name: string, cursor: string, beside: object): ListCursor {
+    const start = this.cursors.decode(cursor);
+    if (start?.list !== name) {
+      throw invalidField('query.cursor', 'must be the nextCursor of a page of this list, unaltered');
+    }
+    if (Object.values(beside).some((value) => value !== undefined)) {
+      throw invalidField('query.cursor', 'holds the filters and the order: only limit can be given beside it');
+    }
+    return start;
+  }
+}
+
+function from({ order, position, total }: ListCursor): Pick<ListCursor, 'order' | 'position' | 'total'> {
+  return { order, position, total };
+}

@@ -1,0 +1,60 @@
+import type { Condition, Page, PageRequest, SortOrder } from '../../ledger/record-page';
+import type { CursorCodec } from './list-cursor';
+import type { ListQuery } from './list.query';
+
+/** The members a list's query has beyond those of every list. */
+export type Filters<Query extends ListQuery> = Omit<Query, keyof ListQuery>;
+
+/** Rows are listed by the sequence that created them, which a ledger entry calls its own. */
+type ListedRow = { readonly createdSequence: number } | { readonly sequence: number };
+
+/** Body of every list. */
+export interface ListAnswer<Item> {
+  readonly data: Item[];
+  readonly total: number;
+  readonly nextCursor?: string;
+}
+
+interface ListStart<Filtered> {
+  readonly name: string;
+  readonly filters: Filtered;
+  readonly limit: number;
+  readonly offset: number;
+  readonly order: SortOrder;
+  readonly position: number | null;
+  readonly total: number | null;
+}
+
+/** One request for a page of a list. */
+export class OpenList<Filtered extends object> {
+  constructor(
+    private readonly cursors: CursorCodec,
+    private readonly start: ListStart<Filtered>,
+  ) {}
+
+  /** The filters as the client gave them, with this page or with the first. */
+  get filters(): Filtered {
+    return this.start.filters;
+  }
+
+  /** The page to read, of the rows that meet the conditions the filters stand for. */
+  request(conditions: readonly Condition[]): PageRequest {
+    const { limit, offset, order, position, total } = this.start;
+    return { conditions, limit, offset, order, position, total };
+  }
+
+  answer<Row extends ListedRow, Item>(page: Page<Row>, present: (row: Row) => Item): ListAnswer<Item> {
+    const data = page.rows.map((row) => present(row));
+    const last = page.rows.at(-1);
+    if (!page.more || last === undefined) {
+      return { data, total: page.total };
+    }
+    return { data, total: page.total, nextCursor: this.cursorAfter(last, page.total) };
+  }
+
+  private cursorAfter(row: ListedRow, total: number): string {
+    const { name, filters, order } = this.start;
+    const position = 'createdSequence' in row ? row.createdSequence : row.sequence;
+    return this.cursors.encode({ list: name, filters: filters as Record<string, unknown>, order, total, position });
+  }
+}

@@ -1,0 +1,64 @@
+import type { FieldFault } from '../../errors/domain-error';
+
+export interface QueryString {
+  /** Values by name; a parameter with a fault is left out. */
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly faults: readonly FieldFault[];
+}
+
+const EMPTY: QueryString = { parameters: new Map(), faults: [] };
+
+/** Reads the query of a request target. Each parameter is given once, with a value, in percent-encoded UTF-8. */
+export function parseQueryString(target: string): QueryString {
+  const start = target.indexOf('?');
+  if (start < 0 || start === target.length - 1) {
+    return EMPTY;
+  }
+  const parameters = new Map<string, string>();
+  const faults = new Map<string, string>();
+  for (const pair of target.slice(start + 1).split('&')) {
+    if (pair !== '') {
+      readPair(pair, parameters, faults);
+    }
+  }
+  return withoutFaulty(parameters, faults);
+}
+
+function readPair(pair: string, parameters: Map<string, string>, faults: Map<string, string>): void {
+  const equals = pair.indexOf('=');
+  const rawName = equals < 0 ? pair : pair.slice(0, equals);
+  const name = decoded(rawName);
+  const value = equals < 0 ? '' : decoded(pair.slice(equals + 1));
+  if (name === undefined || value === undefined) {
+    faults.set(name ?? rawName, 'must be percent-encoded UTF-8');
+  } else if (parameters.has(name)) {
+    faults.set(name, 'must be given only once');
+  } else {
+    parameters.set(name, value);
+    noteValueFault(name, value, faults);
+  }
+}
+
+function noteValueFault(name: string, value: string, faults: Map<string, string>): void {
+  if (value === '') {
+    faults.set(name, 'must have a value; leave the parameter out to do without it');
+  } else if (value.includes('\0') || name.includes('\0')) {
+    faults.set(name, 'must not contain a NUL character');
+  }
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
+
+function withoutFaulty(parameters: Map<string, string>, faults: ReadonlyMap<string, string>): QueryString {
+  for (const name of faults.keys()) {
+    parameters.delete(name);
+  }
+  const told = [...faults].map(([name, message]) => ({ field: `query.${name}`, message }));
+  return { parameters, faults: told };
+}

@@ -1,0 +1,51 @@
+/** What one client has used of its current window. */
+export interface RateWindow {
+  /** Requests in the window, this one included. */
+  hits: number;
+  /** Milliseconds since 1970. */
+  readonly resetsAt: number;
+}
+
+/**
+ * Counts requests per client in fixed windows, in bounded memory and without timers.
+ *
+ * Clients live in two generations. A new client joins the current one; once that is full or a window old it becomes the
+ * previous one, and what was there is forgotten: by then it has expired, unless clients arrive faster than `capacity`
+ * allows, when the longest known are forgotten first.
+ */
+export class FixedWindows {
+  private current = new Map<string, RateWindow>();
+  private previous = new Map<string, RateWindow>();
+  private currentSince = 0;
+
+  /** `length` in milliseconds; `capacity` is the number of clients kept at most. */
+  constructor(
+    private readonly length: number,
+    private readonly capacity: number,
+  ) {}
+
+  /** Counts a request of `client` at `now` (milliseconds since 1970). */
+  hit(client: string, now: number): RateWindow {
+    const known = this.current.get(client) ?? this.previous.get(client);
+    if (known !== undefined && now < known.resetsAt) {
+      known.hits += 1;
+      return known;
+    }
+    return this.open(client, now);
+  }
+
+  get size(): number {
+    return this.current.size + this.previous.size;
+  }
+
+  private open(client: string, now: number): RateWindow {
+    if (this.current.size >= this.capacity / 2 || now - this.currentSince >= this.length) {
+      this.previous = this.current;
+      this.current = new Map();
+      this.currentSince = now;
+    }
+    const opened: RateWindow = { hits: 1, resetsAt: now + this.length };
+    this.current.set(client, opened);
+    return opened;
+  }
+}

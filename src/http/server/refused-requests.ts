@@ -1,0 +1,62 @@
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { DomainError } from '../../errors/domain-error';
+import { errorBody, errorStatus } from '../errors/error-answer';
+import { unreadableRequest } from '../errors/request-errors';
+import { requestIdFor } from '../middleware/request-id';
+import { unmapped } from '../rate-limit/client-address';
+import { SHARED_BUCKET } from '../rate-limit/rate-limit-bucket.decorator';
+import { rateLimitHeaders, type RateLimits } from '../rate-limit/rate-limits';
+
+const HEADERS_TOO_LARGE = new DomainError('HEADERS_TOO_LARGE', 'The request line and headers are too large together.');
+const TOO_SLOW = unreadableRequest('The request did not arrive in time.');
+const MALFORMED = unreadableRequest('The request is not valid HTTP.');
+const NO_TUNNELS = unreadableRequest('This server opens no tunnels.');
+
+/** Answers what Node refuses before there is a request, in our shape, counted like any other. */
+export function answerRefusedRequests(server: Server, limits: RateLimits): void {
+  const latestResponse = new WeakMap<Duplex, ServerResponse>();
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => latestResponse.set(socket, response));
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuse(socket, NO_TUNNELS, limits));
+  server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
+    const pending = latestResponse.get(socket);
+    if (pending === undefined || pending.writableFinished) {
+      refuse(socket, errorFor(fault), limits);
+    } else {
+      // The client is still owed the answer to what it sent before.
+      pending.once('finish', () => refuse(socket, errorFor(fault), limits));
+      pending.once('close', () => socket.destroy());
+    }
+  });
+}
+
+function errorFor({ code }: NodeJS.ErrnoException): DomainError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return HEADERS_TOO_LARGE;
+  }
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? TOO_SLOW : MALFORMED;
+}
+
+function refuse(socket: Duplex, error: DomainError, limits: RateLimits): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const address = unmapped((socket as Socket).remoteAddress ?? '');
+  socket.end(refusal(error, rateLimitHeaders(limits.count(SHARED_BUCKET, address))), () => socket.destroy());
+}
+
+function refusal(error: DomainError, rateHeaders: readonly (readonly [string, string])[]): string {
+  const requestId = requestIdFor(undefined);
+  const body = JSON.stringify(errorBody(error, requestId));
+  const status = errorStatus(error);
+  const headers = [
+    ['X-Request-Id', requestId],
+    ...rateHeaders,
+    ['Content-Type', 'application/json; charset=utf-8'],
+    ['Content-Length', String(Buffer.byteLength(body))],
+    ['Connection', 'close'],
+  ].map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers.join('')}\r\n${body}`;
+}

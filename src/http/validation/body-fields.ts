@@ -1,0 +1,93 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { Allow } from 'class-validator';
+import type { JsonObject } from '../../json/json-value';
+import { FreeForm, WholeRequest } from './dto-shape';
+import { type FieldText, isRequired, optionalMark, type Presence, shown } from './field-text';
+import { CheckedBy, type FaultInside } from './member-rule';
+
+interface FreeFormField extends FieldText<JsonObject>, Presence {
+  /** Faults in members whose meaning the service knows. */
+  readonly rule?: (value: JsonObject) => readonly FaultInside[];
+}
+
+/** An object whose content is the client's own and comes back as it was sent. */
+export function FreeFormObject(field: FreeFormField): PropertyDecorator {
+  const { rule } = field;
+  return applyDecorators(
+    ...optionalMark(field),
+    FreeForm(),
+    CheckedBy('freeFormObject', (value) => freeFormFault(value, rule)),
+    ApiProperty({ type: 'object', additionalProperties: true, selfRequired: isRequired(field), ...shown(field) }),
+  );
+}
+
+function freeFormFault(value: unknown, rule: FreeFormField['rule']): string | readonly FaultInside[] | undefined {
+  if (value === undefined) {
+    return 'is required';
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return 'must be an object';
+  }
+  return rule?.(value as JsonObject);
+}
+
+/** A text (possibly empty), a number or a boolean. */
+export function ScalarField(field: FieldText<string | number | boolean> & { maxLength: number }): PropertyDecorator {
+  const { maxLength } = field;
+  return applyDecorators(
+    FreeForm(),
+    CheckedBy('scalar', (value) => scalarFault(value, maxLength)),
+    ApiProperty({ oneOf: [{ type: 'string', maxLength }, { type: 'number' }, { type: 'boolean' }], ...shown(field) }),
+  );
+}
+
+function scalarFault(value: unknown, maxLength: number): string | undefined {
+  if (value === undefined) {
+    return 'is required';
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') {
+    return undefined;
+  }
+  if (typeof value !== 'string') {
+    return 'must be a string, a number or a boolean';
+  }
+  const isLong = value.length > maxLength && Array.from(value).length > maxLength;
+  return isLong ? `must have at most ${maxLength} characters` : undefined;
+}
+
+interface IntegerField extends FieldText<number>, Presence {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** A whole number between bounds. */
+export function IntegerField(field: IntegerField): PropertyDecorator {
+  const { min, max } = field;
+  return applyDecorators(
+    ...optionalMark(field),
+    CheckedBy('integer', (value) => integerFault(value, min, max)),
+    ApiProperty({ type: 'integer', minimum: min, maximum: max, required: isRequired(field), ...shown(field) }),
+  );
+}
+
+/** What is wrong with a whole number; undefined when nothing is. */
+export function integerFault(value: unknown, min: number, max: number): string | undefined {
+  if (value === undefined) {
+    return 'is required';
+  }
+  const isInside = typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+  return isInside ? undefined : `must be an integer from ${min} to ${max}`;
+}
+
+/** A member that answers carry, accepted in a request so that an answer can be edited and sent back, and ignored. */
+export function IgnoredField(field: FieldText): PropertyDecorator {
+  const description = field.description ?? 'Accepted as it was answered, and ignored.';
+  return applyDecorators(FreeForm(), Allow(), ApiProperty({ required: false, ...field, description }));
+}
+
+/** The request must have at least one of the named members. */
+export function AtLeastOneOf(...names: readonly string[]): ClassDecorator {
+  const fault = { field: 'body', message: `must have at least one of ${names.join(', ')}` };
+  return WholeRequest((members) => (names.some((name) => members[name] !== undefined) ? [] : [fault]));
+}

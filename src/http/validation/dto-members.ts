@@ -1,0 +1,48 @@
+import type { FieldFault } from '../../errors/domain-error';
+import type { DtoShape } from './dto-shape';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Carries a value past class-transformer and Nest's own clean-up, neither of which looks into functions. */
+type Lifted = () => unknown;
+
+/** The members a DTO declares; `null` on an optional one counts as absent. */
+export function knownMembers(given: Members, shape: DtoShape): Record<string, unknown> {
+  const known: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (shape.members.has(name) && (value !== null || !shape.optional.has(name))) {
+      known[name] = value;
+    }
+  }
+  return known;
+}
+
+export function unknownMembers(given: Members, shape: DtoShape, prefix: string): FieldFault[] {
+  const unknown = Object.keys(given).filter((name) => !shape.members.has(name));
+  const message = `is not known here; known are ${[...shape.members].join(', ')}`;
+  return unknown.map((name) => ({ field: `${prefix}${name}`, message }));
+}
+
+/** Wraps free-form values, whose keys may be `constructor` or `prototype`, so that validation cannot change them. */
+export function liftFreeForm(members: Members, shape: DtoShape): Record<string, unknown> {
+  const lifted = { ...members };
+  for (const name of shape.freeForm) {
+    const value = members[name];
+    if (value !== undefined) {
+      lifted[name] = (() => value) satisfies Lifted;
+    }
+  }
+  return lifted;
+}
+
+/** Undoes `liftFreeForm` on the DTO that was made of the members. */
+export function putBackFreeForm(dto: object, shape: DtoShape): void {
+  const members = dto as Record<string, unknown>;
+  for (const name of shape.freeForm) {
+    const value = members[name];
+    // JSON has no functions, so this one is ours.
+    if (typeof value === 'function') {
+      members[name] = (value as Lifted)();
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { type FieldFault, invalid } from '../../errors/domain-error';
+
+/**
+ * Gathers the faults of one request, whose query and body are validated one after the other, so that all are told at
+ * once: the part that is validated last speaks for all.
+ */
+export class InputCheck {
+  private readonly faults: FieldFault[];
+  /** Members found faulty already are not blamed again, for being absent, say. */
+  private readonly blamed: ReadonlySet<string>;
+
+  /** `partsToCome` are the parts a pipe is still to validate. */
+  constructor(
+    faults: readonly FieldFault[],
+    private partsToCome: number,
+  ) {
+    this.faults = [...faults];
+    this.blamed = new Set(faults.map(({ field }) => field));
+  }
+
+  /** Throws VALIDATION_ERROR when nothing is left to validate and a fault was found. */
+  settle(faultsOfPart: readonly FieldFault[]): void {
+    this.faults.push(...faultsOfPart.filter(({ field }) => !this.blamed.has(field)));
+    this.partsToCome -= 1;
+    if (this.partsToCome <= 0 && this.faults.length > 0) {
+      throw invalid(this.faults);
+    }
+  }
+}
+
+const checks = new WeakMap<object, InputCheck>();
+
+/** Has the pipe settle with `check` when it validates `part`. */
+export function checkTogether(part: object, check: InputCheck): void {
+  checks.set(part, check);
+}
+
+export function checkOf(part: unknown): InputCheck | undefined {
+  return typeof part === 'object' && part !== null ? checks.get(part) : undefined;
+}

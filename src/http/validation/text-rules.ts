@@ -1,0 +1,78 @@
+import type { FaultInside } from './member-rule';
+
+export interface TextLimits {
+  /** Code points at least; 1 unless told otherwise, 0 when it may be blank. */
+  readonly min?: number;
+  /** Code points at most. */
+  readonly max: number;
+  /** White space alone will do. */
+  readonly mayBeBlank?: boolean;
+  /** What else is wrong with a text of allowed length; undefined when nothing is. */
+  readonly rule?: (text: string) => string | undefined;
+}
+
+/** What is wrong with a text; undefined when nothing is. */
+export function textFault(value: unknown, limits: TextLimits): string | undefined {
+  const { max, mayBeBlank = false, rule } = limits;
+  const min = leastLength(limits);
+  if (value === undefined) {
+    return 'is required';
+  }
+  if (typeof value !== 'string') {
+    return 'must be a string';
+  }
+  if (!mayBeBlank && value.trim() === '') {
+    return 'must not be blank';
+  }
+  if (!hasLength(value, min, max)) {
+    return min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`;
+  }
+  return rule?.(value);
+}
+
+export function leastLength({ min, mayBeBlank }: TextLimits): number {
+  return min ?? (mayBeBlank === true ? 0 : 1);
+}
+
+/** Lengths count code points; UTF-16 units are never fewer, so they settle the ordinary case. */
+function hasLength(text: string, min: number, max: number): boolean {
+  if (text.length <= max && (min <= 1 || text.length >= 2 * min)) {
+    return text.length >= min;
+  }
+  const length = Array.from(text).length;
+  return length >= min && length <= max;
+}
+
+export interface TextListLimits {
+  readonly minItems?: number;
+  readonly maxItems: number;
+  readonly item: TextLimits;
+}
+
+/** What is wrong with a list of distinct texts, each fault at its index. */
+export function textListFault(value: unknown, limits: TextListLimits): string | readonly FaultInside[] | undefined {
+  const { minItems = 0, maxItems, item } = limits;
+  if (value === undefined) {
+    return 'is required';
+  }
+  if (!Array.isArray(value)) {
+    return 'must be an array of strings';
+  }
+  if (value.length < minItems || value.length > maxItems) {
+    return minItems > 0 ? `must have ${minItems} to ${maxItems} items` : `must have at most ${maxItems} items`;
+  }
+  return itemFaults(value, item);
+}
+
+function itemFaults(items: readonly unknown[], limits: TextLimits): FaultInside[] {
+  const seen = new Set<unknown>();
+  const faults: FaultInside[] = [];
+  items.forEach((item, index) => {
+    const message = textFault(item, limits) ?? (seen.has(item) ? 'must differ from the items before it' : undefined);
+    seen.add(item);
+    if (message !== undefined) {
+      faults.push({ at: `[${index}]`, message });
+    }
+  });
+  return faults;
+}

@@ -1,0 +1,146 @@
+import { Body, Controller, Delete, Get, HttpCode, Module, Param, Patch, Post, Put, Query } from '@nestjs/common';
+import { Public } from '../../src/http/authentication/public.decorator';
+import { Caller } from '../../src/http/caller.decorator';
+import { IfMatch } from '../../src/http/conditional/if-match.decorator';
+import type { Precondition } from '../../src/http/conditional/precondition';
+import { Revisioned } from '../../src/http/conditional/revisioned.decorator';
+import { ListQuery } from '../../src/http/lists/list.query';
+import { Lists } from '../../src/http/lists/lists';
+import type { ListAnswer } from '../../src/http/lists/open-list';
+import { RateLimitBucket } from '../../src/http/rate-limit/rate-limit-bucket.decorator';
+import {
+  AtLeastOneOf,
+  FreeFormObject,
+  IgnoredField,
+  IntegerField,
+  ScalarField,
+} from '../../src/http/validation/body-fields';
+import { QueryOneOf, QueryText, QueryTimestamp } from '../../src/http/validation/query-fields';
+import {
+  DistinctStrings,
+  OneOf,
+  OptionalText,
+  RequiredText,
+  TimestampField,
+} from '../../src/http/validation/text-fields';
+import { preconditionFailed } from '../../src/errors/domain-error';
+import type { JsonObject } from '../../src/json/json-value';
+
+export class SampleRequest {
+  @RequiredText({ max: 10 })
+  name!: string;
+
+  @OptionalText({ max: 20, mayBeBlank: true, default: '' })
+  description?: string;
+
+  @FreeFormObject({ optional: true, default: {} })
+  properties?: JsonObject;
+
+  @DistinctStrings({ maxItems: 3, item: { max: 5 }, optional: true, default: [] })
+  tags?: string[];
+
+  @OneOf(['low', 'high'], { optional: true })
+  level?: string;
+
+  @IntegerField({ min: -5, max: 5, optional: true })
+  priority?: number;
+
+  @ScalarField({ maxLength: 10 })
+  value!: string | number | boolean;
+
+  @TimestampField({ optional: true })
+  expiresAt?: string;
+}
+
+@AtLeastOneOf('name', 'description')
+export class SampleChange {
+  @OptionalText({ max: 10 })
+  name?: string;
+
+  @OptionalText({ max: 20, mayBeBlank: true })
+  description?: string;
+
+  @IgnoredField({})
+  revision?: unknown;
+}
+
+export class SampleQuery extends ListQuery {
+  @QueryText({ max: 10 })
+  type?: string;
+
+  @QueryOneOf(['low', 'high'], {})
+  level?: string;
+
+  @QueryTimestamp({})
+  from?: string;
+}
+
+const ROWS = Array.from({ length: 5 }, (_unused, index) => ({ createdSequence: index + 1 }));
+
+/** A module such as anyone could write for the service: it makes every piece of the edge visible from outside. */
+@Controller('samples')
+class SamplesController {
+  constructor(private readonly lists: Lists) {}
+
+  @Post()
+  @Revisioned()
+  create(@Body() body: SampleRequest, @Caller() caller: Caller): unknown {
+    return { id: 'smp_1', revision: 1, body, caller };
+  }
+
+  @Get()
+  list(@Query() query: SampleQuery): ListAnswer<number> & { filters: object } {
+    const list = this.lists.open('samples', query, { limit: 2, order: 'asc' });
+    const { limit, offset, order, position, total } = list.request([]);
+    const ordered = order === 'asc' ? ROWS : ROWS.toReversed();
+    const start = position === null ? offset : ordered.findIndex((row) => row.createdSequence === position) + 1;
+    const rows = ordered.slice(start, start + limit);
+    const page = { rows, total: total ?? ROWS.length, more: start + limit < ROWS.length };
+    return { ...list.answer(page, (row) => row.createdSequence), filters: list.filters };
+  }
+
+  @Get('open')
+  @Public()
+  @RateLimitBucket('open')
+  open(): unknown {
+    return { open: true };
+  }
+
+  @Get('broken')
+  break(): unknown {
+    throw new Error('a secret detail of SELECT * FROM places');
+  }
+
+  @Get(':id')
+  @Revisioned()
+  find(@Param('id') id: string): unknown {
+    return { id, revision: 3 };
+  }
+
+  @Put(':id')
+  @Revisioned()
+  replace(@Body() body: SampleChange, @Query() query: SampleQuery, @IfMatch() precondition: Precondition): unknown {
+    if (!precondition.matches(3)) throw preconditionFailed();
+    return { revision: 4, body, query };
+  }
+
+  @Patch(':id')
+  change(@Body() body: SampleChange): unknown {
+    return body;
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  remove(@IfMatch() precondition: Precondition): void {
+    if (!precondition.matches(3)) throw preconditionFailed();
+  }
+
+  @Post(':id/act')
+  @HttpCode(200)
+  act(): unknown {
+    return { acted: true };
+  }
+}
+
+@Module({ controllers: [SamplesController] })
+export class SampleModule {}
