@@ -19,5 +19,8 @@ export abstract class Database {
   abstract isInPlace(): boolean;
   /** What `@InjectRepository` reads through: a connection that cannot write. */
   abstract repositoryOptions(): DataSourceOptions;
+  /** Leaves the database tidy for the next start; the last thing done on the writing connection. */
+  abstract finishWriting(writer: SqlConnection): Promise<void>;
+  /** Closes the reading connections and gives the database free. */
   abstract close(): Promise<void>;
 }

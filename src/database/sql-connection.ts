@@ -5,7 +5,7 @@ export type SqlRow = Record<string, SqlValue>;
 
 /**
  * One connection to the database. Statements run one after another, in call order; each distinct text is prepared once.
- * Parameters are written `$1`, `$2` … in order of first appearance. Every failure is a `DatabaseFault`.
+ * `$1` stands for the first parameter, wherever it appears. Every failure is a `DatabaseFault`.
  */
 export interface SqlConnection {
   all<Row = SqlRow>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;

@@ -1,6 +1,7 @@
 import { quoted, type Dialect } from '../database/dialect';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
 import { BatchWriter } from './batch-writer';
+import { SYSTEM_CALLER } from './caller';
 import { canonicalJson } from './canonical-json';
 import type { CommandTransaction, OwnedRemoval, PendingEntry } from './command-transaction';
 import { seal, type StoredEntry } from './hash-chain';
@@ -97,6 +98,7 @@ export class Batch {
 
   private addEntry(pending: PendingEntry): void {
     const { caller, note, codec, sequence, timestamp, ulid } = pending;
+    const actor = note.bySystem === true ? SYSTEM_CALLER.actor : caller.actor;
     const entry = seal(
       {
         sequence,
@@ -104,8 +106,8 @@ export class Batch {
         auditId: `aud_${ulid}`,
         timestamp,
         action: note.action,
-        actorType: caller.actor.type,
-        actorId: caller.actor.id,
+        actorType: actor.type,
+        actorId: actor.id,
         agentId: note.agentId ?? null,
         entityId: note.entityId ?? null,
         subjectType: codec.kind.subjectType,

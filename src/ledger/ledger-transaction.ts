@@ -13,6 +13,8 @@ export interface EntryNote {
   readonly reason?: string | null;
   /** Names of changed fields, ids, verdicts, numbers; never free-form content. */
   readonly details?: JsonObject;
+  /** The service did it by itself; the caller's request only brought it to light. */
+  readonly bySystem?: true;
 }
 
 /** Returned by a command whose entry must be kept although the caller is refused; becomes the error after the commit. */

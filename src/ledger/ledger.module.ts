@@ -4,6 +4,8 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DatabaseModule } from '../database/database.module';
 import { LedgerSchema1763600000000 } from './ledger-schema.migration';
 import { SchemaContribution, type MigrationClass } from '../database/schema-contribution';
+import { CounterReader } from './counter-reader';
+import { EntryReader } from './entry-reader';
 import { LedgerContribution } from './ledger-contribution';
 import { LedgerCounter } from './ledger-counter.entity';
 import { LedgerEntry } from './ledger-entry.entity';
@@ -26,8 +28,15 @@ export interface LedgerFeature {
 @Global()
 @Module({
   imports: [DatabaseModule, DiscoveryModule],
-  providers: [RecordCatalog, LedgerService, RecordReader, { provide: SchemaContribution, useValue: LEDGER_SCHEMA }],
-  exports: [LedgerService, RecordReader],
+  providers: [
+    RecordCatalog,
+    LedgerService,
+    RecordReader,
+    EntryReader,
+    CounterReader,
+    { provide: SchemaContribution, useValue: LEDGER_SCHEMA },
+  ],
+  exports: [LedgerService, RecordReader, EntryReader, CounterReader],
 })
 export class LedgerModule {
   /** Makes kinds of record known: their tables, their migrations, and read-only repositories of them. */

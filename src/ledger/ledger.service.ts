@@ -83,7 +83,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.isClosing = true;
     await this.working;
     if (this.heartbeat !== null) clearInterval(this.heartbeat);
-    await this.writer.close();
+    await this.writer.finish();
     await this.database.close();
   }
 

@@ -43,7 +43,7 @@ export function pageQuery(source: PageSource, request: PageRequest, dialect: Dia
     `LIMIT ${parameters.add(request.limit + 1)} OFFSET ${parameters.add(request.offset)}`;
   const sql =
     `SELECT page.*, counted.total AS "${TOTAL_COLUMN}" ` +
-    `FROM (${page}) AS page RIGHT JOIN (SELECT ${total} AS total) AS counted ON 1 = 1 ORDER BY page.${order} ${direction}`;
+    `FROM (SELECT ${total} AS total) AS counted LEFT JOIN (${page}) AS page ON 1 = 1 ORDER BY page.${order} ${direction}`;
   return { sql, parameters: parameters.values };
 }
 

@@ -58,6 +58,12 @@ export class WriterConnection {
     }
   }
 
+  /** At the end of the process, with nothing left to write. */
+  async finish(): Promise<void> {
+    if (this.connection !== null && !this.failing) await this.database.finishWriting(this.connection);
+    await this.close();
+  }
+
   async close(): Promise<void> {
     const connection = this.connection;
     this.connection = null;

@@ -66,7 +66,7 @@ export class SqliteConnection implements SqlConnection {
     const known = this.statements.get(sql);
     if (known !== undefined) return known;
     const made = await new Promise<SqliteStatement>((resolve, reject) => {
-      const statement: SqliteStatement = this.handle.prepare(sql, (error: Error | null) => {
+      const statement: SqliteStatement = this.handle.prepare(numbered(sql), (error: Error | null) => {
         if (error) reject(sqliteFault(error));
         else resolve(statement);
       });
@@ -74,4 +74,9 @@ export class SqliteConnection implements SqlConnection {
     this.statements.set(sql, made);
     return made;
   }
+}
+
+/** `$1` is a name to SQLite, numbered by first appearance; `?1` is the first parameter wherever it stands. */
+function numbered(sql: string): string {
+  return sql.replace(/\$(\d+)/g, '?$1');
 }

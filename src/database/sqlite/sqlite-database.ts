@@ -53,6 +53,10 @@ export class SqliteDatabase extends Database {
     return connection;
   }
 
+  finishWriting(writer: SqlConnection): Promise<void> {
+    return writer.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
   isInPlace(): boolean {
     return this.files.every(isStillInPlace);
   }

@@ -1,0 +1,71 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { SYSTEM_CALLER } from '../ledger/caller';
+import { LedgerService } from '../ledger/ledger.service';
+import type { PageRequest } from '../ledger/record-page';
+import { RecordReader } from '../ledger/record-reader';
+import { expiredNote } from './decision-notes';
+import { expired, isExpired } from './decision-rules';
+import { DECISION } from './decision.kind';
+
+/** Milliseconds between looks: a decision is settled within a second of its expiry. */
+const INTERVAL = 250;
+const PAGE_SIZE = 200;
+
+/** Settles decisions whose time is over, so that they do not merely look expired to who reads them. */
+@Injectable()
+export class DecisionExpiryService implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Decisions');
+  private timer: NodeJS.Timeout | null = null;
+  private sweep: Promise<void> | null = null;
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => this.look(), INTERVAL).unref();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    if (this.timer !== null) clearInterval(this.timer);
+    await this.sweep;
+  }
+
+  private look(): void {
+    if (!this.ledger.isHealthy) return;
+    this.sweep ??= this.settleAll()
+      .catch((error: unknown) => this.logger.error(`Expired decisions are not settled yet: ${String(error)}`))
+      .finally(() => (this.sweep = null));
+  }
+
+  private async settleAll(): Promise<void> {
+    const now = this.ledger.now;
+    const { rows } = await this.reader.page(DECISION, dueBy(now));
+    await Promise.all(rows.map(({ id }) => this.settle(id)));
+  }
+
+  private settle(id: string): Promise<void> {
+    return this.ledger.write(SYSTEM_CALLER, async (transaction) => {
+      const decision = await transaction.find(DECISION, id);
+      // A review may have come first.
+      if (decision === undefined || !isExpired(decision, transaction.now)) return;
+      transaction.update(DECISION, expired(decision, transaction.now), expiredNote(decision));
+    });
+  }
+}
+
+/** The total is of no use here; a known one is not counted. */
+function dueBy(now: string): PageRequest {
+  return {
+    conditions: [
+      { column: 'status', comparison: 'equals', value: 'proposed' },
+      { column: 'expiresAt', comparison: 'atMost', value: now },
+    ],
+    limit: PAGE_SIZE,
+    offset: 0,
+    order: 'asc',
+    position: null,
+    total: 0,
+  };
+}

@@ -1,0 +1,53 @@
+import type { JsonObject } from '../json/json-value';
+import type { EntryNote } from '../ledger/ledger-transaction';
+import type { DecidingPolicy } from '../policies/evaluation/evaluation-request';
+import { approvalsOf } from './decision-rules';
+import type { Decision, Review, Verdict } from './decision.entity';
+
+const DENIED_ACTION = { approve: 'decision.approval_denied', reject: 'decision.rejection_denied' } as const;
+const SETTLED_ACTION = { proposed: 'decision.reviewed', approved: 'decision.approved', rejected: 'decision.rejected' };
+
+export function proposedNote({
+  proposedBy,
+  riskLevel,
+  requiredApprovals,
+}: Omit<Decision, 'createdSequence'>): EntryNote {
+  return { action: 'decision.proposed', agentId: proposedBy, details: { riskLevel, requiredApprovals } };
+}
+
+/** The entry of a review; it is named after what the review brought about. */
+export function reviewNote(decision: Decision, { verdict, approverId }: Review): EntryNote {
+  const { status, requiredApprovals, reviews } = decision;
+  if (status === 'expired') throw new Error('A review cannot make a decision expire.');
+  return {
+    action: SETTLED_ACTION[status],
+    agentId: approverId,
+    details: { verdict, approvals: approvalsOf(reviews), requiredApprovals },
+  };
+}
+
+export function deniedReviewNote(
+  verdict: Verdict,
+  approverId: string | null,
+  reason: string | null,
+  policies: readonly DecidingPolicy[],
+): EntryNote {
+  const details: JsonObject = { verdict, policies: policies.map(({ id, name, version }) => ({ id, name, version })) };
+  return { action: DENIED_ACTION[verdict], agentId: approverId, outcome: 'denied', reason, details };
+}
+
+/** A refused proposal leaves no decision behind: its subject is the agent. */
+export function deniedProposalNote(agentId: string, riskLevel: string): EntryNote {
+  return {
+    action: 'decision.proposal_denied',
+    agentId,
+    outcome: 'denied',
+    reason: 'agent_suspended',
+    details: { riskLevel },
+  };
+}
+
+export function expiredNote({ expiresAt, reviews, requiredApprovals }: Decision): EntryNote {
+  const details = { expiresAt, approvals: approvalsOf(reviews), requiredApprovals };
+  return { action: 'decision.expired', details, bySystem: true };
+}

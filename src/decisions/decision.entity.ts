@@ -1,0 +1,74 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { RiskLevel } from '../config/configuration';
+import type { JsonObject } from '../json/json-value';
+
+export const DECISION_STATUSES = ['proposed', 'approved', 'rejected', 'expired'] as const;
+export type DecisionStatus = (typeof DECISION_STATUSES)[number];
+
+export const VERDICTS = ['approve', 'reject'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** What one approver said. `approverId` is null when the holder of the API key rejected. */
+export interface Review {
+  readonly approverId: string | null;
+  readonly verdict: Verdict;
+  readonly comment: string | null;
+  readonly createdAt: string;
+}
+
+/** Something an agent proposed, and what became of it. */
+@Entity('decisions')
+@Index(['status', 'createdSequence'])
+@Index(['riskLevel', 'createdSequence'])
+@Index(['type', 'createdSequence'])
+@Index(['proposedBy', 'createdSequence'])
+@Index(['status', 'expiresAt'])
+export class Decision {
+  @PrimaryColumn('text')
+  readonly id!: string;
+
+  @Index({ unique: true })
+  @Column('integer')
+  readonly createdSequence!: number;
+
+  @Column('text')
+  readonly type!: string;
+
+  @Column('text')
+  readonly title!: string;
+
+  @Column('text')
+  readonly description!: string;
+
+  @Column('simple-json')
+  readonly context!: JsonObject;
+
+  /** Id of an agent. */
+  @Column('text')
+  readonly proposedBy!: string;
+
+  @Column('text')
+  readonly riskLevel!: RiskLevel;
+
+  @Column('text')
+  readonly status!: DecisionStatus;
+
+  @Column('integer')
+  readonly requiredApprovals!: number;
+
+  @Column('simple-json')
+  readonly reviews!: readonly Review[];
+
+  @Column('text', { nullable: true })
+  readonly expiresAt!: string | null;
+
+  @Column('text')
+  readonly createdAt!: string;
+
+  @Column('text')
+  readonly updatedAt!: string;
+
+  /** When it was approved, rejected or expired. */
+  @Column('text', { nullable: true })
+  readonly resolvedAt!: string | null;
+}

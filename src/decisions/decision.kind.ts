@@ -1,0 +1,26 @@
+import type { RecordKind } from '../ledger/record-kind';
+import { Decision } from './decision.entity';
+
+/** How the ledger keeps decisions. The hashed members are frozen. */
+export const DECISION: RecordKind<Decision> = {
+  subjectType: 'decision',
+  idPrefix: 'dec',
+  table: Decision,
+  hashedMembers: [
+    'id',
+    'type',
+    'title',
+    'description',
+    'context',
+    'proposedBy',
+    'riskLevel',
+    'status',
+    'requiredApprovals',
+    'reviews',
+    'expiresAt',
+    'createdAt',
+    'updatedAt',
+    'resolvedAt',
+  ],
+  counter: 'decisions',
+};

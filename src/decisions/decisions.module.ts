@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { LedgerModule } from '../ledger/ledger.module';
+import { PoliciesModule } from '../policies/policies.module';
+import { DecisionExpiryService } from './decision-expiry.service';
+import { DecisionReviewsService } from './decision-reviews.service';
+import { DECISION } from './decision.kind';
+import { DecisionsSchema1763600000040 } from './decisions-schema.migration';
+import { DecisionsController } from './decisions.controller';
+import { DecisionsService } from './decisions.service';
+
+@Module({
+  imports: [LedgerModule.forFeature({ kinds: [DECISION], migrations: [DecisionsSchema1763600000040] }), PoliciesModule],
+  controllers: [DecisionsController],
+  providers: [DecisionsService, DecisionReviewsService, DecisionExpiryService],
+})
+export class DecisionsModule {}

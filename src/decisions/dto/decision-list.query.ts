@@ -1,0 +1,18 @@
+import { RISK_LEVELS, type RiskLevel } from '../../config/configuration';
+import { ListQuery } from '../../http/lists/list.query';
+import { QueryOneOf, QueryText } from '../../http/validation/query-fields';
+import { DECISION_STATUSES, type DecisionStatus } from '../decision.entity';
+
+export class DecisionListQuery extends ListQuery {
+  @QueryOneOf(DECISION_STATUSES, { description: 'Only decisions of this status.' })
+  readonly status?: DecisionStatus;
+
+  @QueryOneOf(RISK_LEVELS, { description: 'Only decisions of this risk level.' })
+  readonly riskLevel?: RiskLevel;
+
+  @QueryText({ max: 100, description: 'Only decisions of this type.' })
+  readonly type?: string;
+
+  @QueryText({ max: 100, description: 'Only decisions proposed by the agent with this id.' })
+  readonly proposedBy?: string;
+}

@@ -1,0 +1,22 @@
+import { WholeRequest } from '../../http/validation/dto-shape';
+import { OptionalText } from '../../http/validation/text-fields';
+
+@WholeRequest(({ comment, reason }) =>
+  comment === undefined || reason === undefined
+    ? []
+    : [{ field: 'reason', message: 'is another name of comment; give one of them' }],
+)
+export class RejectDecisionRequest {
+  @OptionalText({
+    max: 100,
+    description: 'Id of the rejecting agent; without it the holder of the API key rejects.',
+    example: 'agt_01KAGQ7F4Q9W2Z6D8S1K5R3YVB',
+  })
+  readonly approverId?: string;
+
+  @OptionalText({ max: 2000, mayBeBlank: true, example: 'Outside the maintenance window.' })
+  readonly comment?: string;
+
+  @OptionalText({ max: 2000, mayBeBlank: true, description: 'Another name of `comment`.' })
+  readonly reason?: string;
+}

@@ -1,0 +1,56 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Caller } from '../http/caller.decorator';
+import { ApiList } from '../http/lists/api-list.decorator';
+import { conditionsOf } from '../http/lists/conditions';
+import { Lists } from '../http/lists/lists';
+import type { ListAnswer } from '../http/lists/open-list';
+import { ClaimsService } from './claims.service';
+import { ClaimListQuery } from './dto/claim-list.query';
+import { ClaimResponse } from './dto/claim.response';
+import { CreateClaimRequest } from './dto/create-claim.request';
+
+@ApiTags('Entities')
+@Controller('entities/:id/claims')
+export class ClaimsController {
+  constructor(
+    private readonly claims: ClaimsService,
+    private readonly lists: Lists,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: "List an entity's claims" })
+  @ApiList(ClaimResponse, 'Claims in order of creation.')
+  async list(@Param('id') id: string, @Query() query: ClaimListQuery): Promise<ListAnswer<ClaimResponse>> {
+    const list = this.lists.open(`entities/${id}/claims`, query, { limit: 50, order: 'asc' });
+    const filters = { entityId: id, ...list.filters };
+    const conditions = conditionsOf(filters, { entityId: ['entityId', 'equals'], predicate: ['predicate', 'equals'] });
+    return list.answer(await this.claims.list(id, list.request(conditions)), ClaimResponse.from);
+  }
+
+  @Post()
+  @ApiOperation({ summary: 'Add a claim to an entity' })
+  @ApiCreatedResponse({ type: ClaimResponse, description: 'The added claim.' })
+  async add(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: CreateClaimRequest,
+  ): Promise<ClaimResponse> {
+    return ClaimResponse.from(await this.claims.add(caller, id, body));
+  }
+
+  @Get(':claimId')
+  @ApiOperation({ summary: 'Read a claim' })
+  @ApiOkResponse({ type: ClaimResponse, description: 'The claim.' })
+  async get(@Param('id') id: string, @Param('claimId') claimId: string): Promise<ClaimResponse> {
+    return ClaimResponse.from(await this.claims.get(id, claimId));
+  }
+
+  @Delete(':claimId')
+  @HttpCode(204)
+  @ApiOperation({ summary: 'Remove a claim' })
+  @ApiNoContentResponse({ description: 'Removed; its history stays.' })
+  remove(@Caller() caller: Caller, @Param('id') id: string, @Param('claimId') claimId: string): Promise<void> {
+    return this.claims.remove(caller, id, claimId);
+  }
+}

@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { notFound } from '../errors/domain-error';
+import type { Caller } from '../ledger/caller';
+import { LedgerService } from '../ledger/ledger.service';
+import type { Page, PageRequest } from '../ledger/record-page';
+import { RecordReader } from '../ledger/record-reader';
+import type { Claim } from './claim.entity';
+import { CLAIM } from './claim.kind';
+import type { CreateClaimRequest } from './dto/create-claim.request';
+import { ENTITY } from './entity.kind';
+
+@Injectable()
+export class ClaimsService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+  ) {}
+
+  /** @throws NOT_FOUND when there is no such entity. */
+  async list(entityId: string, request: PageRequest): Promise<Page<Claim>> {
+    if ((await this.reader.find(ENTITY, entityId)) === undefined) throw notFound('entity');
+    return this.reader.page(CLAIM, request);
+  }
+
+  /** @throws NOT_FOUND when the entity has no such claim. */
+  async get(entityId: string, claimId: string): Promise<Claim> {
+    const claim = await this.reader.find(CLAIM, claimId);
+    if (claim?.entityId !== entityId) throw notFound('claim');
+    return claim;
+  }
+
+  /** Claims that contradict each other coexist; none overwrites another. @throws NOT_FOUND */
+  add(caller: Caller, entityId: string, { predicate, value, context = {} }: CreateClaimRequest): Promise<Claim> {
+    return this.ledger.write(caller, async (transaction) => {
+      if ((await transaction.find(ENTITY, entityId)) === undefined) throw notFound('entity');
+      const id = transaction.newId(CLAIM);
+      const claim = { id, entityId, predicate, value, context, createdAt: transaction.now };
+      return transaction.insert(CLAIM, claim, { action: 'claim.added', entityId });
+    });
+  }
+
+  /** @throws NOT_FOUND */
+  remove(caller: Caller, entityId: string, claimId: string): Promise<void> {
+    return this.ledger.write(caller, async (transaction) => {
+      const claim = await transaction.find(CLAIM, claimId);
+      if (claim?.entityId !== entityId) throw notFound('claim');
+      transaction.remove(CLAIM, claim, { action: 'claim.removed', entityId });
+    });
+  }
+}

@@ -1,0 +1,7 @@
+import { ListQuery } from '../../http/lists/list.query';
+import { QueryText } from '../../http/validation/query-fields';
+
+export class EntityListQuery extends ListQuery {
+  @QueryText({ max: 100, description: 'Only entities of this type.' })
+  readonly type?: string;
+}

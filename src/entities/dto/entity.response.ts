@@ -1,0 +1,31 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { JsonObject } from '../../json/json-value';
+import type { GovernedEntity } from '../governed-entity.entity';
+
+export class EntityResponse {
+  @ApiProperty({ example: 'ent_01KAGQ5W3SYJ8V6D2N4B7XZ9RM' })
+  readonly id!: string;
+
+  @ApiProperty({ example: 'service' })
+  readonly type!: string;
+
+  @ApiProperty({ example: 'Payment gateway' })
+  readonly name!: string;
+
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { owner: 'team-payments', tier: 1 } })
+  readonly properties!: JsonObject;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly createdAt!: string;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly updatedAt!: string;
+
+  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Counts the changes; it is the ETag.' })
+  readonly revision!: number;
+
+  static from(this: void, row: GovernedEntity): EntityResponse {
+    const { id, type, name, properties, createdAt, updatedAt, revision } = row;
+    return { id, type, name, properties, createdAt, updatedAt, revision };
+  }
+}

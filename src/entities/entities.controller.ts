@@ -1,0 +1,72 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { invalidField } from '../errors/domain-error';
+import { Caller } from '../http/caller.decorator';
+import { IfMatch } from '../http/conditional/if-match.decorator';
+import type { Precondition } from '../http/conditional/precondition';
+import { Revisioned } from '../http/conditional/revisioned.decorator';
+import { ApiList } from '../http/lists/api-list.decorator';
+import { conditionsOf } from '../http/lists/conditions';
+import { Lists } from '../http/lists/lists';
+import type { ListAnswer } from '../http/lists/open-list';
+import { CreateEntityRequest } from './dto/create-entity.request';
+import { EntityListQuery } from './dto/entity-list.query';
+import { EntityResponse } from './dto/entity.response';
+import { UpdateEntityRequest } from './dto/update-entity.request';
+import { EntitiesService } from './entities.service';
+
+@ApiTags('Entities')
+@Controller('entities')
+export class EntitiesController {
+  constructor(
+    private readonly entities: EntitiesService,
+    private readonly lists: Lists,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'List entities' })
+  @ApiList(EntityResponse, 'Entities in order of creation.')
+  async list(@Query() query: EntityListQuery): Promise<ListAnswer<EntityResponse>> {
+    const list = this.lists.open('entities', query, { limit: 50, order: 'asc' });
+    const page = await this.entities.list(list.request(conditionsOf(list.filters, { type: ['type', 'equals'] })));
+    return list.answer(page, EntityResponse.from);
+  }
+
+  @Post()
+  @Revisioned()
+  @ApiOperation({ summary: 'Create an entity' })
+  @ApiCreatedResponse({ type: EntityResponse, description: 'The created entity.' })
+  async create(@Caller() caller: Caller, @Body() body: CreateEntityRequest): Promise<EntityResponse> {
+    return EntityResponse.from(await this.entities.create(caller, body));
+  }
+
+  @Get(':id')
+  @Revisioned()
+  @ApiOperation({ summary: 'Read an entity' })
+  @ApiOkResponse({ type: EntityResponse, description: 'The entity.' })
+  async get(@Param('id') id: string): Promise<EntityResponse> {
+    return EntityResponse.from(await this.entities.get(id));
+  }
+
+  @Put(':id')
+  @Revisioned()
+  @ApiOperation({ summary: 'Update an entity' })
+  @ApiOkResponse({ type: EntityResponse, description: 'The updated entity.' })
+  async update(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @IfMatch() precondition: Precondition,
+    @Body() body: UpdateEntityRequest,
+  ): Promise<EntityResponse> {
+    if (body.id !== undefined && body.id !== id) throw invalidField('id', `must equal the path's, ${id}`);
+    return EntityResponse.from(await this.entities.update(caller, id, precondition, body));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @ApiOperation({ summary: 'Delete an entity and its claims' })
+  @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
+  remove(@Caller() caller: Caller, @Param('id') id: string, @IfMatch() precondition: Precondition): Promise<void> {
+    return this.entities.remove(caller, id, precondition);
+  }
+}

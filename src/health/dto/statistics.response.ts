@@ -1,0 +1,21 @@
+import { ApiProperty } from '@nestjs/swagger';
+
+export class StatisticsResponse {
+  @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
+  readonly entities!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
+  readonly claims!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 2 })
+  readonly agents!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
+  readonly decisions!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'All versions.' })
+  readonly policies!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 7 })
+  readonly provenanceEntries!: number;
+}

@@ -1,0 +1,50 @@
+import { GENESIS_HASH, hashesMatch, type StoredEntry } from '../ledger/hash-chain';
+
+export interface ChainEnd {
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+/** What a verification found. */
+export interface ChainVerdict {
+  readonly valid: boolean;
+  readonly entriesVerified: number;
+  readonly brokenLinks: number;
+  readonly invalidHashes: number;
+  readonly head: ChainEnd;
+  /** The first sequence at fault; for a chain that ends elsewhere than its head says, the one after its end. */
+  readonly firstInvalid: number | null;
+}
+
+/** Checks entries given one after another, in order of their sequence, against the former and against themselves. */
+export class ChainCheck {
+  private former: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
+  private entriesVerified = 0;
+  private brokenLinks = 0;
+  private invalidHashes = 0;
+  private firstInvalid: number | null = null;
+
+  add(entry: StoredEntry): void {
+    const isLinked = entry.sequence === this.former.sequence + 1 && entry.previousHash === this.former.hash;
+    const isIntact = hashesMatch(entry);
+    if (!isLinked) this.brokenLinks += 1;
+    if (!isIntact) this.invalidHashes += 1;
+    if (!isLinked || !isIntact) this.firstInvalid ??= entry.sequence;
+    this.entriesVerified += 1;
+    this.former = { sequence: entry.sequence, hash: entry.hash };
+  }
+
+  /** @param head where the head record says that the chain ends. */
+  finish(head: ChainEnd): ChainVerdict {
+    const endsAtHead = this.former.sequence === head.sequence && this.former.hash === head.hash;
+    const brokenLinks = this.brokenLinks + (endsAtHead ? 0 : 1);
+    return {
+      valid: brokenLinks === 0 && this.invalidHashes === 0,
+      entriesVerified: this.entriesVerified,
+      brokenLinks,
+      invalidHashes: this.invalidHashes,
+      head,
+      firstInvalid: this.firstInvalid ?? (endsAtHead ? null : this.former.sequence + 1),
+    };
+  }
+}
