@@ -1,7 +1,7 @@
-/** Compiles src to dist when dist is missing or older than anything it is made from. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { root, run } from './run.mjs';
+import { ensureInstalled } from './ensure-installed.mjs';
+import { isMain, root, run } from './run.mjs';
 
 const SOURCES = ['src', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json', 'package-lock.json'];
 
@@ -12,13 +12,20 @@ function changedAt(path) {
 
 /** Folders count too: their time tells that a file was removed. */
 function newestChangeBelow(path) {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (!stats?.isDirectory()) return stats?.mtimeMs ?? 0;
-  return Math.max(stats.mtimeMs, ...readdirSync(path).map((name) => newestChangeBelow(join(path, name))));
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  const below = isFolder ? readdirSync(path).map((name) => newestChangeBelow(join(path, name))) : [];
+  return Math.max(changedAt(path), ...below);
 }
 
-const builtAt = changedAt(join(root, 'dist', 'main.js'));
-if (Math.max(...SOURCES.map((name) => newestChangeBelow(join(root, name)))) > builtAt) {
+/** Compiles src to dist when dist is missing or older than anything it is made from. */
+export async function ensureBuilt() {
+  const newestChange = Math.max(...SOURCES.map((name) => newestChangeBelow(join(root, name))));
+  if (newestChange <= changedAt(join(root, 'dist', 'main.js'))) return;
   console.log('Compiling …');
   await run('npm', ['run', '--silent', 'build']);
+}
+
+if (isMain(import.meta.url)) {
+  await ensureInstalled();
+  await ensureBuilt();
 }

@@ -3,8 +3,7 @@
  * Debian 12, the driver is built from source. Does nothing when it loads. Runs after every install.
  */
 import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { root, run } from './run.mjs';
+import { isMain, root, run } from './run.mjs';
 
 const NEEDED_TOOLS = 'Building it needs Python 3, make and a C++ compiler (Debian: apt-get install python3 make g++).';
 
@@ -26,6 +25,4 @@ export async function ensureSqlite3() {
   if (stillFailing !== null) throw new Error(`sqlite3 was built but does not load: ${stillFailing}`);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await ensureSqlite3();
-}
+if (isMain(import.meta.url)) await ensureSqlite3();

@@ -1,9 +1,16 @@
 import { spawn } from 'node:child_process';
+import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The project's folder. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Whether a module is the program that was started, not one that another imports. */
+export function isMain(moduleUrl) {
+  const program = process.argv[1];
+  return program !== undefined && realpathSync(program) === fileURLToPath(moduleUrl);
+}
 
 const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 

@@ -1,0 +1,22 @@
+# Debian 13 has the glibc that the prebuilt sqlite3 binary wants; the build stage can also compile it where none fits.
+FROM node:22-trixie AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+COPY scripts scripts
+RUN npm ci --no-audit --no-fund
+COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:22-trixie-slim
+WORKDIR /app
+ENV NODE_ENV=production DATABASE_URL=sqlite:/data/governance.db
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+RUN mkdir /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/api/v1/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/main.js"]
