@@ -13,7 +13,12 @@ export function integerColumn(name: string): TableColumnOptions {
   return { name, type: 'integer' };
 }
 
+/** Sequences and what counts them outgrow 32 bits. */
+export function sequenceColumn(name: string): TableColumnOptions {
+  return { name, type: 'bigint' };
+}
+
 /** What every table of governed records begins with. */
 export function governedColumns(): TableColumnOptions[] {
-  return [{ ...textColumn('id'), isPrimary: true }, integerColumn('createdSequence')];
+  return [{ ...textColumn('id'), isPrimary: true }, sequenceColumn('createdSequence')];
 }

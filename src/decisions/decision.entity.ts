@@ -28,7 +28,7 @@ export class Decision {
   readonly id!: string;
 
   @Index({ unique: true })
-  @Column('integer')
+  @Column('bigint')
   readonly createdSequence!: number;
 
   @Column('text')

@@ -11,7 +11,7 @@ export class Claim {
   readonly id!: string;
 
   @Index({ unique: true })
-  @Column('integer')
+  @Column('bigint')
   readonly createdSequence!: number;
 
   @ForeignKey(() => GovernedEntity)

@@ -9,7 +9,7 @@ export class GovernedEntity {
   readonly id!: string;
 
   @Index({ unique: true })
-  @Column('integer')
+  @Column('bigint')
   readonly createdSequence!: number;
 
   @Column('text')

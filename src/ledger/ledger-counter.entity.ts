@@ -6,6 +6,6 @@ export class LedgerCounter {
   @PrimaryColumn('text')
   readonly name!: string;
 
-  @Column('integer')
+  @Column('bigint')
   readonly value!: number;
 }

@@ -14,7 +14,7 @@ import type { EntryOutcome } from './ledger-transaction';
 @Index(['outcome', 'sequence'])
 @Index(['timestamp', 'sequence'])
 export class LedgerEntry {
-  @PrimaryColumn('integer')
+  @PrimaryColumn('bigint')
   readonly sequence!: number;
 
   /** Version of the hashed form. */

@@ -7,7 +7,7 @@ export class LedgerHead {
   @PrimaryColumn('integer')
   readonly id!: number;
 
-  @Column('integer')
+  @Column('bigint')
   readonly sequence!: number;
 
   @Column('text')

@@ -1,5 +1,5 @@
 import { Table, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { integerColumn, optionalTextColumn, textColumn } from '../database/columns';
+import { integerColumn, optionalTextColumn, sequenceColumn, textColumn } from '../database/columns';
 
 export class LedgerSchema1763600000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
@@ -19,7 +19,7 @@ function ledgerEntries(): Table {
   return new Table({
     name: 'ledger_entries',
     columns: [
-      { ...integerColumn('sequence'), isPrimary: true },
+      { ...sequenceColumn('sequence'), isPrimary: true },
       integerColumn('v'),
       textColumn('id'),
       textColumn('auditId'),
@@ -53,7 +53,7 @@ function ledgerHead(): Table {
     name: 'ledger_head',
     columns: [
       { ...integerColumn('id'), isPrimary: true },
-      integerColumn('sequence'),
+      sequenceColumn('sequence'),
       textColumn('hash'),
       textColumn('timestamp'),
       textColumn('lastUlid'),
@@ -64,6 +64,6 @@ function ledgerHead(): Table {
 function ledgerCounters(): Table {
   return new Table({
     name: 'ledger_counters',
-    columns: [{ ...textColumn('name'), isPrimary: true }, integerColumn('value')],
+    columns: [{ ...textColumn('name'), isPrimary: true }, sequenceColumn('value')],
   });
 }

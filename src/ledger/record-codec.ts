@@ -105,6 +105,7 @@ function columnsOf(table: new () => object): ColumnDefinition[] {
 
 function columnType(type: unknown, name: string): ColumnDefinition['type'] {
   if (type === 'text' || type === 'integer') return type;
+  if (type === 'bigint') return 'integer';
   if (type === 'simple-json') return 'json';
-  throw new Error(`The column ${name} must be declared as 'text', 'integer' or 'simple-json', not ${String(type)}.`);
+  throw new Error(`The column ${name} must be declared as 'text', 'integer', 'bigint' or 'simple-json', not ${String(type)}.`);
 }
