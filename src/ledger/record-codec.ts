@@ -107,5 +107,7 @@ function columnType(type: unknown, name: string): ColumnDefinition['type'] {
   if (type === 'text' || type === 'integer') return type;
   if (type === 'bigint') return 'integer';
   if (type === 'simple-json') return 'json';
-  throw new Error(`The column ${name} must be declared as 'text', 'integer', 'bigint' or 'simple-json', not ${String(type)}.`);
+  throw new Error(
+    `The column ${name} must be declared as 'text', 'integer', 'bigint' or 'simple-json', not ${String(type)}.`,
+  );
 }
