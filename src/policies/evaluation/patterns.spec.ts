@@ -17,7 +17,7 @@ describe('subjects', () => {
     'user:x',
     ':x',
   ])('accepts %s', (subject) => {
-    expect(subjectFault(subject)).toBeNull();
+    expect(subjectFault(subject)).toBeUndefined();
   });
 
   it.each(['role:', 'agent:', 'user:', 'role: ', ' ', '**', 'role:a*', 'agent:*x', 'bot*', 'user:*', 'a*b', 'role:**'])(
@@ -31,13 +31,13 @@ describe('subjects', () => {
     expect(subjectWarning('user:x')).toContain('user:x');
     expect(subjectWarning('Role:ops')).toContain('"Role:"');
     for (const subject of ['*', 'role:ops', 'role:*', 'agent:user:x', 'agent:*', 'bot'])
-      expect(subjectWarning(subject)).toBeNull();
+      expect(subjectWarning(subject)).toBeUndefined();
   });
 });
 
 describe('actions', () => {
   it.each(['*', 'read', 'decision:approve'])('accepts %s', (action) => {
-    expect(actionFault(action)).toBeNull();
+    expect(actionFault(action)).toBeUndefined();
   });
 
   it.each(['read*', '**', 'a*b', ' '])('refuses %j', (action) => {
@@ -70,7 +70,7 @@ const NO_PATHS = [
 
 describe('resource paths', () => {
   it.each(PATHS)('accepts %j', (path) => {
-    expect(resourcePathFault(path)).toBeNull();
+    expect(resourcePathFault(path)).toBeUndefined();
   });
 
   it.each(NO_PATHS)('refuses %j', (path) => {
@@ -84,7 +84,7 @@ describe('resource paths', () => {
 
 describe('resource types', () => {
   it.each(['docs', 'a.b', 'decision'])('accepts %s', (type) => {
-    expect(resourceTypeFault(type)).toBeNull();
+    expect(resourceTypeFault(type)).toBeUndefined();
   });
 
   it.each(['a/b', '/a', '.', '..', '%2e%2e', 'a\u0001'])('refuses %j', (type) => {
@@ -94,7 +94,7 @@ describe('resource types', () => {
 
 describe('resource patterns', () => {
   it.each(['*', '/*', ...PATHS, ...PATHS.map((path) => `${path}/*`)])('accepts %j', (pattern) => {
-    expect(resourcePatternFault(pattern)).toBeNull();
+    expect(resourcePatternFault(pattern)).toBeUndefined();
   });
 
   it.each([...NO_PATHS, ...NO_PATHS.map((path) => `${path}/*`).filter((pattern) => pattern !== '//*'), '//*'])(

@@ -7,10 +7,10 @@ export function withoutLeadingSlash(path: string): string {
 }
 
 /**
- * Says what a resource path would have to be, or null when it is one. What a later reader of the path could resolve to
+ * Says what a resource path would have to be, or undefined when it is one. What a later reader of the path could resolve to
  * another path (`a/../b`, `a//b`, `a/%2e%2e/b`) could dodge the pattern of a policy, so it is refused.
  */
-export function resourcePathFault(path: string): string | null {
+export function resourcePathFault(path: string): string | undefined {
   const decoded = decodeUntilStable(withoutLeadingSlash(path));
   if (CONTROL_CHARACTER.test(decoded)) return 'must not contain control characters, also not percent-encoded';
   for (const segment of decoded.split('/')) {
@@ -18,11 +18,11 @@ export function resourcePathFault(path: string): string | null {
       return 'must not have empty segments (as in "a//b" or a trailing "/"), also not percent-encoded';
     if (segment === '.' || segment === '..') return 'must not have "." or ".." segments, also not percent-encoded';
   }
-  return null;
+  return undefined;
 }
 
 /** A resource type is the first segment of a path, so it is a path of one segment. */
-export function resourceTypeFault(resourceType: string): string | null {
+export function resourceTypeFault(resourceType: string): string | undefined {
   return resourceType.includes('/') ? 'must not contain "/"' : resourcePathFault(resourceType);
 }
 

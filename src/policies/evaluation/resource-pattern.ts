@@ -16,10 +16,10 @@ export function parseResourcePattern(text: string): ResourcePattern {
   return { kind: 'exact', path };
 }
 
-/** Says what a resource pattern would have to be, or null when it is one. */
-export function resourcePatternFault(text: string): string | null {
+/** Says what a resource pattern would have to be, or undefined when it is one. */
+export function resourcePatternFault(text: string): string | undefined {
   const pattern = parseResourcePattern(text);
-  if (pattern.kind === 'everything') return null;
+  if (pattern.kind === 'everything') return undefined;
   if (pattern.path.includes('*')) return 'may contain "*" only as "*" or as a trailing "/*"';
   return resourcePathFault(text);
 }

@@ -16,19 +16,19 @@ export function parseSubject(text: string): SubjectPattern {
   return { kind: 'unknown', prefix };
 }
 
-/** Says what a subject would have to be, or null when it is one. */
-export function subjectFault(text: string): string | null {
-  if (text === '*' || text === 'agent:*' || text === 'role:*') return null;
+/** Says what a subject would have to be, or undefined when it is one. */
+export function subjectFault(text: string): string | undefined {
+  if (text === '*' || text === 'agent:*' || text === 'role:*') return undefined;
   const { prefix, name } = splitPrefix(text);
   if (name.trim() === '') return prefix === null ? 'must not be blank' : `must have a name after "${prefix}:"`;
   if (text.includes('*')) return 'may contain "*" only as "*", "role:*" or "agent:*"';
-  return null;
+  return undefined;
 }
 
-/** Says that a subject is stored but matches no agent, or null when it can match one. */
-export function subjectWarning(text: string): string | null {
+/** Says that a subject is stored but matches no agent, or undefined when it can match one. */
+export function subjectWarning(text: string): string | undefined {
   const pattern = parseSubject(text);
-  if (pattern.kind !== 'unknown') return null;
+  if (pattern.kind !== 'unknown') return undefined;
   return (
     `"${text}" matches nothing: subjects of the kind "${pattern.prefix}:" are not known. ` +
     'Use role:<role>, agent:<id or name>, or an agent id or name without ":".'

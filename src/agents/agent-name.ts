@@ -1,0 +1,18 @@
+const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
+/** What an id, and the subjects of a policy, begin with. */
+const RESERVED_PREFIXES = ['agt_', 'agent:', 'role:'];
+
+/** Names that look the same are the same: they are stored, compared and looked up in Unicode normal form C. */
+export function normaliseAgentName(name: string): string {
+  return name.normalize('NFC');
+}
+
+/** Says what a normalised name of allowed length would have to be, or undefined when it is one. */
+export function agentNameFault(name: string): string | undefined {
+  if (name.trim() !== name) return 'must not begin or end with white space';
+  if (CONTROL_OR_FORMAT_CHARACTER.test(name)) return 'must not contain control or format characters';
+  if (/[/*]/.test(name)) return 'must not contain "/" or "*"';
+  if (name === '.' || name === '..') return 'must not be "." or ".."';
+  const prefix = RESERVED_PREFIXES.find((reserved) => name.startsWith(reserved));
+  return prefix === undefined ? undefined : `must not begin with "${prefix}"`;
+}

@@ -1,0 +1,103 @@
+import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { Caller } from '../http/caller.decorator';
+import { IfMatch } from '../http/conditional/if-match.decorator';
+import type { Precondition } from '../http/conditional/precondition';
+import { Revisioned } from '../http/conditional/revisioned.decorator';
+import { ApiList } from '../http/lists/api-list.decorator';
+import { conditionsOf } from '../http/lists/conditions';
+import { Lists } from '../http/lists/lists';
+import type { ListAnswer } from '../http/lists/open-list';
+import { AgentsService } from './agents.service';
+import { AgentListQuery } from './dto/agent-list.query';
+import { AgentResponse } from './dto/agent.response';
+import { ChangeStatusRequest } from './dto/change-status.request';
+import { CreateAgentRequest } from './dto/create-agent.request';
+import { UpdateAgentRequest } from './dto/update-agent.request';
+
+const ApiIdOrName = (): MethodDecorator =>
+  ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example: 'invoice-bot' });
+
+@ApiTags('Agents')
+@Controller('agents')
+export class AgentsController {
+  constructor(
+    private readonly agents: AgentsService,
+    private readonly lists: Lists,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'List agents' })
+  @ApiList(AgentResponse, 'Agents in order of creation.')
+  async list(@Query() query: AgentListQuery): Promise<ListAnswer<AgentResponse>> {
+    const list = this.lists.open('agents', query, { limit: 50, order: 'asc' });
+    const conditions = conditionsOf(list.filters, {
+      capability: ['capabilities', 'contains'],
+      role: ['roles', 'contains'],
+      status: ['status', 'equals'],
+    });
+    return list.answer(await this.agents.list(list.request(conditions)), AgentResponse.from);
+  }
+
+  @Post()
+  @Revisioned()
+  @ApiOperation({ summary: 'Create an agent' })
+  @ApiCreatedResponse({ type: AgentResponse, description: 'The created agent.' })
+  async create(@Caller() caller: Caller, @Body() body: CreateAgentRequest): Promise<AgentResponse> {
+    return AgentResponse.from(await this.agents.create(caller, body));
+  }
+
+  @Get(':id')
+  @Revisioned()
+  @ApiOperation({ summary: 'Read an agent' })
+  @ApiIdOrName()
+  @ApiOkResponse({ type: AgentResponse, description: 'The agent.' })
+  async get(@Param('id') id: string): Promise<AgentResponse> {
+    return AgentResponse.from(await this.agents.get(id));
+  }
+
+  @Patch(':id')
+  @Revisioned()
+  @ApiOperation({ summary: 'Update an agent', description: 'What is absent stays; a list is replaced whole.' })
+  @ApiIdOrName()
+  @ApiOkResponse({ type: AgentResponse, description: 'The updated agent.' })
+  async update(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @IfMatch() precondition: Precondition,
+    @Body() body: UpdateAgentRequest,
+  ): Promise<AgentResponse> {
+    return AgentResponse.from(await this.agents.update(caller, id, precondition, body));
+  }
+
+  @Post(':id/suspend')
+  @HttpCode(200)
+  @Revisioned()
+  @ApiOperation({
+    summary: 'Suspend an agent',
+    description: 'From then on it executes, proposes and approves nothing. Repeating it changes nothing.',
+  })
+  @ApiIdOrName()
+  @ApiOkResponse({ type: AgentResponse, description: 'The suspended agent.' })
+  async suspend(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: ChangeStatusRequest,
+  ): Promise<AgentResponse> {
+    return AgentResponse.from(await this.agents.suspend(caller, id, reason ?? null));
+  }
+
+  @Post(':id/resume')
+  @HttpCode(200)
+  @Revisioned()
+  @ApiOperation({ summary: 'Resume a suspended agent', description: 'Repeating it changes nothing.' })
+  @ApiIdOrName()
+  @ApiOkResponse({ type: AgentResponse, description: 'The active agent.' })
+  async resume(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: ChangeStatusRequest,
+  ): Promise<AgentResponse> {
+    return AgentResponse.from(await this.agents.resume(caller, id, reason ?? null));
+  }
+}

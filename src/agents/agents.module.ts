@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { LedgerModule } from '../ledger/ledger.module';
+import { AgentsSchema1763600000010 } from './agents-schema.migration';
+import { AGENT } from './agent.kind';
+import { AgentsController } from './agents.controller';
+import { AgentsService } from './agents.service';
+
+@Module({
+  imports: [LedgerModule.forFeature({ kinds: [AGENT], migrations: [AgentsSchema1763600000010] })],
+  controllers: [AgentsController],
+  providers: [AgentsService],
+})
+export class AgentsModule {}

@@ -1,0 +1,23 @@
+/** What a request may say of an agent, alike at creation and afterwards. */
+export const DESCRIPTION = {
+  max: 2_000,
+  mayBeBlank: true,
+  description: 'What the agent is for.',
+  example: 'Sends invoices and reminders.',
+};
+
+export const CAPABILITIES = {
+  optional: true,
+  maxItems: 200,
+  item: { max: 100 },
+  description: 'Names of the actions the agent may use, exactly. None: it can do nothing.',
+  example: ['send-invoice', 'read-document'],
+};
+
+export const ROLES = {
+  optional: true,
+  maxItems: 50,
+  item: { max: 100 },
+  description: 'Roles that the subjects of a policy can name as `role:<role>`.',
+  example: ['billing'],
+};

@@ -1,0 +1,28 @@
+import { FreeFormObject } from '../../http/validation/body-fields';
+import { RequiredText } from '../../http/validation/text-fields';
+import type { JsonObject } from '../../json/json-value';
+import { resourcePathFault, resourceTypeFault } from '../../policies/evaluation/resource-path';
+
+export class ExecuteActionRequest {
+  @RequiredText({ max: 100, description: 'One of the capabilities of the agent.', example: 'send-invoice' })
+  readonly action!: string;
+
+  @RequiredText({ max: 100, description: 'Without `/`.', example: 'document', rule: resourceTypeFault })
+  readonly resourceType!: string;
+
+  @RequiredText({
+    max: 500,
+    description: 'A resource path or name, without empty, `.` and `..` segments; one leading `/` is ignored.',
+    example: 'invoices/2026/0042',
+    rule: resourcePathFault,
+  })
+  readonly resourceId!: string;
+
+  @FreeFormObject({
+    optional: true,
+    default: {},
+    description: 'Free-form members, given to the handler of the action and kept as they were sent.',
+    example: { to: 'customer@example.com' },
+  })
+  readonly parameters?: JsonObject;
+}

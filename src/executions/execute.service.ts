@@ -1,0 +1,138 @@
+import { Injectable } from '@nestjs/common';
+import type { BeforeApplicationShutdown } from '@nestjs/common';
+import { findAgent } from '../agents/find-agent';
+import { Configuration } from '../config/configuration';
+import { ENTITY } from '../entities/entity.kind';
+import { notFound } from '../errors/domain-error';
+import type { JsonObject } from '../json/json-value';
+import type { Caller } from '../ledger/caller';
+import { Refusal } from '../ledger/ledger-transaction';
+import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import { LedgerService } from '../ledger/ledger.service';
+import { PolicyBook } from '../policies/policy-book';
+import { ExecutionCompletions } from './execution-completions';
+import { noteOf } from './execution-note';
+import type { Execution } from './execution.entity';
+import { EXECUTION } from './execution.kind';
+import type { ActionContext } from './handlers/action-handler.decorator';
+import { ActionHandlers } from './handlers/action-handlers';
+import { ActionRunner } from './handlers/action-runner';
+import { permissionFor } from './permission';
+import type { Permission, RequestedAction } from './permission';
+
+/** An action an agent wants to use on a resource. */
+export interface ActionRequest extends RequestedAction {
+  readonly parameters: JsonObject;
+}
+
+/** Authorises what agents want to do, and has it carried out by the action's handler when there is one. */
+@Injectable()
+export class ExecuteService implements BeforeApplicationShutdown {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly policies: PolicyBook,
+    private readonly handlers: ActionHandlers,
+    private readonly runner: ActionRunner,
+    private readonly completions: ExecutionCompletions,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /** @throws NOT_FOUND; PERMISSION_DENIED and POLICY_DENIED, with the refused execution recorded. */
+  async execute(caller: Caller, agent: string, request: ActionRequest): Promise<Execution> {
+    const handler = this.handlers.find(request.action);
+    const execution = await this.ledger.write(caller, (transaction) =>
+      this.authorise(transaction, agent, request, handler === undefined ? 'authorized' : 'running'),
+    );
+    if (handler === undefined) return execution;
+    const outcome = await this.runner.run(handler, contextOf(execution));
+    return outcome === null ? execution : this.completions.write({ caller, execution, outcome });
+  }
+
+  /** Requests that wait for a handler are answered with what is on disk: the execution is `running`. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.runner.stop();
+    await this.completions.stop();
+  }
+
+  private async authorise(
+    transaction: LedgerTransaction,
+    idOrName: string,
+    request: ActionRequest,
+    outcome: 'authorized' | 'running',
+  ): Promise<Execution | Refusal> {
+    const agent = await findAgent(transaction, idOrName);
+    if (agent === undefined) throw notFound('agent');
+    const permission = permissionFor(
+      agent,
+      request,
+      (asked) => this.policies.evaluate(asked),
+      this.configuration.policyDefaultEffect,
+    );
+    const execution = {
+      id: transaction.newId(EXECUTION),
+      agentId: agent.id,
+      agentName: agent.name,
+      action: request.action,
+      resourceType: request.resourceType,
+      resourceId: request.resourceId,
+      parameters: request.parameters,
+      policies: permission.policies,
+      decisionId: null,
+      result: null,
+      createdAt: transaction.now,
+      entityId: await entityIdOf(transaction, request.resourceId),
+    };
+    return record(transaction, execution, permission, outcome);
+  }
+}
+
+type UndecidedExecution = Omit<Execution, 'outcome' | 'failureReason' | 'completedAt' | 'createdSequence'>;
+
+function record(
+  transaction: LedgerTransaction,
+  execution: UndecidedExecution,
+  { refusal }: Permission,
+  outcome: 'authorized' | 'running',
+): Execution | Refusal {
+  if (refusal === null) {
+    const authorised = { ...execution, outcome, failureReason: null, completedAt: null };
+    return transaction.insert(EXECUTION, authorised, noteOf(execution, 'execution.authorized'));
+  }
+  const denied = {
+    ...execution,
+    outcome: 'denied',
+    failureReason: refusal.message,
+    completedAt: transaction.now,
+  } as const;
+  const note = noteOf(execution, 'execution.denied');
+  transaction.insert(EXECUTION, denied, { ...note, outcome: 'denied', reason: refusal.extras.reason ?? null });
+  return new Refusal(refusal);
+}
+
+/** The entity whose id is the resource, or the last segment of its path. */
+async function entityIdOf(transaction: LedgerTransaction, resourceId: string): Promise<string | null> {
+  const id = resourceId.slice(resourceId.lastIndexOf('/') + 1);
+  if (!id.startsWith(`${ENTITY.idPrefix}_`)) return null;
+  return (await transaction.find(ENTITY, id))?.id ?? null;
+}
+
+/** The handler gets a copy of the parameters: what it does to them must not reach the record. */
+function contextOf({
+  id,
+  agentId,
+  agentName,
+  action,
+  resourceType,
+  resourceId,
+  parameters,
+}: Execution): Omit<ActionContext, 'signal'> {
+  return {
+    executionId: id,
+    agentId,
+    agentName,
+    action,
+    resourceType,
+    resourceId,
+    parameters: structuredClone(parameters),
+  };
+}

@@ -1,0 +1,83 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { notFound } from '../errors/domain-error';
+import type { Caller } from '../ledger/caller';
+import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import { LedgerService } from '../ledger/ledger.service';
+import type { Execution } from './execution.entity';
+import { EXECUTION } from './execution.kind';
+import { noteOf } from './execution-note';
+import type { ActionOutcome } from './handlers/action-runner';
+
+/** Milliseconds between attempts to write the completions that could not be written. */
+const RETRY_INTERVAL = 1_000;
+
+interface Completion {
+  readonly caller: Caller;
+  readonly execution: Execution;
+  readonly outcome: ActionOutcome;
+}
+
+/**
+ * Writes down how executions ended. The action has taken place by then, so a completion the database cannot take is not
+ * an error of the request: it is kept, and tried again until it is written or the service stops.
+ */
+@Injectable()
+export class ExecutionCompletions {
+  private readonly logger = new Logger(ExecutionCompletions.name);
+  private unwritten: Completion[] = [];
+  private timer: NodeJS.Timeout | null = null;
+  private isStopped = false;
+
+  constructor(private readonly ledger: LedgerService) {}
+
+  /** Answers the execution as it stands on disk: completed, or still `running` when that could not be written yet. */
+  async write(completion: Completion): Promise<Execution> {
+    try {
+      return await this.attempt(completion);
+    } catch (error) {
+      this.logger.error(
+        { err: error, executionId: completion.execution.id },
+        'A completion could not be written; it is tried again.',
+      );
+      this.unwritten.push(completion);
+      this.retryLater();
+      return completion.execution;
+    }
+  }
+
+  /** Makes a last attempt; what it cannot write is marked as interrupted at the next start. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    if (this.timer !== null) clearTimeout(this.timer);
+    await this.retry();
+  }
+
+  private attempt({ caller, execution, outcome }: Completion): Promise<Execution> {
+    return this.ledger.write(caller, (transaction) => complete(transaction, execution.id, outcome));
+  }
+
+  private retryLater(): void {
+    if (this.isStopped || this.timer !== null) return;
+    this.timer = setTimeout(() => void this.retry(), RETRY_INTERVAL);
+    this.timer.unref();
+  }
+
+  private async retry(): Promise<void> {
+    this.timer = null;
+    const completions = this.unwritten;
+    this.unwritten = [];
+    await Promise.all(completions.map((completion) => this.write(completion)));
+  }
+}
+
+/** Does nothing when the execution is completed already. */
+async function complete(transaction: LedgerTransaction, id: string, outcome: ActionOutcome): Promise<Execution> {
+  const execution = await transaction.find(EXECUTION, id);
+  if (execution === undefined) throw notFound('execution');
+  if (execution.outcome !== 'running') return execution;
+  return transaction.update(
+    EXECUTION,
+    { ...execution, ...outcome, completedAt: transaction.now },
+    { ...noteOf(execution, 'execution.completed'), outcome: outcome.outcome === 'executed' ? 'success' : 'failed' },
+  );
+}

@@ -1,0 +1,75 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { JsonObject, JsonValue } from '../json/json-value';
+import type { DecidingPolicy } from '../policies/evaluation/evaluation-request';
+
+export const EXECUTION_OUTCOMES = [
+  'authorized',
+  'running',
+  'executed',
+  'failed',
+  'interrupted',
+  'pending_approval',
+  'denied',
+] as const;
+export type ExecutionOutcome = (typeof EXECUTION_OUTCOMES)[number];
+
+/** What an agent asked to do, and what became of it, as it is stored. */
+@Entity('executions')
+@Index(['agentId', 'createdSequence'])
+@Index(['action', 'createdSequence'])
+@Index(['outcome', 'createdSequence'])
+@Index(['createdAt', 'createdSequence'])
+export class Execution {
+  @PrimaryColumn('text')
+  readonly id!: string;
+
+  @Index({ unique: true })
+  @Column('bigint')
+  readonly createdSequence!: number;
+
+  @Column('text')
+  readonly agentId!: string;
+
+  @Column('text')
+  readonly agentName!: string;
+
+  @Column('text')
+  readonly action!: string;
+
+  @Column('text')
+  readonly resourceType!: string;
+
+  @Column('text')
+  readonly resourceId!: string;
+
+  @Column('simple-json')
+  readonly parameters!: JsonObject;
+
+  @Column('text')
+  readonly outcome!: ExecutionOutcome;
+
+  /** The policies that decided. */
+  @Column('simple-json')
+  readonly policies!: readonly DecidingPolicy[];
+
+  @Column('text', { nullable: true })
+  readonly decisionId!: string | null;
+
+  /** What the action handler returned. */
+  @Column('simple-json', { nullable: true })
+  readonly result!: JsonValue;
+
+  /** A sentence. */
+  @Column('text', { nullable: true })
+  readonly failureReason!: string | null;
+
+  @Column('text')
+  readonly createdAt!: string;
+
+  @Column('text', { nullable: true })
+  readonly completedAt!: string | null;
+
+  /** The entity the resource is, found when the execution began, so that all its audit entries name the same. */
+  @Column('text', { nullable: true })
+  readonly entityId!: string | null;
+}

@@ -1,0 +1,32 @@
+import { Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { LedgerModule } from '../ledger/ledger.module';
+import { PoliciesModule } from '../policies/policies.module';
+import { ExecuteController } from './execute.controller';
+import { ExecuteService } from './execute.service';
+import { ExecutionCompletions } from './execution-completions';
+import { EXECUTION } from './execution.kind';
+import { ExecutionsSchema1763600000012 } from './executions-schema.migration';
+import { ExecutionsController } from './executions.controller';
+import { ExecutionsService } from './executions.service';
+import { ActionHandlers } from './handlers/action-handlers';
+import { ActionRunner } from './handlers/action-runner';
+import { InterruptedExecutions } from './interrupted-executions';
+
+@Module({
+  imports: [
+    LedgerModule.forFeature({ kinds: [EXECUTION], migrations: [ExecutionsSchema1763600000012] }),
+    DiscoveryModule,
+    PoliciesModule,
+  ],
+  controllers: [ExecuteController, ExecutionsController],
+  providers: [
+    ExecuteService,
+    ExecutionsService,
+    ExecutionCompletions,
+    InterruptedExecutions,
+    ActionHandlers,
+    ActionRunner,
+  ],
+})
+export class ExecutionsModule {}

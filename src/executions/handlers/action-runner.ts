@@ -1,0 +1,88 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Configuration } from '../../config/configuration';
+import { ShutdownGate } from '../../http/shutdown/shutdown-gate';
+import type { JsonValue } from '../../json/json-value';
+import { NotJsonError, toJsonValue } from '../../json/to-json-value';
+import { ActionFailure } from './action-failure';
+import type { ActionContext, ActionHandlerMethod } from './action-handler.decorator';
+
+/** Milliseconds that handlers may go on once the service stops; their callers are still waited for a little longer. */
+const GRACE = 5_000;
+
+export type ActionOutcome =
+  | { readonly outcome: 'executed'; readonly result: JsonValue; readonly failureReason: null }
+  | { readonly outcome: 'failed'; readonly result: null; readonly failureReason: string };
+
+/** Runs action handlers, each until it ends, its time is up or the service stops. */
+@Injectable()
+export class ActionRunner {
+  private readonly logger = new Logger(ActionRunner.name);
+  private readonly running = new Set<AbortController>();
+  private readonly stopped = new Error('The service stops.');
+  private isStopped = false;
+
+  constructor(
+    private readonly configuration: Configuration,
+    gate: ShutdownGate,
+  ) {
+    gate.signal.addEventListener('abort', () => setTimeout(() => this.stop(), GRACE).unref(), { once: true });
+  }
+
+  /** Null when the service stops before the handler ends. Never rejects. */
+  async run(handler: ActionHandlerMethod, request: Omit<ActionContext, 'signal'>): Promise<ActionOutcome | null> {
+    if (this.isStopped) return null;
+    const controller = new AbortController();
+    const { signal } = controller;
+    const timer = this.abortLater(controller, request.action);
+    this.running.add(controller);
+    try {
+      return this.executed(await Promise.race([call(handler, { ...request, signal }), abortOf(signal)]));
+    } catch (error) {
+      return error === this.stopped ? null : this.failed(error, request);
+    } finally {
+      clearTimeout(timer);
+      this.running.delete(controller);
+    }
+  }
+
+  /** Gives up on every handler that still runs. */
+  stop(): void {
+    this.isStopped = true;
+    for (const controller of this.running) controller.abort(this.stopped);
+  }
+
+  private abortLater(controller: AbortController, action: string): NodeJS.Timeout {
+    const { actionTimeout } = this.configuration;
+    const failure = new ActionFailure(`The handler of "${action}" did not finish within ${actionTimeout} ms.`);
+    return setTimeout(() => controller.abort(failure), actionTimeout);
+  }
+
+  private executed(returned: unknown): ActionOutcome {
+    const result = toJsonValue(returned, 'result');
+    const { bodyLimit } = this.configuration;
+    if (Buffer.byteLength(JSON.stringify(result)) > bodyLimit)
+      throw new NotJsonError('result', `exceeds ${bodyLimit} bytes`);
+    return { outcome: 'executed', result, failureReason: null };
+  }
+
+  private failed(error: unknown, { action, executionId }: Omit<ActionContext, 'signal'>): ActionOutcome {
+    if (error instanceof ActionFailure) return { outcome: 'failed', result: null, failureReason: error.message };
+    this.logger.error({ err: error, action, executionId }, `The handler of "${action}" failed.`);
+    const failureReason =
+      error instanceof NotJsonError
+        ? `The handler of "${action}" returned what cannot be kept as JSON: ${error.message}.`
+        : `The handler of "${action}" failed; the service's log has the cause under the execution's id.`;
+    return { outcome: 'failed', result: null, failureReason };
+  }
+}
+
+/** What a handler throws before it returns a promise is a rejection like any other. */
+async function call(handler: ActionHandlerMethod, context: ActionContext): Promise<unknown> {
+  return handler(context);
+}
+
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}

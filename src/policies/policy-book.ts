@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import type { OnModuleInit } from '@nestjs/common';
+import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import type { Page } from '../ledger/record-page';
+import { RecordReader } from '../ledger/record-reader';
+import type { Evaluation, EvaluationRequest } from './evaluation/evaluation-request';
+import { PolicyEvaluator } from './evaluation/policy-evaluator';
+import type { Policy } from './policy.entity';
+import { POLICY } from './policy.kind';
+
+const PAGE_SIZE = 1_000;
+
+/**
+ * The policies in force, in memory. It changes only after the commit of what changes it and before any later command
+ * runs, so a command always decides by what is on disk.
+ */
+@Injectable()
+export class PolicyBook implements OnModuleInit {
+  private readonly evaluator = new PolicyEvaluator();
+
+  constructor(private readonly records: RecordReader) {}
+
+  async onModuleInit(): Promise<void> {
+    this.evaluator.addAll(await this.readPoliciesInForce());
+  }
+
+  /** Called inside a command, so that no policy changes between the decision and its commit. */
+  evaluate(request: EvaluationRequest): Evaluation {
+    return this.evaluator.evaluate(request);
+  }
+
+  /** Puts a policy in force, or takes it out, as its status says, once the command is on disk. */
+  follow(transaction: LedgerTransaction, policy: Policy): void {
+    transaction.afterCommit(() => {
+      if (policy.status === 'active') this.evaluator.add(policy);
+      else this.evaluator.remove(policy.id);
+    });
+  }
+
+  private async readPoliciesInForce(): Promise<Policy[]> {
+    const policies: Policy[] = [];
+    for (let position: number | null = null, more = true; more;) {
+      const page = await this.readPage(position);
+      policies.push(...page.rows);
+      position = page.rows.at(-1)?.createdSequence ?? null;
+      more = page.more;
+    }
+    return policies;
+  }
+
+  private readPage(position: number | null): Promise<Page<Policy>> {
+    return this.records.page(POLICY, {
+      conditions: [{ column: 'status', comparison: 'equals', value: 'active' }],
+      limit: PAGE_SIZE,
+      offset: 0,
+      order: 'asc',
+      position,
+      total: 0,
+    });
+  }
+}

@@ -1,0 +1,8 @@
+const DOTTED_LABEL = /^[0-9A-Za-z]+(?:[.+-][0-9A-Za-z]+)*$/;
+
+/** Says what a policy's version would have to be, or undefined when it is one. */
+export function versionFault(version: string): string | undefined {
+  return DOTTED_LABEL.test(version)
+    ? undefined
+    : 'must be letters and digits, in parts joined by single ".", "+" or "-", such as 1.0 or 2.1.0-rc.1';
+}
