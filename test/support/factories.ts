@@ -1,0 +1,67 @@
+import type { AgentResponse } from '../../src/agents/dto/agent.response';
+import type { AuditEntryResponse } from '../../src/audit/dto/audit-entry.response';
+import type { DecisionResponse } from '../../src/decisions/dto/decision.response';
+import type { ClaimResponse } from '../../src/entities/dto/claim.response';
+import type { EntityResponse } from '../../src/entities/dto/entity.response';
+import type { PolicyResponse } from '../../src/policies/dto/policy.response';
+import type { TestApp } from './create-test-app';
+import { send } from './send';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Creates an entity and answers the record. */
+export async function createEntity(app: TestApp, body: Members = {}): Promise<EntityResponse> {
+  return created(app, '/api/v1/entities', { type: 'service', name: 'Payment gateway', ...body });
+}
+
+/** Adds a claim to an entity and answers the record. */
+export async function addClaim(app: TestApp, entityId: string, body: Members = {}): Promise<ClaimResponse> {
+  return created(app, `/api/v1/entities/${entityId}/claims`, { predicate: 'owner', value: 'team-payments', ...body });
+}
+
+/** Proposes a decision of low risk and answers the record. */
+export async function propose(app: TestApp, proposedBy: string, body: Members = {}): Promise<DecisionResponse> {
+  const decision = { type: 'deployment', title: 'Deploy release 4.2', proposedBy, riskLevel: 'low' };
+  return created(app, '/api/v1/decisions', { ...decision, ...body });
+}
+
+/** Creates an agent and answers the record. */
+export async function createAgent(app: TestApp, body: Readonly<Record<string, unknown>>): Promise<AgentResponse> {
+  return created(app, '/api/v1/agents', body);
+}
+
+/** Creates a policy that allows everything to everyone but for what `body` says; every policy gets a name of its own. */
+export async function createPolicy(
+  app: TestApp,
+  body: Readonly<Record<string, unknown>> = {},
+): Promise<PolicyResponse> {
+  policies += 1;
+  const everything = { subjects: ['*'], actions: ['*'], resources: ['*'] };
+  return created(app, '/api/v1/policies', {
+    name: `policy ${policies}`,
+    version: '1.0',
+    effect: 'allow',
+    ...everything,
+    ...body,
+  });
+}
+
+let policies = 0;
+
+/** The audit entries about a record, oldest first. */
+export async function auditOf(app: TestApp, subjectId: string): Promise<AuditEntryResponse[]> {
+  const answer = await send(app, 'GET', `/api/v1/audit?order=asc&limit=1000&subjectId=${subjectId}`);
+  return answer.body.data;
+}
+
+/** Fails the test when the chain does not verify. */
+export async function chainIsValid(app: TestApp): Promise<void> {
+  const answer = await send(app, 'POST', '/api/v1/provenance/verify');
+  expect(answer.body).toMatchObject({ valid: true, brokenLinks: 0, invalidHashes: 0 });
+}
+
+async function created<Body>(app: TestApp, path: string, body: unknown): Promise<Body> {
+  const answer = await send(app, 'POST', path, { body });
+  if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
+  return answer.body as Body;
+}
