@@ -59,6 +59,6 @@ function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
     request.on('end', () =>
       resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
     );
-    request.on('error', () => reject(unreadableRequest('The body ended before its announced end.')));
+    request.on('error', () => reject(unreadableRequest('The body did not arrive whole.')));
   });
 }

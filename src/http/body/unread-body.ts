@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** Milliseconds a client has to take its answer before the connection is cut. */
 const LINGER = 1000;
@@ -27,9 +28,12 @@ export function closeInsteadOfReading(request: IncomingMessage, response: Server
   // Marks the body as taken care of, or Node would discard it to the end; the full buffer stops the reading.
   request.read(0);
   request.pause();
+  const destroySoon = socket.destroySoon.bind(socket);
   // Node calls this once the answer is written.
-  socket.destroySoon = () => {
-    socket.end();
-    setTimeout(() => socket.destroy(), LINGER).unref();
-  };
+  socket.destroySoon = () => (request.complete ? destroySoon() : linger(socket));
+}
+
+function linger(socket: Socket): void {
+  socket.end();
+  setTimeout(() => socket.destroy(), LINGER).unref();
 }

@@ -3,11 +3,9 @@ import type { ServiceRequest } from '../service-request';
 
 /** No route has this path, so the fallback answers, after the guards have counted and authenticated the request. */
 const UNREADABLE_TARGET = '/unreadable';
-/** Begins with `/`, printable ASCII, nothing encoded: nearly every request. */
-const PLAIN_TARGET = /^\/[!"$&-~]*$/;
+/** Begins with `/`, nothing encoded: nearly every request. Node lets only ASCII through. */
+const PLAIN_TARGET = /^\/[^%#]*$/;
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
-/** `#` ends a path for Node's URL parser although a request target has no fragment: as data it must be encoded. */
-const TO_BE_ENCODED = /[^!"$-~]/g;
 
 /** Makes sure that routing only sees targets it can decode; others go to the fallback with what is wrong with them. */
 export function readTarget(request: ServiceRequest, _response: Response, next: NextFunction): void {
@@ -34,17 +32,14 @@ function sendToFallback(request: ServiceRequest, fault: string): void {
   request.url = UNREADABLE_TARGET;
 }
 
-/** Path and query, with raw bytes beyond ASCII percent-encoded as a client should have sent them. */
+/**
+ * Path and query of a target, which a proxy may have sent in absolute form. A `#`, which no target should have, would end
+ * the path for Node's URL parser; it is taken as part of the path.
+ */
 export function originForm(target: string): string {
-  const authority = ABSOLUTE_FORM.exec(target);
-  const origin = authority === null ? target : target.slice(authority[0].length);
-  const rooted = authority !== null && !origin.startsWith('/') ? `/${origin}` : origin;
-  return rooted.replace(TO_BE_ENCODED, percentEncodedByte);
-}
-
-/** Node hands the target over as Latin-1, so a character is a byte. */
-function percentEncodedByte(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+  const origin = target.replace(ABSOLUTE_FORM, '').replaceAll('#', '%23');
+  const isAbsolute = ABSOLUTE_FORM.test(target);
+  return isAbsolute && !origin.startsWith('/') ? `/${origin}` : origin;
 }
 
 /** What makes the path of a target unreadable; undefined when nothing does. */

@@ -23,12 +23,19 @@ export function answerRefusedRequests(server: Server, limits: RateLimits): void 
     const pending = latestResponse.get(socket);
     if (pending === undefined || pending.writableFinished) {
       refuse(socket, errorFor(fault), limits);
+    } else if (isReadingBody(pending.req)) {
+      // The fault is in its body, so whoever reads that gives the answer.
+      pending.req.emit('error', fault);
     } else {
       // The client is still owed the answer to what it sent before.
       pending.once('finish', () => refuse(socket, errorFor(fault), limits));
       pending.once('close', () => socket.destroy());
     }
   });
+}
+
+function isReadingBody(request: IncomingMessage): boolean {
+  return !request.complete && request.listenerCount('error') > 0;
 }
 
 function errorFor({ code }: NodeJS.ErrnoException): DomainError {

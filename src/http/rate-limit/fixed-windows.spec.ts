@@ -1,0 +1,36 @@
+import { FixedWindows } from './fixed-windows';
+
+describe('FixedWindows', () => {
+  it('counts each client from its first request to the end of its window', () => {
+    const windows = new FixedWindows(1000, 10);
+    expect(windows.hit('a', 500)).toEqual({ hits: 1, resetsAt: 1500 });
+    expect(windows.hit('a', 1499)).toEqual({ hits: 2, resetsAt: 1500 });
+    expect(windows.hit('b', 1499)).toEqual({ hits: 1, resetsAt: 2499 });
+    expect(windows.hit('a', 1500)).toEqual({ hits: 1, resetsAt: 2500 });
+  });
+
+  it('keeps counting a client while others come and go', () => {
+    const windows = new FixedWindows(1000, 10_000);
+    windows.hit('a', 900);
+    for (let index = 0; index < 3000; index += 1) windows.hit(`other ${index}`, 900 + index / 4);
+    expect(windows.hit('a', 1899).hits).toBe(2);
+  });
+
+  it('never remembers more clients than it may', () => {
+    const windows = new FixedWindows(60_000, 1000);
+    let most = 0;
+    for (let index = 0; index < 1_000_000; index += 1) {
+      windows.hit(`client ${index}`, 1_000_000 + (index % 60_000));
+      most = Math.max(most, windows.size);
+    }
+    expect(most).toBeLessThanOrEqual(1000);
+  });
+
+  it('forgets clients whose windows are over', () => {
+    const windows = new FixedWindows(1000, 1_000_000);
+    for (let index = 0; index < 1000; index += 1) windows.hit(`client ${index}`, 5000);
+    windows.hit('a', 7000);
+    windows.hit('b', 9000);
+    expect(windows.size).toBe(2);
+  });
+});

@@ -1,0 +1,66 @@
+import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
+import { SampleModule } from '../support/sample.module';
+import { send, sendRaw } from '../support/send';
+
+const FORMER_KEY = 'the-key-of-before-the-rotation';
+
+describe('Authentication', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [SampleModule], environment: { API_KEY_PREVIOUS: FORMER_KEY } });
+  });
+  afterAll(() => app.close());
+
+  it.each([
+    ['none', null],
+    ['a wrong one', 'wrong'],
+    ['a longer one', `${API_KEY}x`],
+    ['a shorter one', API_KEY.slice(0, -1)],
+    ['an empty one', ''],
+  ])('refuses a request with a key that is %s', async (_what, key) => {
+    const answer = await send(app, 'GET', '/api/v1/samples', { key });
+    expect(answer.status).toBe(401);
+    expect(answer.body.error.code).toBe('UNAUTHORIZED');
+    expect(answer.headers.get('www-authenticate')).toBe('ApiKey realm="governance"');
+    expect(answer.text).not.toContain(API_KEY);
+  });
+
+  it('accepts the key and the one before it', async () => {
+    expect((await send(app, 'GET', '/api/v1/samples')).status).toBe(200);
+    expect((await send(app, 'GET', '/api/v1/samples', { key: FORMER_KEY })).status).toBe(200);
+  });
+
+  it('takes the header in any case', async () => {
+    const head = `GET /api/v1/samples HTTP/1.1\r\nHost: x\r\nx-ApI-kEy: ${API_KEY}\r\nConnection: close\r\n\r\n`;
+    expect(await sendRaw(app, head)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('refuses two key headers, even equal ones', async () => {
+    const key = `X-API-Key: ${API_KEY}\r\n`;
+    const head = `GET /api/v1/samples HTTP/1.1\r\nHost: x\r\n${key}${key}Connection: close\r\n\r\n`;
+    expect(await sendRaw(app, head)).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  it.each([
+    ['an unknown path', 'GET', '/nothing/here'],
+    ['an unknown path under the prefix', 'GET', '/api/v1/nothing'],
+    ['a method the path does not answer', 'DELETE', '/api/v1/samples'],
+    ['a path that cannot be decoded', 'GET', '/api/v1/samples/%ff'],
+    ['a path with half an escape', 'GET', '/api/v1/samples/%4'],
+    ['a path with NUL', 'GET', '/api/v1/samples/a%00b'],
+    ['a body that is no JSON', 'POST', '/api/v1/samples'],
+  ])('comes before %s', async (_what, method, path) => {
+    const keyless = await send(app, method, path, { key: null, ...(method === 'POST' && { body: '{' }) });
+    expect(keyless.status).toBe(401);
+  });
+
+  it('is needed for OPTIONS while cross-origin requests are off', async () => {
+    const preflight = { Origin: 'https://example.org', 'Access-Control-Request-Method': 'GET' };
+    expect((await send(app, 'OPTIONS', '/api/v1/samples', { key: null, headers: preflight })).status).toBe(401);
+  });
+
+  it('is not needed for a public route', async () => {
+    expect((await send(app, 'GET', '/api/v1/samples/open', { key: null })).status).toBe(200);
+  });
+});

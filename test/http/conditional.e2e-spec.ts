@@ -1,0 +1,82 @@
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { SampleModule } from '../support/sample.module';
+import { type Answer, send } from '../support/send';
+
+/** Every sample is at revision 3. */
+describe('A revision', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [SampleModule] });
+  });
+  afterAll(() => app.close());
+
+  it('is the strong ETag of a record, made, read or changed', async () => {
+    const created = await send(app, 'POST', '/api/v1/samples', { body: { name: 'a', value: 1 } });
+    expect(created.headers.get('etag')).toBe('"1"');
+    expect(created.headers.get('location')).toBe('/api/v1/samples/smp_1');
+    expect((await send(app, 'GET', '/api/v1/samples/1')).headers.get('etag')).toBe('"3"');
+    const changed = await send(app, 'PUT', '/api/v1/samples/1', { body: { name: 'b' } });
+    expect(changed.headers.get('etag')).toBe('"4"');
+    expect(changed.headers.get('location')).toBeNull();
+  });
+
+  it('is not told where there is none', async () => {
+    for (const path of ['/api/v1/samples', '/api/v1/samples/open', '/api/v1/samples/broken']) {
+      expect((await send(app, 'GET', path)).headers.get('etag')).toBeNull();
+    }
+  });
+
+  it('makes a location of a path with a slash at its end', async () => {
+    const created = await send(app, 'POST', '/api/v1/samples/', { body: { name: 'a', value: 1 } });
+    expect(created.headers.get('location')).toBe('/api/v1/samples/smp_1');
+  });
+
+  it.each(['"3"', 'W/"3"', '"1", "3"', '*', '"1",W/"3" , "x"'])('a client has a copy of is 304: %s', async (tags) => {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await send(app, method, '/api/v1/samples/1', { headers: { 'If-None-Match': tags } });
+      expect(answer).toMatchObject({ status: 304, text: '' });
+      expect(answer.headers.get('etag')).toBe('"3"');
+    }
+  });
+
+  it.each(['"2"', '"33"', '"*"', '3', '"1" "3"', ''])('a client has no copy of is answered whole: %j', async (tags) => {
+    const answer = await send(app, 'GET', '/api/v1/samples/1', { headers: { 'If-None-Match': tags } });
+    expect(answer.status).toBe(200);
+    expect(answer.body.revision).toBe(3);
+  });
+
+  it('is answered with 304 also when the client wants no cache between', async () => {
+    const headers = { 'If-None-Match': '"3"', 'Cache-Control': 'no-cache' };
+    expect((await send(app, 'GET', '/api/v1/samples/1', { headers })).status).toBe(304);
+  });
+
+  function change(tags: string): Promise<Answer> {
+    return send(app, 'PUT', '/api/v1/samples/1', { body: { name: 'b' }, headers: { 'If-Match': tags } });
+  }
+
+  it.each(['"3"', '*', '"1", "3"', ' "3" '])('a change is based on: %s', async (tags) => {
+    expect((await change(tags)).status).toBe(200);
+    const removal = { headers: { 'If-Match': tags } };
+    expect((await send(app, 'DELETE', '/api/v1/samples/1', removal)).status).toBe(204);
+  });
+
+  it.each(['"2"', 'W/"3"', '"1", "2"', '""'])('a change is not based on is 412: %s', async (tags) => {
+    const answer = await change(tags);
+    expect(answer.status).toBe(412);
+    expect(answer.body.error.code).toBe('PRECONDITION_FAILED');
+    const removal = { headers: { 'If-Match': tags } };
+    expect((await send(app, 'DELETE', '/api/v1/samples/1', removal)).status).toBe(412);
+  });
+
+  it.each(['3', '"3', 'W/3', '"1" "3"', '"3",', ',', 'w/"3"', '*, "3"', '"3 "'])(
+    'nobody can read is 400: %s',
+    async (tags) => {
+      const answer = await change(tags);
+      expect(answer.status).toBe(400);
+      expect(answer.body.error.details[0].field).toBe('header.If-Match');
+      const removal = { headers: { 'If-Match': tags } };
+      expect((await send(app, 'DELETE', '/api/v1/samples/1', removal)).status).toBe(400);
+    },
+  );
+});

@@ -1,0 +1,64 @@
+import { connect } from 'node:net';
+import { API_KEY, type TestApp } from './create-test-app';
+
+/** Parsed JSON, which tests read member by member. */
+export type Parsed = ReturnType<typeof JSON.parse>;
+
+export interface Sent {
+  /** Sent as JSON unless it is text already. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Null: none is sent. */
+  readonly key?: string | null;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed body; undefined when it is empty or no JSON. */
+  readonly body: Parsed;
+}
+
+/** Sends a request as an ordinary client does, with the API key. */
+export async function send(app: TestApp, method: string, path: string, sent: Sent = {}): Promise<Answer> {
+  const { body, headers = {}, key = API_KEY } = sent;
+  const answer = await fetch(app.url + path, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(key !== null && { 'X-API-Key': key }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, text, body: parsed(text) };
+}
+
+/** Sends bytes as they are and answers with all that comes back until the server closes the connection. */
+export function sendRaw(app: TestApp, request: string | Buffer): Promise<string> {
+  const { hostname, port } = new URL(app.url);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const socket = connect(Number(port), hostname, () => socket.write(request));
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    socket.on('error', reject);
+  });
+}
+
+/** Fields blamed in the details of an error, with their messages. */
+export function faults(answer: Answer): Record<string, string> {
+  const details: { field: string; message: string }[] = answer.body?.error?.details ?? [];
+  return Object.fromEntries(details.map(({ field, message }) => [field, message]));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
