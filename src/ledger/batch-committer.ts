@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database';
 import { DatabaseFault } from '../database/database-fault';
 import type { SqlConnection } from '../database/sql-connection';
@@ -10,6 +11,10 @@ import type { QueuedCommand } from './ledger-queue';
 import { Refusal } from './ledger-transaction';
 import type { RecordCatalog } from './record-catalog';
 import type { WriterConnection } from './writer-connection';
+
+const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
+/** Milliseconds. */
+const LOOK_UP_INTERVAL = 500;
 
 /** What one command came to. Nothing of it may be told before the commit. */
 interface CommandOutcome {
@@ -59,22 +64,35 @@ export class BatchCommitter {
     this.writer.checkPlace();
   }
 
-  /** An error at COMMIT does not tell whether it took place: the head does. */
+  /** An error at COMMIT does not tell whether it took place: the entry that it would have left does. */
   private async afterFailedCommit(error: unknown, position: LedgerPosition): Promise<void> {
     const kind = error instanceof DatabaseFault ? error.kind : 'programming';
     if (kind === 'constraint') throw error;
     if (kind === 'storage') failStop(`The commit up to sequence ${position.sequence} met a storage error.`);
     await this.writer.failed(error);
-    const head = await this.readHeadAgain(position);
-    if (head.sequence !== position.sequence || head.hash !== position.hash) throw error;
+    if (!(await this.tookPlace(position))) throw error;
   }
 
-  private async readHeadAgain(position: LedgerPosition): Promise<LedgerPosition> {
-    try {
-      return await readHead(await this.writer.current());
-    } catch {
-      return failStop(`Whether the commit up to sequence ${position.sequence} took place cannot be learned.`);
+  /** Asks until the database answers: an answer to the callers before that could be a lie. */
+  private async tookPlace(position: LedgerPosition): Promise<boolean> {
+    for (;;) {
+      try {
+        return await this.isCommitted(position);
+      } catch (error) {
+        await this.writer.failed(error);
+        await sleep(LOOK_UP_INTERVAL);
+      }
     }
+  }
+
+  private async isCommitted({ sequence, hash }: LedgerPosition): Promise<boolean> {
+    const connection = await this.writer.current();
+    await connection.run(this.database.dialect.begin);
+    // Waits for a transaction of the lost connection that the server has not ended yet.
+    await readHead(connection, this.database.dialect.lockRow);
+    const [entry] = await connection.all<{ hash: string }>(SELECT_HASH, [sequence]);
+    await connection.run('ROLLBACK');
+    return entry?.hash === hash;
   }
 }
 

@@ -81,7 +81,7 @@ export class CommandTransaction implements LedgerTransaction {
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     const former = this.former(kind, row.id);
     this.change(kind, row.id, row, false, note);
-    if (kind.countedBy !== undefined && former[kind.countedBy] !== row[kind.countedBy]) {
+    if (kind.countedBy !== undefined && columnOf(former, kind.countedBy) !== columnOf(row, kind.countedBy)) {
       this.count(kind, former, -1);
       this.count(kind, row, 1);
     }
@@ -137,9 +137,10 @@ export class CommandTransaction implements LedgerTransaction {
     this.entries.push({ caller, note, codec, sequence, timestamp, ulid, subjectId, state });
   }
 
-  private count<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, step: number): void {
+  private count(kind: AnyRecordKind, row: GovernedRow, step: number): void {
     this.add(kind.counter, step);
-    if (kind.countedBy !== undefined) this.add(counterName(kind.counter, kind.countedBy, row[kind.countedBy]), step);
+    if (kind.countedBy === undefined) return;
+    this.add(counterName(kind.counter, kind.countedBy, columnOf(row, kind.countedBy)), step);
   }
 
   private add(counter: string, step: number): void {
@@ -152,10 +153,10 @@ export class CommandTransaction implements LedgerTransaction {
   }
 
   /** A change is made of what this command has read; anything else would overwrite a neighbour's. */
-  private former<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Row {
+  private former(kind: AnyRecordKind, id: string): GovernedRow {
     const former = this.seen.get(id);
     if (former === undefined) throw new Error(`The ${kind.subjectType} ${id} was changed without being read first.`);
-    return former as Row;
+    return former;
   }
 
   private refuseOwnChanges(kind: AnyRecordKind): void {
@@ -165,4 +166,8 @@ export class CommandTransaction implements LedgerTransaction {
 
 function changedRow(change: RowChange, kind: AnyRecordKind): GovernedRow | undefined {
   return change.codec.kind === kind ? (change.row ?? undefined) : undefined;
+}
+
+function columnOf(row: GovernedRow, column: string): unknown {
+  return (row as unknown as KeyValues)[column];
 }

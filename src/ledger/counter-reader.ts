@@ -20,7 +20,7 @@ export class CounterReader {
         `UNION ALL SELECT '', "sequence" FROM "ledger_head" WHERE "id" = 1`,
       counters,
     );
-    const values = new Map(rows.map(({ name, value }) => [name, Number(value)]));
+    const values = new Map(rows.map(({ name, value }) => [name, value]));
     return { entries: values.get('') ?? 0, records: counters.map((name) => values.get(name) ?? 0) };
   }
 }

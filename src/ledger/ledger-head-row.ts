@@ -10,16 +10,16 @@ const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "times
 export async function readHead(connection: SqlConnection, lockRow = ''): Promise<LedgerPosition> {
   const [row] = await connection.all<LedgerPosition>(SELECT_HEAD + lockRow);
   if (row === undefined) throw new Error('The ledger head is gone from the database.');
-  return { ...row, sequence: Number(row.sequence) };
+  return row;
 }
 
 /** Makes the head of an empty ledger. Entries without a head mean that somebody removed it: then nothing starts. */
 export async function ensureHead(connection: SqlConnection): Promise<void> {
   if ((await connection.all(SELECT_HEAD)).length > 0) return;
-  const [last] = await connection.all<{ sequence: number }>(
+  const [last] = await connection.all<{ sequence: number | null }>(
     `SELECT max("sequence") AS "sequence" FROM "ledger_entries"`,
   );
-  if (last !== undefined && last.sequence !== null) {
+  if (typeof last?.sequence === 'number') {
     throw new Error(
       `The ledger has entries up to sequence ${last.sequence} but no head: the database was altered. ` +
         'Restore it from a backup; nothing is written to a chain whose end is unknown.',

@@ -49,10 +49,10 @@ export class SqliteConnection implements SqlConnection {
   close(): Promise<void> {
     return this.queued(async () => {
       for (const statement of this.statements.values()) {
-        await called<void>((callback) => statement.finalize(() => callback(null)));
+        await called<null>((callback) => statement.finalize(() => callback(null, null)));
       }
       this.statements.clear();
-      await called<void>((callback) => this.handle.close((error) => callback(error)));
+      await called<null>((callback) => this.handle.close((error) => callback(error, null)));
     });
   }
 

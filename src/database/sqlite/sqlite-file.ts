@@ -46,5 +46,5 @@ export function identityOf(path: string): FileIdentity {
 /** False once the file was removed or replaced: what is written then is gone with the process. */
 export function isStillInPlace({ path, device, inode }: FileIdentity): boolean {
   const now = statSync(path, { throwIfNoEntry: false });
-  return now !== undefined && now.dev === device && now.ino === inode;
+  return now?.dev === device && now.ino === inode;
 }
