@@ -23,7 +23,11 @@ const HANDLED_ACTIONS = Symbol('actions a method handles');
  * execution. Each action has at most one handler.
  */
 export function ActionHandler(action: string) {
-  return (_target: object, _name: string | symbol, method: TypedPropertyDescriptor<ActionHandlerMethod>): void => {
+  return <Method extends ActionHandlerMethod>(
+    _target: object,
+    _name: string | symbol,
+    method: TypedPropertyDescriptor<Method>,
+  ): void => {
     if (method.value === undefined) throw new Error(`@ActionHandler('${action}') belongs on a method.`);
     Reflect.defineMetadata(HANDLED_ACTIONS, [action, ...actionsHandledBy(method.value)], method.value);
   };
