@@ -53,13 +53,13 @@ export class CommandTransaction implements LedgerTransaction {
   async find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
     const change = this.rows.get(id) ?? this.batch.rows.get(id);
     const row = change === undefined ? await this.batch.readById(kind, id) : changedRow(change, kind);
-    return this.remember<Row>(row);
+    return this.remember(row as Row | undefined);
   }
 
   async findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined> {
     const values = key as KeyValues;
     const change = this.rows.findBy(kind, values) ?? this.batch.rows.findBy(kind, values);
-    if (change !== undefined) return this.remember<Row>(changedRow(change, kind));
+    if (change !== undefined) return this.remember(changedRow(change, kind) as Row | undefined);
     const stored = await this.batch.readByKey(kind, key as Readonly<Record<string, SqlValue>>);
     return stored === undefined ? undefined : this.find(kind, stored.id);
   }
@@ -147,9 +147,9 @@ export class CommandTransaction implements LedgerTransaction {
     this.counts.set(counter, (this.counts.get(counter) ?? 0) + step);
   }
 
-  private remember<Row extends GovernedRow>(row: GovernedRow | undefined): Row | undefined {
+  private remember<Row extends GovernedRow | undefined>(row: Row): Row {
     if (row !== undefined) this.seen.set(row.id, row);
-    return row as Row | undefined;
+    return row;
   }
 
   /** A change is made of what this command has read; anything else would overwrite a neighbour's. */
