@@ -21,7 +21,7 @@ export interface Answer {
 }
 
 /** Sends a request as an ordinary client does, with the API key. */
-export async function send(app: TestApp, method: string, path: string, sent: Sent = {}): Promise<Answer> {
+export async function send(app: Pick<TestApp, 'url'>, method: string, path: string, sent: Sent = {}): Promise<Answer> {
   const { body, headers = {}, key = API_KEY } = sent;
   const answer = await fetch(app.url + path, {
     method,
@@ -38,7 +38,7 @@ export async function send(app: TestApp, method: string, path: string, sent: Sen
 }
 
 /** Sends bytes as they are and answers with all that comes back until the server closes the connection. */
-export function sendRaw(app: TestApp, request: string | Buffer): Promise<string> {
+export function sendRaw(app: Pick<TestApp, 'url'>, request: string | Buffer): Promise<string> {
   const { hostname, port } = new URL(app.url);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -1,0 +1,144 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { VARIABLES } from '../src/config/variables';
+import { DENIAL_REASONS, ERROR_STATUS } from '../src/errors/error-codes';
+import { createTestApp, type TestApp } from './support/create-test-app';
+import {
+  codeBlocks,
+  codeSpans,
+  documentPaths,
+  readDocument,
+  ROOT,
+  section,
+  tableRows,
+  withoutCode,
+} from './support/markdown';
+import { run, runBlocks } from './support/shell';
+import { differences, shownAnswers } from './support/shown-answers';
+import { sourceTexts } from './support/sources';
+
+const README = readDocument('README.md');
+const RULES = readDocument('docs/api-decisions.md');
+const README_URL = 'http://localhost:3000';
+const README_KEY = 'a-key-for-the-first-five-minutes';
+
+describe('The first five minutes of the README', () => {
+  const blocks = codeBlocks(section(README, '## The first five minutes'));
+  const commands = blocks.filter(({ language }) => language === 'sh').map(({ code }) => code);
+  let app: TestApp;
+  let printed: string[];
+
+  beforeAll(async () => {
+    app = await createTestApp({ environment: { API_KEY: README_KEY, RATE_LIMIT: '100' } });
+    printed = await runBlocks(commands.map((code) => code.replace(README_URL, app.url)));
+  });
+  afterAll(() => app.close());
+
+  const shown = blocks.flatMap(({ language, code }, index) =>
+    language === 'json' ? [{ answers: code, command: blocks[index - 1]?.code ?? '' }] : [],
+  );
+
+  it('begins by starting the service with the key that the commands use', () => {
+    expect(blocks[0]?.code).toBe(`API_KEY=${README_KEY} npm start\n`);
+    expect(commands[0]).toContain(`API_KEY=${README_KEY} API=${README_URL}/api/v1`);
+  });
+
+  it.each(shown)('answers as shown to $command', ({ answers, command }) => {
+    const actual = printed[commands.indexOf(command)] ?? '';
+    const answered = actual.trim().split('\n');
+    const expected = shownAnswers(answers);
+    expect(answered).toHaveLength(expected.length);
+    const found = answered.flatMap((line, index) => differences(JSON.parse(line), expected[index]));
+    expect(found).toEqual([]);
+  });
+});
+
+describe('The script that recomputes the chain', () => {
+  const code = codeBlocks(section(RULES, '### Recomputing the chain')).find(({ language }) => language === 'js')?.code;
+  let app: TestApp;
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'verify-chain-'));
+    writeFileSync(join(folder, 'verify-chain.mjs'), code ?? '');
+    app = await createTestApp({ environment: { API_KEY: README_KEY } });
+    const commands = codeBlocks(section(README, '## The first five minutes')).filter(
+      (block) => block.language === 'sh',
+    );
+    await runBlocks(commands.map((block) => block.code.replace(README_URL, app.url)));
+  });
+  afterAll(async () => {
+    await app.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('finds every hash of a real chain right', async () => {
+    const environment = { API: `${app.url}/api/v1`, API_KEY: README_KEY };
+    const { output, errors } = await run(process.execPath, [join(folder, 'verify-chain.mjs')], { environment });
+    expect(errors).toBe('');
+    expect(output).toMatch(/^11 entries, 0 at fault, head [0-9a-f]{64}\n$/);
+  });
+});
+
+describe('Tables', () => {
+  it('of the README list every variable with its default and meaning', () => {
+    const expected = Object.values(VARIABLES).map((variable) => [
+      `\`${variable.name}\``,
+      variable.default === '' ? '' : `\`${variable.default}\``,
+      variable.description,
+    ]);
+    expect(tableRows(section(README, '## Configuration'))).toEqual(expected);
+  });
+
+  it('of the rules list every error code with its status, and every reason', () => {
+    const rows = tableRows(section(RULES, '## Errors'));
+    const codes = rows.filter(([, status = '']) => /^\d+$/.test(status));
+    const reasons = rows.filter(([, status = '']) => !/^\d+$/.test(status));
+    expect(codes.map(([code, status]) => [code, Number(status)])).toEqual(
+      Object.entries(ERROR_STATUS).map(([code, status]) => [`\`${code}\``, status]),
+    );
+    expect(reasons.map(([reason]) => reason).sort()).toEqual(DENIAL_REASONS.map((reason) => `\`${reason}\``).sort());
+  });
+
+  it('of the rules list every audit action', () => {
+    const actions = /'((?:entity|claim|agent|execution|decision|policy)\.[a-z_]+)'/g;
+    const used = sourceTexts().flatMap((text) => [...text.matchAll(actions)].map(([, action = '']) => `\`${action}\``));
+    const listed = tableRows(section(RULES, '## Audit')).flatMap(([first = '']) =>
+      first.includes('.') ? [first] : [],
+    );
+    expect([...listed].sort()).toEqual([...new Set(used)].sort());
+  });
+});
+
+describe.each(documentPaths())('%s', (path) => {
+  const text = readDocument(path);
+
+  it('links to files and headings that exist', () => {
+    const links = [...withoutCode(text).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
+    const broken = links.filter(([, file = '', anchor]) => {
+      const target = file === '' ? path : join(dirname(path), file);
+      if (!existsSync(join(ROOT, target))) return true;
+      return anchor !== undefined && !anchors(readDocument(target)).includes(anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  it('names files that exist', () => {
+    const isPath = /^(?:src|test|docs|scripts|bench)\/[\w./-]+$/;
+    const built = path === 'docs/extending.md' ? /^src\/incidents\// : /^$/;
+    const named = codeSpans(text).filter((span) => isPath.test(span) && !built.test(span));
+    expect(named.filter((span) => !existsSync(join(ROOT, span)))).toEqual([]);
+  });
+});
+
+/** As GitHub makes them of headings. */
+function anchors(document: string): string[] {
+  const headings = [...withoutCode(document).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
