@@ -1,7 +1,14 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, RouterModule } from '@nestjs/core';
+import { AgentsModule } from './agents/agents.module';
+import { AuditModule } from './audit/audit.module';
 import { ConfigurationModule } from './config/configuration.module';
 import type { Environment } from './config/read-configuration';
+import { DecisionsModule } from './decisions/decisions.module';
+import { DocsModule } from './docs/docs.module';
+import { EntitiesModule } from './entities/entities.module';
+import { ExecutionsModule } from './executions/executions.module';
+import { HealthModule } from './health/health.module';
 import { ApiKeyGuard } from './http/authentication/api-key.guard';
 import { AllExceptionsFilter } from './http/errors/exception.filter';
 import { FallbackModule } from './http/fallback/fallback.module';
@@ -16,12 +23,24 @@ import { ResponseHeadersInterceptor } from './http/response-headers.interceptor'
 import { ShutdownGuard } from './http/shutdown/shutdown.guard';
 import { ShutdownModule } from './http/shutdown/shutdown.module';
 import { RequestValidationPipe } from './http/validation/request-validation.pipe';
+import { LedgerModule } from './ledger/ledger.module';
 import { LoggingModule } from './logging/logging.module';
+import { PoliciesModule } from './policies/policies.module';
+import { ProvenanceModule } from './provenance/provenance.module';
 
 /** A module of routes: they stand under `/api/v1`. */
 export type FeatureModule = Type;
 
-const FEATURE_MODULES: readonly FeatureModule[] = [];
+const FEATURE_MODULES: readonly FeatureModule[] = [
+  EntitiesModule,
+  AgentsModule,
+  PoliciesModule,
+  ExecutionsModule,
+  DecisionsModule,
+  AuditModule,
+  ProvenanceModule,
+  HealthModule,
+];
 
 /** What Express does with every request before it looks for a route, in this order. */
 export const MIDDLEWARE = [assignRequestId, securityHeaders(), readTarget] as const;
@@ -53,8 +72,10 @@ export class AppModule {
         ShutdownModule,
         RateLimitModule,
         ListsModule,
+        LedgerModule,
         ...features,
         RouterModule.register(features.map((module) => ({ path: 'api/v1', module }))),
+        DocsModule,
         FallbackModule,
       ],
       providers: PIPELINE,

@@ -4,6 +4,8 @@ import { getStorageToken } from '@nestjs/throttler';
 import { AppModule, type FeatureModule, MIDDLEWARE } from './app.module';
 import { Configuration } from './config/configuration';
 import type { Environment } from './config/read-configuration';
+import { ApiDocument } from './docs/api-document';
+import { createDocument } from './docs/document';
 import { corsOptions } from './http/middleware/cors';
 import type { RateLimits } from './http/rate-limit/rate-limits';
 import { prepareServer } from './http/server/http-server';
@@ -21,11 +23,15 @@ export async function createApp({ environment, modules = [] }: AppOptions = {}):
   const application = await NestFactory.create<NestExpressApplication>(await AppModule.forRoot(environment, modules), {
     abortOnError: false,
     bodyParser: false,
+    // A failed start is told by what createApp throws, not by Nest's log of it.
     bufferLogs: true,
+    autoFlushLogs: false,
   });
   application.useLogger(application.get(ApplicationLogger));
+  application.flushLogs();
   prepareExpress(application);
   prepareServer(application.getHttpServer(), application.get<RateLimits>(getStorageToken()));
+  application.get(ApiDocument).madeBy(() => createDocument(application));
   return application.init();
 }
 

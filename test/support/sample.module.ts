@@ -7,6 +7,7 @@ import { Revisioned } from '../../src/http/conditional/revisioned.decorator';
 import { ListQuery } from '../../src/http/lists/list.query';
 import { Lists } from '../../src/http/lists/lists';
 import type { ListAnswer } from '../../src/http/lists/open-list';
+import { ApiErrors } from '../../src/http/errors/api-errors.decorator';
 import { RateLimitBucket } from '../../src/http/rate-limit/rate-limit-bucket.decorator';
 import {
   AtLeastOneOf,
@@ -119,6 +120,7 @@ class SamplesController {
 
   @Put(':id')
   @Revisioned()
+  @ApiErrors('NOT_FOUND')
   replace(@Body() body: SampleChange, @Query() query: SampleQuery, @IfMatch() precondition: Precondition): unknown {
     if (!precondition.matches(3)) throw preconditionFailed();
     return { revision: 4, body, query };

@@ -1,0 +1,50 @@
+import type { RequestMethod, Type } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/constants';
+import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
+import type { ErrorCode } from '../errors/error-codes';
+import { API_ERRORS } from '../http/errors/api-errors.decorator';
+import { readTraits, type RouteTraits } from '../http/route-traits';
+
+type Handler = Parameters<typeof readTraits>[1];
+
+/** What the document says of a route beyond what Swagger's own decorators say. */
+export interface DocumentedRoute {
+  readonly traits: RouteTraits;
+  readonly method: RequestMethod;
+  readonly errors: readonly ErrorCode[];
+}
+
+/** Name of an operation in the document, such as `entities_create`. */
+export function operationId(controller: string, method: string): string {
+  const name = controller.replace(/Controller$/, '');
+  return `${name.charAt(0).toLowerCase()}${name.slice(1)}_${method}`;
+}
+
+/** All routes of the application by the id of their operation. */
+export function documentedRoutes(discovery: DiscoveryService): Map<string, DocumentedRoute> {
+  const routes = new Map<string, DocumentedRoute>();
+  for (const { metatype } of discovery.getControllers()) {
+    const controller = metatype as Type;
+    for (const [name, handler] of handlersOf(controller)) {
+      routes.set(operationId(controller.name, name), describe(controller, handler));
+    }
+  }
+  return routes;
+}
+
+function handlersOf({ prototype }: Type): [name: string, handler: Handler][] {
+  const names = new MetadataScanner().getAllMethodNames(prototype as object);
+  const methods = prototype as Record<string, Handler>;
+  return names.flatMap((name) => {
+    const method = methods[name];
+    return method !== undefined && Reflect.hasMetadata(METHOD_METADATA, method) ? [[name, method]] : [];
+  });
+}
+
+function describe(controller: Type, handler: Handler): DocumentedRoute {
+  return {
+    traits: readTraits(controller, handler),
+    method: Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod,
+    errors: (Reflect.getMetadata(API_ERRORS, handler) ?? []) as readonly ErrorCode[],
+  };
+}

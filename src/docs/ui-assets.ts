@@ -1,0 +1,28 @@
+import { createRequire } from 'node:module';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** What the page needs of Swagger UI; nothing else of the package is served. */
+const ASSET_TYPES: ReadonlyMap<string, string> = new Map([
+  ['swagger-ui.css', 'text/css; charset=utf-8'],
+  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+  ['favicon-16x16.png', 'image/png'],
+  ['favicon-32x32.png', 'image/png'],
+]);
+
+export interface UiAsset {
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+/** A file of Swagger UI by its name; undefined when the page needs no such file. */
+export async function uiAsset(name: string): Promise<UiAsset | undefined> {
+  const type = ASSET_TYPES.get(name);
+  return type === undefined ? undefined : { type, content: await readFile(join(uiFolder(), name)) };
+}
+
+/** Swagger UI comes with @nestjs/swagger, which knows where it is. */
+function uiFolder(): string {
+  const fromSwagger = createRequire(require.resolve('@nestjs/swagger'));
+  return dirname(fromSwagger.resolve('swagger-ui-dist/package.json'));
+}

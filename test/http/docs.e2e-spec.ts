@@ -1,0 +1,145 @@
+import type { OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swagger';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { SampleModule } from '../support/sample.module';
+import { send, sendRaw } from '../support/send';
+
+describe('The documentation', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [SampleModule] });
+  });
+  afterAll(() => app.close());
+
+  it('is where / leads', async () => {
+    const answer = await send(app, 'GET', '/', { key: null });
+    expect(answer.status).toBe(302);
+    expect(answer.headers.get('location')).toBe('/docs');
+  });
+
+  it('is a page that loads nothing from elsewhere, and everything it loads is there', async () => {
+    const page = await send(app, 'GET', '/docs', { key: null });
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.text).not.toMatch(/https?:|<script>|<style>|\son\w+=/);
+    const loaded = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path);
+    expect(loaded).toHaveLength(5);
+    for (const path of loaded) {
+      const asset = await send(app, 'GET', path, { key: null });
+      expect(asset.status).toBe(200);
+      expect(asset.text.length).toBeGreaterThan(100);
+      expect(asset.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(asset.headers.get('content-type')).toMatch(/css|javascript|png/);
+      expect(asset.headers.get('x-ratelimit-remaining')).not.toBeNull();
+    }
+  });
+
+  it('starts without asking others, and its page may ask nobody else', async () => {
+    const start = await send(app, 'GET', '/docs/start.js', { key: null });
+    expect(start.text).toContain('validatorUrl: null');
+    const policy = start.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'self'");
+    expect(policy).not.toMatch(/https?:|upgrade-insecure-requests/);
+  });
+
+  it.each([
+    '/docs/package.json',
+    '/docs/swagger-ui.js',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/%2e%2e%2fpackage.json',
+    '/docs/../package.json',
+    '/docs/a/b',
+  ])('serves no other file: %s', async (path) => {
+    const answer = await sendRaw(app, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 (404|401) /);
+  });
+
+  it('takes no query parameters', async () => {
+    expect((await send(app, 'GET', '/docs?url=https://evil.example', { key: null })).status).toBe(400);
+  });
+
+  it('is not there when it is switched off', async () => {
+    const off = await createTestApp({ environment: { SWAGGER_ENABLED: 'false' } });
+    for (const path of ['/', '/docs', '/docs/openapi.json', '/docs/start.js', '/docs/swagger-ui.css']) {
+      expect((await send(off, 'GET', path)).status).toBe(404);
+    }
+    await off.close();
+  });
+});
+
+describe('The OpenAPI document', () => {
+  let app: TestApp;
+  let document: OpenAPIObject;
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [SampleModule] });
+    const answer = await send(app, 'GET', '/docs/openapi.json', { key: null });
+    expect(answer.headers.get('content-type')).toContain('application/json');
+    document = answer.body;
+  });
+  afterAll(() => app.close());
+
+  type Method = 'get' | 'post' | 'put' | 'delete';
+
+  function operation(path: string, method: Method = 'get'): OperationObject | undefined {
+    return document.paths[`/api/v1/samples${path}`]?.[method];
+  }
+
+  function codes(path: string, method: Method): string[] {
+    const responses = Object.values(operation(path, method)?.responses ?? {}) as ResponseObject[];
+    return responses.flatMap(({ content }) => Object.keys(content?.['application/json']?.examples ?? {}));
+  }
+
+  it('says how to authenticate, and where that is not needed', () => {
+    expect(document.components?.securitySchemes).toEqual({
+      ApiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+    });
+    expect(document.security).toEqual([{ ApiKey: [] }]);
+    expect(operation('/open')?.security).toEqual([]);
+    expect(operation('')?.security).toBeUndefined();
+  });
+
+  it('names the errors each operation can give, with an example of each', () => {
+    expect(codes('', 'get').sort()).toEqual([
+      'INTERNAL_ERROR',
+      'RATE_LIMITED',
+      'UNAUTHORIZED',
+      'UNAVAILABLE',
+      'VALIDATION_ERROR',
+    ]);
+    expect(codes('', 'post')).toEqual(expect.arrayContaining(['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']));
+    expect(codes('/{id}', 'put')).toEqual(expect.arrayContaining(['PRECONDITION_FAILED', 'NOT_FOUND']));
+    expect(codes('/open', 'get')).not.toContain('UNAUTHORIZED');
+  });
+
+  it('tells of revisions and locations', () => {
+    expect(operation('/{id}')?.responses['304']).toBeDefined();
+    expect(operation('', 'post')?.responses['201']).toMatchObject({ headers: { ETag: {}, Location: {} } });
+    expect(operation('/{id}', 'put')?.parameters).toEqual(
+      expect.arrayContaining([expect.objectContaining({ name: 'If-Match', in: 'header', required: false })]),
+    );
+  });
+
+  it('shows the limits of every member and parameter', () => {
+    expect(document.components?.schemas?.['SampleRequest']).toMatchObject({
+      required: ['name', 'value'],
+      properties: {
+        name: { type: 'string', minLength: 1, maxLength: 10 },
+        description: { minLength: 0, maxLength: 20, default: '' },
+        tags: { type: 'array', maxItems: 3, uniqueItems: true, items: { type: 'string', minLength: 1, maxLength: 5 } },
+        priority: { type: 'integer', minimum: -5, maximum: 5 },
+        value: { oneOf: [{ type: 'string', maxLength: 10 }, { type: 'number' }, { type: 'boolean' }] },
+        expiresAt: { type: 'string', format: 'date-time' },
+        properties: { type: 'object', additionalProperties: true },
+        level: { type: 'string', enum: ['low', 'high'] },
+      },
+    });
+    expect(operation('')?.parameters).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: 'limit', in: 'query', required: false }),
+        expect.objectContaining({ name: 'cursor', in: 'query', required: false }),
+        expect.objectContaining({ name: 'level', in: 'query', required: false }),
+      ]),
+    );
+  });
+});
