@@ -1,9 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { Caller } from '../http/caller.decorator';
 import { IfMatch } from '../http/conditional/if-match.decorator';
 import type { Precondition } from '../http/conditional/precondition';
 import { Revisioned } from '../http/conditional/revisioned.decorator';
+import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -43,6 +44,7 @@ export class AgentsController {
   @Revisioned()
   @ApiOperation({ summary: 'Create an agent' })
   @ApiCreatedResponse({ type: AgentResponse, description: 'The created agent.' })
+  @ApiErrors('CONFLICT')
   async create(@Caller() caller: Caller, @Body() body: CreateAgentRequest): Promise<AgentResponse> {
     return AgentResponse.from(await this.agents.create(caller, body));
   }
@@ -52,6 +54,7 @@ export class AgentsController {
   @ApiOperation({ summary: 'Read an agent' })
   @ApiIdOrName()
   @ApiOkResponse({ type: AgentResponse, description: 'The agent.' })
+  @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string): Promise<AgentResponse> {
     return AgentResponse.from(await this.agents.get(id));
   }
@@ -61,6 +64,7 @@ export class AgentsController {
   @ApiOperation({ summary: 'Update an agent', description: 'What is absent stays; a list is replaced whole.' })
   @ApiIdOrName()
   @ApiOkResponse({ type: AgentResponse, description: 'The updated agent.' })
+  @ApiErrors('NOT_FOUND')
   async update(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -78,7 +82,9 @@ export class AgentsController {
     description: 'From then on it executes, proposes and approves nothing. Repeating it changes nothing.',
   })
   @ApiIdOrName()
+  @ApiBody({ type: ChangeStatusRequest, required: false })
   @ApiOkResponse({ type: AgentResponse, description: 'The suspended agent.' })
+  @ApiErrors('NOT_FOUND')
   async suspend(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -92,7 +98,9 @@ export class AgentsController {
   @Revisioned()
   @ApiOperation({ summary: 'Resume a suspended agent', description: 'Repeating it changes nothing.' })
   @ApiIdOrName()
+  @ApiBody({ type: ChangeStatusRequest, required: false })
   @ApiOkResponse({ type: AgentResponse, description: 'The active agent.' })
+  @ApiErrors('NOT_FOUND')
   async resume(
     @Caller() caller: Caller,
     @Param('id') id: string,

@@ -1,11 +1,12 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { Caller } from '../http/caller.decorator';
+import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ExecuteActionRequest } from './dto/execute-action.request';
 import { ExecutionResponse } from './dto/execution.response';
 import { ExecuteService } from './execute.service';
 
-@ApiTags('Agents')
+@ApiTags('Executions')
 @Controller('agents/:id/execute')
 export class ExecuteController {
   constructor(private readonly executions: ExecuteService) {}
@@ -20,6 +21,7 @@ export class ExecuteController {
   })
   @ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example: 'invoice-bot' })
   @ApiOkResponse({ type: ExecutionResponse, description: 'What became of it.' })
+  @ApiErrors('NOT_FOUND', 'PERMISSION_DENIED', 'POLICY_DENIED')
   async execute(
     @Caller() caller: Caller,
     @Param('id') id: string,

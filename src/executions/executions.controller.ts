@@ -1,5 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -34,6 +35,7 @@ export class ExecutionsController {
   @Get(':id')
   @ApiOperation({ summary: 'Read an execution' })
   @ApiOkResponse({ type: ExecutionResponse, description: 'The execution.' })
+  @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string): Promise<ExecutionResponse> {
     return ExecutionResponse.from(await this.executions.get(id));
   }

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Caller } from '../http/caller.decorator';
+import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -37,6 +38,7 @@ export class PoliciesController {
     description: 'It is in force at once; the version that was in force is superseded. A policy is never edited.',
   })
   @ApiCreatedResponse({ type: PolicyResponse, description: 'The created policy.' })
+  @ApiErrors('CONFLICT')
   async create(@Caller() caller: Caller, @Body() body: CreatePolicyRequest): Promise<PolicyResponse> {
     return PolicyResponse.from(await this.policies.create(caller, body));
   }
@@ -44,6 +46,7 @@ export class PoliciesController {
   @Get(':id')
   @ApiOperation({ summary: 'Read a policy' })
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy.' })
+  @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string): Promise<PolicyResponse> {
     return PolicyResponse.from(await this.policies.get(id));
   }
@@ -55,6 +58,7 @@ export class PoliciesController {
     description: 'The version that was in force is superseded. Repeating it changes nothing.',
   })
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy, in force.' })
+  @ApiErrors('NOT_FOUND')
   async activate(@Caller() caller: Caller, @Param('id') id: string): Promise<PolicyResponse> {
     return PolicyResponse.from(await this.policies.activate(caller, id));
   }
@@ -66,6 +70,7 @@ export class PoliciesController {
     description: 'Only the version in force can be. Repeating it changes nothing.',
   })
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy, out of force.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
   async deactivate(@Caller() caller: Caller, @Param('id') id: string): Promise<PolicyResponse> {
     return PolicyResponse.from(await this.policies.deactivate(caller, id));
   }
