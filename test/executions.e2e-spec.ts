@@ -296,3 +296,31 @@ describe('executions when no policy matches', () => {
     }
   });
 });
+
+describe('executions that race with what forbids them', () => {
+  it.each([
+    ['a policy', 'policy.created', (app: TestApp) => createPolicy(app, { effect: 'deny' })],
+    ['a suspension', 'agent.suspended', (app: TestApp) => send(app, 'POST', '/api/v1/agents/bot/suspend')],
+  ])('are allowed before %s takes its place in the chain, and none after it', async (_what, action, forbid) => {
+    const app = await createTestApp();
+    try {
+      await createAgent(app, { name: 'bot', capabilities: ['read'] });
+      await createPolicy(app);
+      const requests = Array.from({ length: 150 }, async (_, index): Promise<unknown> => {
+        return index === 75 ? forbid(app) : execute(app, 'bot', REQUEST);
+      });
+      await Promise.all(requests);
+      const { data } = (await send(app, 'GET', '/api/v1/audit?order=asc&limit=1000')).body as {
+        data: { action: string }[];
+      };
+      const actions = data.map((entry) => entry.action);
+      const forbidden = actions.lastIndexOf(action);
+      expect(actions.filter((each) => each.startsWith('execution.'))).toHaveLength(149);
+      expect(actions.slice(0, forbidden)).not.toContain('execution.denied');
+      expect(actions.slice(forbidden)).not.toContain('execution.authorized');
+      await chainIsValid(app);
+    } finally {
+      await app.close();
+    }
+  });
+});
