@@ -1,10 +1,11 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { SYSTEM_CALLER } from '../ledger/caller';
 import { LedgerService } from '../ledger/ledger.service';
-import type { PageRequest } from '../ledger/record-page';
+import type { Page, PageRequest } from '../ledger/record-page';
 import { RecordReader } from '../ledger/record-reader';
 import { expiredNote } from './decision-notes';
 import { expired, isExpired } from './decision-rules';
+import type { Decision } from './decision.entity';
 import { DECISION } from './decision.kind';
 
 /** Milliseconds between looks: a decision is settled within a second of its expiry. */
@@ -17,6 +18,7 @@ export class DecisionExpiryService implements OnApplicationBootstrap, OnModuleDe
   private readonly logger = new Logger('Decisions');
   private timer: NodeJS.Timeout | null = null;
   private sweep: Promise<void> | null = null;
+  private isStopping = false;
 
   constructor(
     private readonly ledger: LedgerService,
@@ -28,6 +30,7 @@ export class DecisionExpiryService implements OnApplicationBootstrap, OnModuleDe
   }
 
   async onModuleDestroy(): Promise<void> {
+    this.isStopping = true;
     if (this.timer !== null) clearInterval(this.timer);
     await this.sweep;
   }
@@ -39,10 +42,15 @@ export class DecisionExpiryService implements OnApplicationBootstrap, OnModuleDe
       .finally(() => (this.sweep = null));
   }
 
+  /** Page after page, so that a crowd that expires at one moment does not wait for later looks. */
   private async settleAll(): Promise<void> {
-    const now = this.ledger.now;
-    const { rows } = await this.reader.page(DECISION, dueBy(now));
-    await Promise.all(rows.map(({ id }) => this.settle(id)));
+    const { now } = this.ledger;
+    for (let position: number | null = null, more = true; more && !this.isStopping;) {
+      const page: Page<Decision> = await this.reader.page(DECISION, dueBy(now, position));
+      await Promise.all(page.rows.map(({ id }) => this.settle(id)));
+      position = page.rows.at(-1)?.createdSequence ?? null;
+      more = page.more;
+    }
   }
 
   private settle(id: string): Promise<void> {
@@ -56,7 +64,7 @@ export class DecisionExpiryService implements OnApplicationBootstrap, OnModuleDe
 }
 
 /** The total is of no use here; a known one is not counted. */
-function dueBy(now: string): PageRequest {
+function dueBy(now: string, position: number | null): PageRequest {
   return {
     conditions: [
       { column: 'status', comparison: 'equals', value: 'proposed' },
@@ -65,7 +73,7 @@ function dueBy(now: string): PageRequest {
     limit: PAGE_SIZE,
     offset: 0,
     order: 'asc',
-    position: null,
+    position,
     total: 0,
   };
 }

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { CheckedBy } from '../../http/validation/member-rule';
 import { TimestampField } from '../../http/validation/text-fields';
+import { parseTimestamp } from '../../http/validation/timestamp';
 
 const YEARS_AHEAD = 10;
 
@@ -17,8 +18,9 @@ export function ExpiryField(): PropertyDecorator {
 
 /** A value that is no time at all is another rule's to blame. */
 function expiryFault(value: unknown, now: Date): string | undefined {
-  const time = typeof value === 'string' ? Date.parse(value) : NaN;
-  if (Number.isNaN(time)) return undefined;
+  const expiresAt = typeof value === 'string' ? parseTimestamp(value) : undefined;
+  if (expiresAt === undefined) return undefined;
+  const time = Date.parse(expiresAt);
   const latest = new Date(now);
   latest.setUTCFullYear(now.getUTCFullYear() + YEARS_AHEAD);
   return time > now.getTime() && time <= latest.getTime()

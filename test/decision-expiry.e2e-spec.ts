@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DecisionExpiryService } from '../src/decisions/decision-expiry.service';
+import type { DecisionResponse } from '../src/decisions/dto/decision.response';
+import { createTestApp, type TestApp } from './support/create-test-app';
+import { auditOf, chainIsValid, createAgent, propose } from './support/factories';
+import { send, type Answer } from './support/send';
+import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
+
+const DECISIONS = '/api/v1/decisions';
+/** Milliseconds within which the service settles an expired decision. */
+const PROMISED = 1000;
+const CROWD = 1000;
+
+describe('Expiry of decisions', () => {
+  let database: TemporaryDatabase;
+  let app: TestApp;
+  let agentId: string;
+
+  beforeEach(async () => {
+    database = temporaryDatabase();
+    app = await createTestApp({ environment: database.environment });
+    agentId = (await createAgent(app, { name: 'agent' })).id;
+  });
+  afterEach(async () => {
+    await chainIsValid(app);
+    await app.close();
+    database.remove();
+  });
+
+  const inMilliseconds = (delay: number): string => new Date(Date.now() + delay).toISOString();
+  const read = async (id: string): Promise<DecisionResponse> => (await send(app, 'GET', `${DECISIONS}/${id}`)).body;
+  const reject = (id: string): Promise<Answer> => send(app, 'POST', `${DECISIONS}/${id}/reject`);
+
+  /** Polls until the decision is settled, and answers it. */
+  async function settled(id: string): Promise<DecisionResponse> {
+    for (;;) {
+      const decision = await read(id);
+      if (decision.status !== 'proposed') return decision;
+      await sleep(20);
+    }
+  }
+
+  /** From now on nothing but a review brings an expiry to light. */
+  function stopSettling(): Promise<void> {
+    return app.application.get(DecisionExpiryService, { strict: false }).onModuleDestroy();
+  }
+
+  /** The machine's clock seems to stand there now, and runs on. */
+  function turnClockTo(time: string): jest.SpyInstance {
+    const distance = Date.parse(time) - performance.now();
+    return jest.spyOn(Date, 'now').mockImplementation(() => distance + performance.now());
+  }
+
+  function expectExpired(decision: DecisionResponse, proposed: DecisionResponse): void {
+    const { resolvedAt } = decision;
+    expect(decision).toEqual(Object.assign({}, proposed, { status: 'expired', updatedAt: resolvedAt, resolvedAt }));
+    expect(String(resolvedAt) >= String(decision.expiresAt)).toBe(true);
+  }
+
+  it('is settled by the service itself within a second, with an entry of its own', async () => {
+    const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(200) });
+    const decision = await settled(proposed.id);
+    expectExpired(decision, proposed);
+    expect(Date.parse(String(decision.resolvedAt)) - Date.parse(String(decision.expiresAt))).toBeLessThan(PROMISED);
+    const entries = await auditOf(app, proposed.id);
+    expect(entries.map(({ action }) => action)).toEqual(['decision.proposed', 'decision.expired']);
+    expect(entries[1]).toMatchObject({
+      actor: { type: 'system', id: 'service' },
+      agentId: null,
+      outcome: 'success',
+      reason: null,
+      details: { expiresAt: proposed.expiresAt, approvals: 0, requiredApprovals: 1 },
+      requestId: null,
+      ip: null,
+    });
+  });
+
+  it('leaves a decision alone that was settled before', async () => {
+    const { id, expiresAt } = await propose(app, agentId, { expiresAt: inMilliseconds(300) });
+    const rejected = (await reject(id)).body;
+    await sleep(Date.parse(String(expiresAt)) - Date.now() + PROMISED / 2);
+    expect(await read(id)).toEqual(rejected);
+  });
+
+  it('is settled after a restart for decisions that expired meanwhile', async () => {
+    const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(150) });
+    await app.close();
+    await sleep(200);
+    app = await createTestApp({ environment: database.environment });
+    expectExpired(await settled(proposed.id), proposed);
+  });
+
+  it('is settled within a second for many decisions at once', async () => {
+    const expiresAt = inMilliseconds(3_600_000);
+    await Promise.all(Array.from({ length: CROWD }, () => propose(app, agentId, { expiresAt })));
+    const clock = turnClockTo(expiresAt);
+    try {
+      const count = async (): Promise<number> =>
+        (await send(app, 'GET', `${DECISIONS}?status=expired&limit=1`)).body.total;
+      while ((await count()) < CROWD) await sleep(20);
+    } finally {
+      clock.mockRestore();
+    }
+    const { data } = (await send(app, 'GET', `${DECISIONS}?limit=1000`)).body;
+    const times: number[] = data.map(({ resolvedAt }: DecisionResponse) => Date.parse(String(resolvedAt)));
+    expect(Math.max(...times) - Date.parse(expiresAt)).toBeLessThan(PROMISED);
+  });
+
+  describe('that a late review brings to light', () => {
+    it.each(['approve', 'reject'])('is recorded, and the %s is refused with 409', async (verdict) => {
+      await stopSettling();
+      const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(50) });
+      await sleep(60);
+      const { id: approverId } = await createAgent(app, { name: 'approver' });
+      expect((await read(proposed.id)).status).toBe('proposed');
+      const answer = await send(app, 'POST', `${DECISIONS}/${proposed.id}/${verdict}`, { body: { approverId } });
+      expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+      expectExpired(await read(proposed.id), proposed);
+      const entries = await auditOf(app, proposed.id);
+      expect(entries.map(({ action }) => action)).toEqual(['decision.proposed', 'decision.expired']);
+      expect(entries[1]).toMatchObject({
+        actor: { type: 'system', id: 'service' },
+        agentId: null,
+        requestId: answer.headers.get('x-request-id'),
+      });
+      expect((await reject(proposed.id)).status).toBe(409);
+      expect(await auditOf(app, proposed.id)).toHaveLength(2);
+    });
+
+    it('is settled once by many late reviews', async () => {
+      await stopSettling();
+      const { id } = await propose(app, agentId, { expiresAt: inMilliseconds(50) });
+      await sleep(60);
+      const answers = await Promise.all(Array.from({ length: 10 }, () => reject(id)));
+      expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 409));
+      expect(await auditOf(app, id)).toHaveLength(2);
+    });
+  });
+});
