@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,9 +11,12 @@ export interface StartedProgram {
   /** Such as `http://127.0.0.1:41235`. */
   readonly url: string;
   readonly key: string;
+  readonly process: ChildProcess;
+  /** Everything it has printed so far. */
+  printed(): string;
   send(method: string, path: string, sent?: Sent): Promise<Answer>;
-  /** Ends it with SIGTERM and answers its exit code. */
-  stop(): Promise<number | null>;
+  /** Ends it with a signal and answers its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 /** Starts a built `main.js` on a free port with a database of its own, and waits until it listens. */
@@ -22,31 +25,50 @@ export async function startProgram(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<StartedProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'governance-program-'));
-  const program = spawn(process.execPath, [main], {
+  const started = await startCommand(process.execPath, [main], folder, environment);
+  return {
+    ...started,
+    stop: async (signal) => {
+      const exitCode = await started.stop(signal);
+      rmSync(folder, { recursive: true, force: true });
+      return exitCode;
+    },
+  };
+}
+
+/** Runs a command that starts the service, in the given folder, and waits until it listens. */
+export async function startCommand(
+  command: string,
+  parameters: readonly string[],
+  folder: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<StartedProgram> {
+  const program = spawn(command, parameters, {
     cwd: folder,
     env: { PATH: process.env['PATH'], PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'warn', API_KEY, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended = once(program, 'exit');
+  const ended = once(program, 'close');
   let printed = '';
   const url = await new Promise<string>((resolve, reject) => {
-    const look = (chunk: Buffer): void => {
-      printed += chunk.toString();
+    const look = (chunk: string): void => {
+      printed += chunk;
       const found = /^ *API {2,}(http\S+)\/api\/v1$/m.exec(printed)?.[1];
       if (found !== undefined) resolve(found);
     };
-    program.stdout.on('data', look);
-    program.stderr.on('data', look);
+    program.stdout.setEncoding('utf8').on('data', look);
+    program.stderr.setEncoding('utf8').on('data', look);
     void ended.then(() => reject(new Error(`The program ended before it listened: ${printed}`)));
   });
   return {
     url,
     key: API_KEY,
+    process: program,
+    printed: () => printed,
     send: (method, path, sent) => send({ url }, method, path, sent),
-    stop: async () => {
-      program.kill('SIGTERM');
+    stop: async (signal = 'SIGTERM') => {
+      program.kill(signal);
       const [exitCode] = (await ended) as [number | null];
-      rmSync(folder, { recursive: true });
       return exitCode;
     },
   };
