@@ -45,6 +45,10 @@ function describe(controller: Type, handler: Handler): DocumentedRoute {
   return {
     traits: readTraits(controller, handler),
     method: Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod,
-    errors: (Reflect.getMetadata(API_ERRORS, handler) ?? []) as readonly ErrorCode[],
+    errors: [controller, handler].flatMap(declaredErrors),
   };
+}
+
+function declaredErrors(target: object): readonly ErrorCode[] {
+  return (Reflect.getMetadata(API_ERRORS, target) ?? []) as readonly ErrorCode[];
 }

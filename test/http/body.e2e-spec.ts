@@ -138,7 +138,7 @@ describe('A body', () => {
     const listening = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
     listening.end(head);
     const [answer] = (await once(listening, 'data')) as [Buffer];
-    expect(answer.toString()).toMatch(/^HTTP\/1\.1 400 [^]*did not arrive whole/);
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 400 [^]*must arrive whole/);
     listening.destroy();
     expect((await send(app, 'GET', '/api/v1/samples')).status).toBe(200);
   });

@@ -24,7 +24,7 @@ describe('A request that is no valid HTTP', () => {
   ])('is answered in the common shape: %s', async (_what, request) => {
     const { status, headers, body } = parsed(await sendRaw(app, request));
     expect(status).toBe(400);
-    expect(body.error).toMatchObject({ code: 'VALIDATION_ERROR', message: expect.any(String) });
+    expect(body.error).toMatchObject({ code: 'VALIDATION_ERROR', details: [{ field: 'request' }] });
     expect(headers).toContain(`x-request-id: ${body.error.requestId}`);
     expect(headers).toMatch(/x-ratelimit-limit: \d+\r\nx-ratelimit-remaining: \d+\r\nx-ratelimit-reset: \d+/);
     expect(headers).toContain('connection: close');
@@ -47,7 +47,10 @@ describe('A request that is no valid HTTP', () => {
     const keyless = await sendRaw(app, 'GET /api/v1/samples HTTP/1.1\r\nConnection: close\r\n\r\n');
     expect(parsed(keyless).status).toBe(401);
     const keyed = await sendRaw(app, `GET / HTTP/1.1\r\nX-API-Key: ${API_KEY}\r\nConnection: close\r\n\r\n`);
-    expect(parsed(keyed)).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    expect(parsed(keyed)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'VALIDATION_ERROR', details: [{ field: 'header.Host' }] } },
+    });
   });
 
   it('ignores an expectation it does not know', async () => {

@@ -40,16 +40,19 @@ describe('A path', () => {
     expect(answer.headers.get('etag')).toBe('"3"');
   });
 
-  it.each(['/api/v1/samples/%ff', '/api/v1/samples/%', '/%zz', '/api/v1/samples/%c3%28', '/api/v1/samples/a%00b'])(
-    'that cannot be read is 400: %s',
-    async (path) => {
-      const answer = await sendRaw(
-        app,
-        `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\nConnection: close\r\n\r\n`,
-      );
-      expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*"code":"VALIDATION_ERROR"/);
-    },
-  );
+  it.each([
+    ['/api/v1/samples/%ff', 'path.id', 'must be percent-encoded UTF-8'],
+    ['/api/v1/samples/%c3%28/act?x=%ff', 'path.id', 'must be percent-encoded UTF-8'],
+    ['/api/v1/samples/a%00b', 'path.id', 'must not contain a NUL character'],
+    ['/api/v1/samples/%', 'path.id', 'must be percent-encoded UTF-8'],
+    ['/%zz', 'path', 'must be percent-encoded UTF-8'],
+    ['/api/v1/samples/1/%ff/2', 'path', 'must be percent-encoded UTF-8'],
+  ])('that cannot be read is 400: %s', async (path, field, message) => {
+    const head = `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\nConnection: close\r\n\r\n`;
+    const [top = '', body = ''] = (await sendRaw(app, head)).split('\r\n\r\n');
+    expect(top).toMatch(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(body).error).toMatchObject({ code: 'VALIDATION_ERROR', details: [{ field, message }] });
+  });
 
   it('that does not begin with a slash is 400, and 401 without a key', async () => {
     const asterisk = 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n';

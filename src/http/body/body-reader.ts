@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { payloadTooLarge, unreadableRequest, unsupportedMediaType } from '../errors/request-errors';
+import { invalidField } from '../../errors/domain-error';
+import { payloadTooLarge, unsupportedMediaType } from '../errors/request-errors';
 import type { ServiceRequest } from '../service-request';
 import { mediaTypeFault } from './media-type';
 import { announcedLength, announcesBody } from './unread-body';
@@ -59,6 +60,6 @@ function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
     request.on('end', () =>
       resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
     );
-    request.on('error', () => reject(unreadableRequest('The body did not arrive whole.')));
+    request.on('error', () => reject(invalidField('body', 'must arrive whole')));
   });
 }

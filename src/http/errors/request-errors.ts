@@ -18,8 +18,3 @@ export function methodNotAllowed(method: string, allowed: readonly string[]): Do
     headers: { Allow: allow },
   });
 }
-
-/** A request that cannot be read at all, so that no field can be blamed. */
-export function unreadableRequest(message: string): DomainError {
-  return new DomainError('VALIDATION_ERROR', message);
-}

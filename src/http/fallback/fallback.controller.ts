@@ -3,11 +3,13 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Application, Response } from 'express';
 import { Configuration } from '../../config/configuration';
+import { type DomainError, type FieldFault, invalidField } from '../../errors/domain-error';
 import { LeavesInputUnread } from '../body/leaves-input-unread.decorator';
-import { methodNotAllowed, routeNotFound, unreadableRequest } from '../errors/request-errors';
+import { methodNotAllowed, routeNotFound } from '../errors/request-errors';
 import { isPreflight } from '../middleware/cors';
+import { pathOf } from '../middleware/readable-target';
 import type { ServiceRequest } from '../service-request';
-import { allowedMethods, type RouteLayer } from './route-table';
+import { allowedMethods, type RouteLayer, unreadableParameter } from './route-table';
 
 const EVERY_PATH = '*path';
 const FALLBACK_PATHS = ['/', EVERY_PATH];
@@ -44,7 +46,7 @@ export class FallbackController implements OnModuleInit {
   @LeavesInputUnread()
   answer(@Req() request: ServiceRequest, @Res({ passthrough: true }) response: Response): void {
     if (request.unreadable !== undefined) {
-      throw unreadableRequest(request.unreadable);
+      throw this.unreadable(request.originalUrl, request.unreadable);
     }
     if (this.answersPreflights && isPreflight(request)) {
       response.status(204);
@@ -52,5 +54,10 @@ export class FallbackController implements OnModuleInit {
     }
     const allowed = allowedMethods(this.routes, request.path);
     throw allowed.length === 0 ? routeNotFound() : methodNotAllowed(request.method, allowed);
+  }
+
+  private unreadable(target: string, { field, message }: FieldFault): DomainError {
+    const parameter = field === 'path' ? unreadableParameter(this.routes, pathOf(target)) : undefined;
+    return invalidField(parameter === undefined ? field : `path.${parameter}`, message);
   }
 }

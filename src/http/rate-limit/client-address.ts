@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Request } from 'express';
+import type { ServiceRequest } from '../service-request';
 
 const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const GROUPS_IN_IPV6 = 8;
@@ -9,7 +9,13 @@ const GROUPS_IN_A_SITE = 4;
  * The client's address: the socket's, or what trusted proxies say (Express `trust proxy`). An IPv4-mapped address is
  * told as IPv4. Text that a proxy passed on and that is no address counts as the proxy itself.
  */
-export function clientAddress(request: Request): string {
+export function clientAddress(request: ServiceRequest): string {
+  // Express reads the proxies' header anew each time it is asked.
+  request.address ??= readAddress(request);
+  return request.address;
+}
+
+function readAddress(request: ServiceRequest): string {
   const stated = request.ip ?? '';
   const address = isIP(stated) === 0 ? (request.socket.remoteAddress ?? '') : stated;
   return unmapped(address);

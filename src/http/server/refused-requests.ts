@@ -1,18 +1,17 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { DomainError } from '../../errors/domain-error';
+import { DomainError, invalidField } from '../../errors/domain-error';
 import { errorBody, errorStatus } from '../errors/error-answer';
-import { unreadableRequest } from '../errors/request-errors';
 import { requestIdFor } from '../middleware/request-id';
 import { unmapped } from '../rate-limit/client-address';
 import { SHARED_BUCKET } from '../rate-limit/rate-limit-bucket.decorator';
 import { rateLimitHeaders, type RateLimits } from '../rate-limit/rate-limits';
 
 const HEADERS_TOO_LARGE = new DomainError('HEADERS_TOO_LARGE', 'The request line and headers are too large together.');
-const TOO_SLOW = unreadableRequest('The request did not arrive in time.');
-const MALFORMED = unreadableRequest('The request is not valid HTTP.');
-const NO_TUNNELS = unreadableRequest('This server opens no tunnels.');
+const TOO_SLOW = invalidField('request', 'must arrive in time');
+const MALFORMED = invalidField('request', 'must be valid HTTP');
+const NO_TUNNELS = invalidField('request', 'must not ask for a tunnel');
 
 /** Answers what Node refuses before there is a request, in our shape, counted like any other. */
 export function answerRefusedRequests(server: Server, limits: RateLimits): void {

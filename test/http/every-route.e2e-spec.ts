@@ -1,0 +1,88 @@
+import type { Application } from 'express';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { faults, send } from '../support/send';
+
+interface Route {
+  readonly method: string;
+  readonly path: string;
+}
+
+const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH'];
+
+/** Read from the running application, so that a route nobody thought of is tested too. */
+function routesOf(app: TestApp): Route[] {
+  const { router } = app.application.getHttpAdapter().getInstance<Application>();
+  const { stack } = router as unknown as { stack: { route?: { path: string; methods: Record<string, boolean> } }[] };
+  const routes = stack.flatMap(({ route }) =>
+    Object.keys(route?.methods ?? {}).map((method) => ({ method: method.toUpperCase(), path: route?.path ?? '' })),
+  );
+  return routes.filter(({ path }) => path.startsWith('/api/'));
+}
+
+describe('Every route', () => {
+  let app: TestApp;
+  let routes: readonly Route[];
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    routes = routesOf(app).map(({ method, path }) => ({ method, path: path.replace(/:\w+/g, '1') }));
+  });
+  afterAll(() => app.close());
+
+  function name({ method, path }: Route): string {
+    return `${method} ${path}`;
+  }
+
+  it('is known to this test', () => {
+    expect(routes.length).toBeGreaterThan(25);
+    expect(routes.map(name)).toEqual(
+      expect.arrayContaining(['POST /api/v1/entities', 'GET /api/v1/audit', 'POST /api/v1/provenance/verify']),
+    );
+  });
+
+  it('but health needs the key', async () => {
+    const open = [];
+    for (const route of routes) {
+      const { status, body } = await send(app, route.method, route.path, { key: null });
+      if (status !== 401) open.push(name(route));
+      else expect(body.error.code).toBe('UNAUTHORIZED');
+    }
+    expect(open).toEqual(['GET /api/v1/health']);
+  });
+
+  it('refuses a query parameter it does not know', async () => {
+    for (const route of routes) {
+      const answer = await send(app, route.method, `${route.path}?unknown=1`);
+      expect([name(route), answer.status]).toEqual([name(route), 400]);
+      expect(faults(answer)).toHaveProperty(['query.unknown']);
+    }
+  });
+
+  it('that takes a body, or none, refuses a member it does not know', async () => {
+    for (const route of routes.filter(({ method }) => METHODS_WITH_BODY.includes(method))) {
+      for (const member of ['unknown', 'constructor']) {
+        const answer = await send(app, route.method, route.path, { body: { [member]: null } });
+        expect([name(route), answer.status]).toEqual([name(route), 400]);
+        expect(faults(answer)).toHaveProperty([member]);
+      }
+    }
+  });
+
+  it('refuses a body that is no JSON, no object, or of another type', async () => {
+    for (const route of routes.filter(({ method }) => METHODS_WITH_BODY.includes(method))) {
+      expect((await send(app, route.method, route.path, { body: '{' })).status).toBe(400);
+      expect((await send(app, route.method, route.path, { body: [] })).status).toBe(400);
+      const headers = { 'Content-Type': 'text/plain' };
+      expect((await send(app, route.method, route.path, { body: '{}', headers })).status).toBe(415);
+    }
+  });
+
+  it('says how the client stands against the rate limit, and under which id it was answered', async () => {
+    for (const route of routes) {
+      const { headers } = await send(app, route.method, route.path, { key: null });
+      for (const header of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'x-request-id']) {
+        expect([name(route), headers.get(header)]).toEqual([name(route), expect.stringMatching(/.+/)]);
+      }
+    }
+  });
+});
