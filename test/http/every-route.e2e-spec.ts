@@ -11,7 +11,7 @@ const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH'];
 
 /** Read from the running application, so that a route nobody thought of is tested too. */
 function routesOf(app: TestApp): Route[] {
-  const { router } = app.application.getHttpAdapter().getInstance<Application>();
+  const { router } = app.application.getHttpAdapter().getInstance() as Application;
   const { stack } = router as unknown as { stack: { route?: { path: string; methods: Record<string, boolean> } }[] };
   const routes = stack.flatMap(({ route }) =>
     Object.keys(route?.methods ?? {}).map((method) => ({ method: method.toUpperCase(), path: route?.path ?? '' })),
