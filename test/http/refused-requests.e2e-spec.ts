@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
 import { SampleModule } from '../support/sample.module';
 import { type Parsed, sendRaw } from '../support/send';
@@ -57,5 +59,16 @@ describe('A request that is no valid HTTP', () => {
     const head = `GET /api/v1/samples/7 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n`;
     const answer = await sendRaw(app, `${head}Expect: the-impossible\r\nConnection: close\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);
+  });
+
+  it('is answered when Node loses patience with its body', async () => {
+    const connection = once(app.application.getHttpServer(), 'connection') as Promise<[Socket]>;
+    const head = `POST /api/v1/samples HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\nContent-Type: application/json\r\n`;
+    const answer = sendRaw(app, `${head}Content-Length: 100\r\n\r\n{"name"`);
+    const [socket] = await connection;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const timeout = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    app.application.getHttpServer().emit('clientError', timeout, socket);
+    expect(await answer).toMatch(/^HTTP\/1\.1 400 [^]*"field":"body","message":"must arrive whole"/);
   });
 });

@@ -1,0 +1,133 @@
+import type { FieldFault } from '../../errors/domain-error';
+import { jsonPath } from './json-path';
+
+/** Levels of a body, which is the first. */
+export const MOST_LEVELS = 32;
+
+const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+export interface JsonScan {
+  readonly faults: readonly FieldFault[];
+  /** The scan stops where the text goes deeper than 32 levels. */
+  readonly isTooDeep: boolean;
+}
+
+/** Goes through a text that is valid JSON, knowing at each value where it stands. */
+export class JsonScanner {
+  private readonly faults: FieldFault[] = [];
+  /** Where the scan stands: per level the index in an array, or the latest key of an object. */
+  private readonly path: (string | number)[] = [];
+  private expectsKey = false;
+  private index = 0;
+
+  constructor(private readonly text: string) {}
+
+  scan(): JsonScan {
+    while (this.index < this.text.length) {
+      this.step(this.text.charCodeAt(this.index));
+      if (this.path.length > MOST_LEVELS) {
+        return { faults: this.faults, isTooDeep: true };
+      }
+    }
+    return { faults: this.faults, isTooDeep: false };
+  }
+
+  private step(code: number): void {
+    if (code === QUOTE) {
+      this.readString();
+    } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
+      this.readNumber();
+    } else {
+      this.readStructure(code);
+      this.index += 1;
+    }
+  }
+
+  private readStructure(code: number): void {
+    if (code === OPEN_BRACE) {
+      this.path.push('');
+      this.expectsKey = true;
+    } else if (code === OPEN_BRACKET) {
+      this.path.push(0);
+      this.expectsKey = false;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      this.path.pop();
+      this.expectsKey = false;
+    } else if (code === COLON) {
+      this.expectsKey = false;
+    } else if (code === COMMA) {
+      this.moveOn();
+    }
+  }
+
+  private moveOn(): void {
+    const last = this.path.length - 1;
+    const step = this.path[last];
+    if (typeof step === 'number') {
+      this.path[last] = step + 1;
+    } else {
+      this.expectsKey = true;
+    }
+  }
+
+  private readString(): void {
+    const end = this.endOfString();
+    const literal = this.text.slice(this.index, end);
+    const isEscaped = literal.includes('\\');
+    const value = isEscaped ? (JSON.parse(literal) as string) : literal.slice(1, -1);
+    this.index = end;
+    if (this.expectsKey) {
+      this.enterMember(value);
+    }
+    if (isEscaped && value.includes('\0')) {
+      this.fault('must not contain a NUL character');
+    }
+    if (isEscaped && LONE_SURROGATE.test(value)) {
+      this.fault('must be well-formed Unicode: it contains half of a surrogate pair');
+    }
+  }
+
+  private endOfString(): number {
+    let index = this.index + 1;
+    for (let code = this.text.charCodeAt(index); code !== QUOTE; code = this.text.charCodeAt(index)) {
+      index += code === BACKSLASH ? 2 : 1;
+    }
+    return index + 1;
+  }
+
+  private enterMember(key: string): void {
+    this.path[this.path.length - 1] = key;
+    if (key === '__proto__') {
+      this.fault('is not allowed as a key');
+    }
+  }
+
+  private readNumber(): void {
+    NUMBER.lastIndex = this.index;
+    const [literal = '', fraction, exponent] = NUMBER.exec(this.text) ?? [];
+    this.index += literal.length;
+    const value = Number(literal);
+    if (!Number.isFinite(value)) {
+      this.fault('is too large for a number: send it as a string');
+    } else if (fraction === undefined && exponent === undefined && !Number.isSafeInteger(value)) {
+      this.fault('is an integer beyond 2^53−1, which would change silently: send it as a string');
+    }
+  }
+
+  private fault(message: string): void {
+    this.faults.push({ field: jsonPath(this.path), message });
+  }
+}
