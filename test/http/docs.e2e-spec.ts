@@ -1,4 +1,4 @@
-import type { OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swagger';
+import type { OpenAPIObject, OperationObject, ReferenceObject, ResponseObject } from '@nestjs/swagger';
 import { createTestApp, type TestApp } from '../support/create-test-app';
 import { SampleModule } from '../support/sample.module';
 import { send, sendRaw } from '../support/send';
@@ -85,9 +85,16 @@ describe('The OpenAPI document', () => {
     return document.paths[`/api/v1/samples${path}`]?.[method];
   }
 
+  /** Responses may be written once for all operations and referred to. */
+  function resolved(response: ResponseObject | ReferenceObject): ResponseObject {
+    if (!('$ref' in response)) return response;
+    const name = response.$ref.replace('#/components/responses/', '');
+    return document.components?.responses?.[name] as ResponseObject;
+  }
+
   function codes(path: string, method: Method): string[] {
-    const responses = Object.values(operation(path, method)?.responses ?? {}) as ResponseObject[];
-    return responses.flatMap(({ content }) => Object.keys(content?.['application/json']?.examples ?? {}));
+    const responses = Object.values(operation(path, method)?.responses ?? {}) as (ResponseObject | ReferenceObject)[];
+    return responses.map(resolved).flatMap(({ content }) => Object.keys(content?.['application/json']?.examples ?? {}));
   }
 
   it('says how to authenticate, and where that is not needed', () => {
