@@ -19,6 +19,8 @@ export class Batch {
   readonly rows = new RowOverlay();
   private readonly ulids: UlidSequence;
   private readonly writer: BatchWriter;
+  /** Rows as the database below holds them: nobody else writes while the batch runs. */
+  private readonly stored = new Map<string, GovernedRow | undefined>();
   private entries: StoredEntry[] = [];
   private removals: OwnedRemoval[] = [];
 
@@ -52,6 +54,7 @@ export class Batch {
       await this.writer.removeOwned(this.removals);
       await this.writer.writeRows(this.rows.pending(), this.catalog.all);
       this.rows.clear();
+      this.stored.clear();
       this.removals = [];
     }
     await this.writer.writeEntries(this.entries);
@@ -86,7 +89,10 @@ export class Batch {
   }
 
   private async readOne(kind: AnyRecordKind, where: Where): Promise<GovernedRow | undefined> {
+    const key = JSON.stringify([kind.subjectType, where]);
+    if (this.stored.has(key)) return this.stored.get(key);
     const [row] = await this.select(kind, where);
+    this.stored.set(key, row);
     return row;
   }
 
