@@ -1,0 +1,108 @@
+import { canonicalize } from 'json-canonicalize';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AGENT } from '../src/agents/agent.kind';
+import type { AuditEntryResponse } from '../src/audit/dto/audit-entry.response';
+import { SQLITE_DIALECT } from '../src/database/sqlite/sqlite-dialect';
+import { DECISION } from '../src/decisions/decision.kind';
+import { CLAIM } from '../src/entities/claim.kind';
+import { ENTITY } from '../src/entities/entity.kind';
+import { EXECUTION } from '../src/executions/execution.kind';
+import { auditText, GENESIS_HASH, hashesMatch, seal, sealText } from '../src/ledger/hash-chain';
+import { RecordCodec } from '../src/ledger/record-codec';
+import { POLICY } from '../src/policies/policy.kind';
+import type { GovernedRow } from '../src/ledger/record-kind';
+import type { ProvenanceEntryResponse } from '../src/provenance/dto/provenance-entry.response';
+import { canonicalHash } from './support/recompute-chain';
+
+interface Vector {
+  readonly state: GovernedRow | null;
+  readonly stateText: string | null;
+  readonly audit: AuditEntryResponse;
+  readonly auditText: string;
+  readonly provenance: ProvenanceEntryResponse;
+  readonly provenanceText: string;
+}
+
+const PATH = join(__dirname, '../docs/vectors/hashed-forms-v1.json');
+const { entries } = JSON.parse(readFileSync(PATH, 'utf8')) as { entries: Vector[] };
+const KINDS = [AGENT, CLAIM, DECISION, ENTITY, EXECUTION, POLICY];
+const CODECS = new Map(KINDS.map((kind) => [kind.subjectType, new RecordCodec(kind, SQLITE_DIALECT)]));
+
+/** What the ledger would hash of a record: every column filled, also those no answer shows. */
+function encodedState({ state, audit }: Vector): string | null {
+  if (state === null) return null;
+  const unhashed = { createdSequence: 7, entityId: 'not hashed of an execution' };
+  const row = Object.assign({}, unhashed, state);
+  return CODECS.get(audit.subjectType)?.encode(row).state ?? 'no such kind';
+}
+
+describe.each(entries)('Vector $audit.sequence, $audit.action', (vector) => {
+  const { state, audit, provenance } = vector;
+  const unsealed = {
+    sequence: provenance.sequence,
+    id: provenance.id,
+    auditId: audit.id,
+    timestamp: audit.timestamp,
+    action: audit.action,
+    actorType: audit.actor.type,
+    actorId: audit.actor.id,
+    agentId: audit.agentId,
+    entityId: audit.entityId,
+    subjectType: audit.subjectType,
+    subjectId: audit.subjectId,
+    outcome: audit.outcome,
+    reason: audit.reason,
+    details: canonicalize(audit.details),
+    requestId: audit.requestId,
+    ip: audit.ip,
+    state: encodedState(vector),
+  };
+
+  it('is consistent in itself, by the library alone', () => {
+    const { hash, ...sealed } = provenance;
+    expect(vector.stateText).toBe(state === null ? null : canonicalize(state));
+    expect(provenance.stateHash).toBe(state === null ? null : canonicalHash(state));
+    expect(vector.auditText).toBe(canonicalize(audit));
+    expect(provenance.auditHash).toBe(canonicalHash(audit));
+    expect(vector.provenanceText).toBe(canonicalize(sealed));
+    expect(hash).toBe(canonicalHash(sealed));
+  });
+
+  it('gives the state its text', () => {
+    expect(encodedState(vector)).toBe(vector.stateText);
+  });
+
+  it('gives the audit entry its text', () => {
+    expect(auditText(unsealed)).toBe(vector.auditText);
+  });
+
+  it('gives the entry its seal', () => {
+    const sealed = seal(unsealed, provenance.previousHash);
+    const { auditHash, stateHash, previousHash, hash } = provenance;
+    expect(sealed).toEqual({ ...unsealed, v: 1, auditHash, stateHash, previousHash, hash });
+    expect(sealText(sealed)).toBe(vector.provenanceText);
+    expect(hashesMatch(sealed)).toBe(true);
+  });
+});
+
+describe('The vectors', () => {
+  it('are a chain from the genesis hash on', () => {
+    const before = [GENESIS_HASH, ...entries.map(({ provenance }) => provenance.hash)];
+    expect(entries.map(({ provenance }) => provenance.previousHash)).toEqual(before.slice(0, -1));
+  });
+
+  it('show every kind of record with every member that is hashed', () => {
+    for (const { subjectType, hashedMembers } of KINDS) {
+      const states = entries.flatMap(({ audit, state }) => (audit.subjectType === subjectType && state ? [state] : []));
+      expect(states.length).toBeGreaterThan(0);
+      for (const state of states) expect(Object.keys(state).sort()).toEqual([...hashedMembers].sort());
+    }
+  });
+
+  it('cover a removed record, every type of actor the service has, and absent values', () => {
+    expect(entries.some(({ state }) => state === null)).toBe(true);
+    expect(new Set(entries.map(({ audit }) => audit.actor.type))).toEqual(new Set(['api_key', 'system']));
+    expect(entries.some(({ audit }) => audit.requestId === null && audit.ip === null)).toBe(true);
+  });
+});
