@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiExamples } from '../docs/api-examples.decorator';
 import { Caller } from '../http/caller.decorator';
 import { IfMatch } from '../http/conditional/if-match.decorator';
 import type { Precondition } from '../http/conditional/precondition';
@@ -43,6 +44,15 @@ export class AgentsController {
   @Post()
   @Revisioned()
   @ApiOperation({ summary: 'Create an agent' })
+  @ApiExamples({
+    'a proposer': {},
+    'an approver': {
+      name: 'release-manager',
+      description: 'Reviews what other agents propose.',
+      capabilities: [],
+      roles: ['reviewer'],
+    },
+  })
   @ApiCreatedResponse({ type: AgentResponse, description: 'The created agent.' })
   @ApiErrors('CONFLICT')
   async create(@Caller() caller: Caller, @Body() body: CreateAgentRequest): Promise<AgentResponse> {

@@ -1,11 +1,15 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiExamples } from '../docs/api-examples.decorator';
+import { ApiRecordId } from '../docs/api-record-id.decorator';
 import { Caller } from '../http/caller.decorator';
+import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
 import type { ListAnswer } from '../http/lists/open-list';
 import { DecisionReviewsService } from './decision-reviews.service';
+import { DECISION } from './decision.kind';
 import { DecisionsService } from './decisions.service';
 import { ApproveDecisionRequest } from './dto/approve-decision.request';
 import { DecisionListQuery } from './dto/decision-list.query';
@@ -38,22 +42,36 @@ export class DecisionsController {
 
   @Post()
   @ApiOperation({ summary: 'Propose a decision' })
+  @ApiExamples({
+    'one to approve': {},
+    'one to reject': { title: 'Deploy release 4.3 of the payment gateway', context: { change: 'CHG-1043' } },
+  })
   @ApiCreatedResponse({ type: DecisionResponse, description: 'The recorded decision.' })
+  @ApiErrors('PERMISSION_DENIED')
   async propose(@Caller() caller: Caller, @Body() body: ProposeDecisionRequest): Promise<DecisionResponse> {
     return DecisionResponse.from(await this.decisions.propose(caller, body));
   }
 
   @Get(':id')
   @ApiOperation({ summary: 'Read a decision' })
+  @ApiRecordId(DECISION)
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision.' })
+  @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string): Promise<DecisionResponse> {
     return DecisionResponse.from(await this.decisions.get(id));
   }
 
   @Post(':id/approve')
   @HttpCode(200)
-  @ApiOperation({ summary: 'Approve a decision' })
+  @ApiOperation({
+    summary: 'Approve a decision',
+    description:
+      'Each approver reviews once; the proposer cannot approve its own decision. A settled decision is final. A policy that ' +
+      'denies `decision:approve` on `decisions/<riskLevel>/<type>` stops an approver.',
+  })
+  @ApiRecordId(DECISION)
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision; approved once it has its required approvals.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
   async approve(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -65,8 +83,14 @@ export class DecisionsController {
 
   @Post(':id/reject')
   @HttpCode(200)
-  @ApiOperation({ summary: 'Reject a decision' })
+  @ApiOperation({
+    summary: 'Reject a decision',
+    description: 'Without `approverId` the holder of the API key rejects. `reason` is another name of `comment`.',
+  })
+  @ApiRecordId(DECISION, { sample: 2 })
+  @ApiBody({ type: RejectDecisionRequest, required: false })
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision; one rejection rejects.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
   async reject(
     @Caller() caller: Caller,
     @Param('id') id: string,

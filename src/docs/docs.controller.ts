@@ -5,7 +5,8 @@ import { routeNotFound } from '../http/errors/request-errors';
 import { ApiDocument } from './api-document';
 import { DocsEnabledGuard } from './docs-enabled.guard';
 import { uiAsset } from './ui-assets';
-import { UI_PAGE, UI_START } from './ui-page';
+import { UI_PAGE } from './ui-page';
+import { UI_START } from './ui-start';
 
 /** The API's document and the page that shows it; nothing of it comes from anywhere else. */
 @ApiExcludeController()

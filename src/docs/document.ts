@@ -1,9 +1,10 @@
 import type { INestApplication } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { COMMON_HEADERS } from './common-headers';
 import { documentedRoutes, operationId } from './documented-route';
 import { ERROR_SCHEMA, ERROR_SCHEMA_NAME } from './error-responses';
-import { COMMON_HEADERS, completeOperations } from './operations';
+import { completeOperations } from './operations';
 import { TAGS } from './tags';
 
 const KEY_SCHEME = 'ApiKey';

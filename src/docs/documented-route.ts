@@ -4,6 +4,7 @@ import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { ErrorCode } from '../errors/error-codes';
 import { API_ERRORS } from '../http/errors/api-errors.decorator';
 import { readTraits, type RouteTraits } from '../http/route-traits';
+import { API_EXAMPLES, type BodyExamples } from './api-examples.decorator';
 
 type Handler = Parameters<typeof readTraits>[1];
 
@@ -12,6 +13,8 @@ export interface DocumentedRoute {
   readonly traits: RouteTraits;
   readonly method: RequestMethod;
   readonly errors: readonly ErrorCode[];
+  /** Undefined: the examples of the body's members make its only one. */
+  readonly examples: BodyExamples | undefined;
 }
 
 /** Name of an operation in the document, such as `entities_create`. */
@@ -46,6 +49,7 @@ function describe(controller: Type, handler: Handler): DocumentedRoute {
     traits: readTraits(controller, handler),
     method: Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod,
     errors: [controller, handler].flatMap(declaredErrors),
+    examples: Reflect.getMetadata(API_EXAMPLES, handler) as BodyExamples | undefined,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors/error-codes';
+import { sampleId } from './sample-id';
 
 /** What the error of each code can look like; the request id is added. */
 export const ERROR_EXAMPLES: Readonly<
@@ -13,17 +14,18 @@ export const ERROR_EXAMPLES: Readonly<
   },
   UNAUTHORIZED: { message: 'A valid API key is required, in exactly one X-API-Key header.' },
   PERMISSION_DENIED: {
-    message: 'The agent "invoice-bot" lacks the capability "send-email".',
-    reason: 'capability_missing',
+    message: 'The agent "invoice-bot" is suspended. Resume it before it acts again.',
+    reason: 'agent_suspended',
   },
   POLICY_DENIED: {
-    message: 'The policy "no-mail" (1.0.0) denies this action.',
+    message:
+      'The policy "closed-years" (version 1.0) does not let the agent "invoice-bot" use the action "send-invoice" on "invoices/closed/2019".',
     reason: 'policy_denied',
-    policy: { id: 'pol_01KAFZ5W6Q4M8R2T0V3X7Y9Z1B', name: 'no-mail', version: '1.0.0' },
+    policy: { id: sampleId('pol', 2), name: 'closed-years', version: '1.0' },
   },
   NOT_FOUND: { message: 'The entity was not found.' },
   METHOD_NOT_ALLOWED: { message: 'This path does not answer PUT; it answers GET, HEAD, POST.' },
-  CONFLICT: { message: 'The name "invoice-bot" is taken by another agent.' },
+  CONFLICT: { message: 'An agent with the name "invoice-bot" exists already; a name is given once.' },
   PRECONDITION_FAILED: {
     message:
       'The record has changed since the revision named in If-Match. Read it again and repeat the change on its current revision.',
@@ -36,5 +38,7 @@ export const ERROR_EXAMPLES: Readonly<
     message:
       'The service could not answer this request because of an error of its own; it is logged under the request id.',
   },
-  UNAVAILABLE: { message: 'The disk is full. Nothing was written; repeating the request is safe.' },
+  UNAVAILABLE: {
+    message: 'The database cannot take writes now. Nothing was written; repeating the request is safe.',
+  },
 };

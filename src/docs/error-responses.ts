@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http';
 import { RequestMethod } from '@nestjs/common';
 import type {
   ContentObject,
+  HeaderObject,
   HeadersObject,
   ReferenceObject,
   ResponseObject,
@@ -10,12 +10,17 @@ import type {
 } from '@nestjs/swagger';
 import { DENIAL_REASONS, ERROR_STATUS, type ErrorCode } from '../errors/error-codes';
 import type { DocumentedRoute } from './documented-route';
+import { commonHeaderReferences } from './common-headers';
 import { ERROR_EXAMPLES } from './error-examples';
+import { ERROR_MEANINGS } from './error-meanings';
 
 const JSON_TYPE = 'application/json';
 const REQUEST_ID = '9f1c2d3e-4b5a-4678-9abc-def012345678';
 const WITH_BODY: ReadonlySet<RequestMethod> = new Set([RequestMethod.POST, RequestMethod.PUT, RequestMethod.PATCH]);
 const OF_EVERY_ROUTE: readonly ErrorCode[] = ['VALIDATION_ERROR', 'RATE_LIMITED', 'INTERNAL_ERROR', 'UNAVAILABLE'];
+
+const WWW_AUTHENTICATE: HeaderObject = { schema: { type: 'string' }, description: 'How to authenticate.' };
+const RETRY_AFTER: HeaderObject = { schema: { type: 'integer' }, description: 'Seconds to wait.' };
 
 export const ERROR_SCHEMA_NAME = 'Error';
 
@@ -67,41 +72,63 @@ export function errorCodesOf({ traits, method, errors }: DocumentedRoute): Error
   ];
 }
 
-/** Adds a response for each code to those a route has; codes of one status share a response. */
-export function addErrorResponses(responses: ResponsesObject, codes: Iterable<ErrorCode>): void {
-  for (const code of new Set(codes)) {
-    const status = String(ERROR_STATUS[code]);
-    responses[status] = withError(responses[status] as ResponseObject | undefined, code);
+/**
+ * Adds the responses of the codes to those a route has; codes of one status share a response. What is the same for many
+ * routes is written once, into `shared`.
+ */
+export function addErrorResponses(
+  responses: ResponsesObject,
+  codes: Iterable<ErrorCode>,
+  shared: ResponsesObject,
+): void {
+  for (const [status, ofStatus] of byStatus(codes)) {
+    const known = responses[status] as ResponseObject | undefined;
+    const [code, ...others] = ofStatus;
+    if (known === undefined && code !== undefined && others.length === 0) {
+      shared[code] ??= errorResponse(ofStatus);
+      responses[status] = { $ref: `#/components/responses/${code}` };
+    } else {
+      responses[status] = errorResponse(ofStatus, known);
+    }
   }
 }
 
-function withError(response: ResponseObject | undefined, code: ErrorCode): ResponseObject {
-  const known = response?.content?.[JSON_TYPE];
-  const examples = { ...known?.examples, [code]: { value: example(code) } };
-  const content: ContentObject = { [JSON_TYPE]: { schema: schemaBeside(known?.schema), examples } };
-  const headers = errorHeaders(code);
+function byStatus(codes: Iterable<ErrorCode>): Map<string, ErrorCode[]> {
+  const groups = new Map<string, ErrorCode[]>();
+  for (const code of new Set(codes)) {
+    const status = String(ERROR_STATUS[code]);
+    groups.set(status, [...(groups.get(status) ?? []), code]);
+  }
+  return groups;
+}
+
+function errorResponse(codes: readonly ErrorCode[], known?: ResponseObject): ResponseObject {
+  const media = known?.content?.[JSON_TYPE];
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: example(code) }]));
+  const content: ContentObject = {
+    [JSON_TYPE]: { schema: schemaBeside(media?.schema), examples: { ...media?.examples, ...examples } },
+  };
   return {
-    description: response?.description ?? STATUS_CODES[ERROR_STATUS[code]] ?? code,
+    description: known?.description ?? codes.map((code) => ERROR_MEANINGS[code]).join(' '),
     content,
-    headers: { ...response?.headers, ...headers },
+    headers: { ...known?.headers, ...errorHeaders(codes), ...commonHeaderReferences() },
   };
 }
 
 const ERROR_REFERENCE: ReferenceObject = { $ref: `#/components/schemas/${ERROR_SCHEMA_NAME}` };
 
 function schemaBeside(schema: SchemaObject | ReferenceObject | undefined): SchemaObject | ReferenceObject {
-  const isErrorAlone = schema === undefined || ('$ref' in schema && schema.$ref === ERROR_REFERENCE.$ref);
-  return isErrorAlone ? ERROR_REFERENCE : { anyOf: [schema, ERROR_REFERENCE] };
+  return schema === undefined ? ERROR_REFERENCE : { anyOf: [schema, ERROR_REFERENCE] };
 }
 
 function example(code: ErrorCode): object {
   return { error: { code, requestId: REQUEST_ID, ...ERROR_EXAMPLES[code] } };
 }
 
-function errorHeaders(code: ErrorCode): HeadersObject {
-  if (code === 'UNAUTHORIZED') {
-    return { 'WWW-Authenticate': { schema: { type: 'string' }, description: 'How to authenticate.' } };
-  }
-  const isToBeRetried = code === 'RATE_LIMITED' || code === 'UNAVAILABLE';
-  return isToBeRetried ? { 'Retry-After': { schema: { type: 'integer' }, description: 'Seconds to wait.' } } : {};
+function errorHeaders(codes: readonly ErrorCode[]): HeadersObject {
+  const isToBeRetried = codes.includes('RATE_LIMITED') || codes.includes('UNAVAILABLE');
+  return {
+    ...(codes.includes('UNAUTHORIZED') && { 'WWW-Authenticate': WWW_AUTHENTICATE }),
+    ...(isToBeRetried && { 'Retry-After': RETRY_AFTER }),
+  };
 }

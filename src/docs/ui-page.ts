@@ -15,14 +15,3 @@ export const UI_PAGE = `<!DOCTYPE html>
   </body>
 </html>
 `;
-
-/** Starts Swagger UI. By default it would have a server of others check the document. */
-export const UI_START = `SwaggerUIBundle({
-  url: '/docs/openapi.json',
-  dom_id: '#swagger-ui',
-  deepLinking: true,
-  displayRequestDuration: true,
-  tryItOutEnabled: true,
-  validatorUrl: null,
-});
-`;

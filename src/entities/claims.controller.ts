@@ -1,16 +1,22 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiExamples } from '../docs/api-examples.decorator';
+import { ApiRecordId } from '../docs/api-record-id.decorator';
 import { Caller } from '../http/caller.decorator';
+import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
 import type { ListAnswer } from '../http/lists/open-list';
+import { CLAIM } from './claim.kind';
 import { ClaimsService } from './claims.service';
 import { ClaimListQuery } from './dto/claim-list.query';
 import { ClaimResponse } from './dto/claim.response';
 import { CreateClaimRequest } from './dto/create-claim.request';
+import { ENTITY } from './entity.kind';
 
 @ApiTags('Entities')
+@ApiErrors('NOT_FOUND')
 @Controller('entities/:id/claims')
 export class ClaimsController {
   constructor(
@@ -20,6 +26,7 @@ export class ClaimsController {
 
   @Get()
   @ApiOperation({ summary: "List an entity's claims" })
+  @ApiRecordId(ENTITY)
   @ApiList(ClaimResponse, 'Claims in order of creation.')
   async list(@Param('id') id: string, @Query() query: ClaimListQuery): Promise<ListAnswer<ClaimResponse>> {
     const list = this.lists.open(`entities/${id}/claims`, query, { limit: 50, order: 'asc' });
@@ -29,7 +36,15 @@ export class ClaimsController {
   }
 
   @Post()
-  @ApiOperation({ summary: 'Add a claim to an entity' })
+  @ApiOperation({
+    summary: 'Add a claim to an entity',
+    description: 'Claims that contradict each other stand side by side.',
+  })
+  @ApiRecordId(ENTITY)
+  @ApiExamples({
+    'one to keep': {},
+    'one to remove': { value: 'internal', context: { confidence: 0.4, source: 'questionnaire' } },
+  })
   @ApiCreatedResponse({ type: ClaimResponse, description: 'The added claim.' })
   async add(
     @Caller() caller: Caller,
@@ -41,6 +56,8 @@ export class ClaimsController {
 
   @Get(':claimId')
   @ApiOperation({ summary: 'Read a claim' })
+  @ApiRecordId(ENTITY)
+  @ApiRecordId(CLAIM, { parameter: 'claimId' })
   @ApiOkResponse({ type: ClaimResponse, description: 'The claim.' })
   async get(@Param('id') id: string, @Param('claimId') claimId: string): Promise<ClaimResponse> {
     return ClaimResponse.from(await this.claims.get(id, claimId));
@@ -49,6 +66,8 @@ export class ClaimsController {
   @Delete(':claimId')
   @HttpCode(204)
   @ApiOperation({ summary: 'Remove a claim' })
+  @ApiRecordId(ENTITY)
+  @ApiRecordId(CLAIM, { parameter: 'claimId', sample: 2 })
   @ApiNoContentResponse({ description: 'Removed; its history stays.' })
   remove(@Caller() caller: Caller, @Param('id') id: string, @Param('claimId') claimId: string): Promise<void> {
     return this.claims.remove(caller, id, claimId);

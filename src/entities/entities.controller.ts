@@ -1,10 +1,13 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiExamples } from '../docs/api-examples.decorator';
+import { ApiRecordId } from '../docs/api-record-id.decorator';
 import { invalidField } from '../errors/domain-error';
 import { Caller } from '../http/caller.decorator';
 import { IfMatch } from '../http/conditional/if-match.decorator';
 import type { Precondition } from '../http/conditional/precondition';
 import { Revisioned } from '../http/conditional/revisioned.decorator';
+import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -14,6 +17,7 @@ import { EntityListQuery } from './dto/entity-list.query';
 import { EntityResponse } from './dto/entity.response';
 import { UpdateEntityRequest } from './dto/update-entity.request';
 import { EntitiesService } from './entities.service';
+import { ENTITY } from './entity.kind';
 
 @ApiTags('Entities')
 @Controller('entities')
@@ -35,6 +39,7 @@ export class EntitiesController {
   @Post()
   @Revisioned()
   @ApiOperation({ summary: 'Create an entity' })
+  @ApiExamples({ 'one to keep': {}, 'one to delete': { name: 'Fax gateway', properties: { owner: 'team-payments' } } })
   @ApiCreatedResponse({ type: EntityResponse, description: 'The created entity.' })
   async create(@Caller() caller: Caller, @Body() body: CreateEntityRequest): Promise<EntityResponse> {
     return EntityResponse.from(await this.entities.create(caller, body));
@@ -43,15 +48,24 @@ export class EntitiesController {
   @Get(':id')
   @Revisioned()
   @ApiOperation({ summary: 'Read an entity' })
+  @ApiRecordId(ENTITY)
   @ApiOkResponse({ type: EntityResponse, description: 'The entity.' })
+  @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string): Promise<EntityResponse> {
     return EntityResponse.from(await this.entities.get(id));
   }
 
   @Put(':id')
   @Revisioned()
-  @ApiOperation({ summary: 'Update an entity' })
+  @ApiOperation({
+    summary: 'Update an entity',
+    description:
+      'What is absent stays; `properties` is replaced whole. An answer can be edited and sent back. An update that changes ' +
+      'nothing leaves no audit entry.',
+  })
+  @ApiRecordId(ENTITY)
   @ApiOkResponse({ type: EntityResponse, description: 'The updated entity.' })
+  @ApiErrors('NOT_FOUND')
   async update(
     @Caller() caller: Caller,
     @Param('id') id: string,
@@ -65,7 +79,9 @@ export class EntitiesController {
   @Delete(':id')
   @HttpCode(204)
   @ApiOperation({ summary: 'Delete an entity and its claims' })
+  @ApiRecordId(ENTITY, { sample: 2 })
   @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
+  @ApiErrors('NOT_FOUND')
   remove(@Caller() caller: Caller, @Param('id') id: string, @IfMatch() precondition: Precondition): Promise<void> {
     return this.entities.remove(caller, id, precondition);
   }

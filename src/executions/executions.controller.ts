@@ -1,5 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiRecordId } from '../docs/api-record-id.decorator';
 import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
@@ -7,6 +8,7 @@ import { Lists } from '../http/lists/lists';
 import type { ListAnswer } from '../http/lists/open-list';
 import { ExecutionListQuery } from './dto/execution-list.query';
 import { ExecutionResponse } from './dto/execution.response';
+import { EXECUTION } from './execution.kind';
 import { ExecutionsService } from './executions.service';
 
 @ApiTags('Executions')
@@ -34,6 +36,7 @@ export class ExecutionsController {
 
   @Get(':id')
   @ApiOperation({ summary: 'Read an execution' })
+  @ApiRecordId(EXECUTION)
   @ApiOkResponse({ type: ExecutionResponse, description: 'The execution.' })
   @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string): Promise<ExecutionResponse> {

@@ -1,5 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiExamples } from '../docs/api-examples.decorator';
+import { ApiRecordId } from '../docs/api-record-id.decorator';
 import { Caller } from '../http/caller.decorator';
 import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
@@ -10,6 +12,7 @@ import { CreatePolicyRequest } from './dto/create-policy.request';
 import { PolicyListQuery } from './dto/policy-list.query';
 import { PolicyResponse } from './dto/policy.response';
 import { PoliciesService } from './policies.service';
+import { POLICY } from './policy.kind';
 
 @ApiTags('Policies')
 @Controller('policies')
@@ -37,6 +40,17 @@ export class PoliciesController {
     summary: 'Create a policy, or a new version of one',
     description: 'It is in force at once; the version that was in force is superseded. A policy is never edited.',
   })
+  @ApiExamples({
+    'one that allows': {},
+    'one that denies': {
+      name: 'closed-years',
+      description: 'Nobody touches the invoices of closed years.',
+      effect: 'deny',
+      subjects: ['*'],
+      actions: ['*'],
+      resources: ['invoices/closed/*'],
+    },
+  })
   @ApiCreatedResponse({ type: PolicyResponse, description: 'The created policy.' })
   @ApiErrors('CONFLICT')
   async create(@Caller() caller: Caller, @Body() body: CreatePolicyRequest): Promise<PolicyResponse> {
@@ -45,6 +59,7 @@ export class PoliciesController {
 
   @Get(':id')
   @ApiOperation({ summary: 'Read a policy' })
+  @ApiRecordId(POLICY)
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy.' })
   @ApiErrors('NOT_FOUND')
   async get(@Param('id') id: string): Promise<PolicyResponse> {
@@ -57,6 +72,7 @@ export class PoliciesController {
     summary: 'Put a version of a policy in force',
     description: 'The version that was in force is superseded. Repeating it changes nothing.',
   })
+  @ApiRecordId(POLICY)
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy, in force.' })
   @ApiErrors('NOT_FOUND')
   async activate(@Caller() caller: Caller, @Param('id') id: string): Promise<PolicyResponse> {
@@ -69,6 +85,7 @@ export class PoliciesController {
     summary: 'Take a policy out of force',
     description: 'Only the version in force can be. Repeating it changes nothing.',
   })
+  @ApiRecordId(POLICY, { sample: 2 })
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy, out of force.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT')
   async deactivate(@Caller() caller: Caller, @Param('id') id: string): Promise<PolicyResponse> {

@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { notFound } from '../errors/domain-error';
+import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -42,7 +43,11 @@ export class ProvenanceController {
 
   @Post('verify')
   @HttpCode(200)
-  @ApiOperation({ summary: 'Verify the whole chain' })
+  @ApiOperation({
+    summary: 'Verify the whole chain',
+    description:
+      'Recomputes every hash and link up to the head found at the start. Calls that arrive meanwhile share the next run.',
+  })
   @ApiOkResponse({ type: VerificationResponse, description: 'What was found; 200 also for a chain that is not valid.' })
   async verify(): Promise<VerificationResponse> {
     return VerificationResponse.from(await this.verifier.verify());
@@ -50,7 +55,14 @@ export class ProvenanceController {
 
   @Get(':sequence')
   @ApiOperation({ summary: 'Read an entry with its audit entry and the state it sealed' })
+  @ApiParam({
+    name: 'sequence',
+    schema: { type: 'integer', minimum: 1 },
+    example: 1,
+    description: 'Place in the chain.',
+  })
   @ApiOkResponse({ type: ProvenanceProofResponse, description: 'Everything the hashes of the entry were made of.' })
+  @ApiErrors('NOT_FOUND')
   async get(@Param('sequence') sequence: string): Promise<ProvenanceProofResponse> {
     const entry = SEQUENCE.test(sequence) ? await this.entries.find(Number(sequence)) : undefined;
     if (entry === undefined) throw notFound('provenance entry');

@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { sampleId } from '../../docs/sample-id';
 import { AGENT_STATUSES } from '../agent.entity';
 import type { Agent, AgentStatus } from '../agent.entity';
 
 export class AgentResponse {
-  @ApiProperty({ example: 'agt_01KAGQ7C4W8N2V6B5D9F3H1JKM' })
+  @ApiProperty({ example: sampleId('agt') })
   readonly id!: string;
 
   @ApiProperty({ example: 'invoice-bot' })

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { sampleId } from '../../docs/sample-id';
 import type { JsonObject } from '../../json/json-value';
 import type { ListedEntry } from '../../ledger/entry-reader';
 
@@ -14,7 +15,7 @@ export class ActorResponse {
 }
 
 export class AuditEntryResponse {
-  @ApiProperty({ example: 'aud_01KAGQ5W3SYJ8V6D2N4B7XZ9RN' })
+  @ApiProperty({ example: sampleId('aud') })
   readonly id!: string;
 
   @ApiProperty({
@@ -37,13 +38,13 @@ export class AuditEntryResponse {
   @ApiProperty({ type: String, nullable: true, example: null, description: 'The agent that acted, or was changed.' })
   readonly agentId!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, example: 'ent_01KAGQ5W3SYJ8V6D2N4B7XZ9RM' })
+  @ApiProperty({ type: String, nullable: true, example: sampleId('ent') })
   readonly entityId!: string | null;
 
   @ApiProperty({ example: 'entity', description: 'Kind of the record the entry is about.' })
   readonly subjectType!: string;
 
-  @ApiProperty({ example: 'ent_01KAGQ5W3SYJ8V6D2N4B7XZ9RM' })
+  @ApiProperty({ example: sampleId('ent') })
   readonly subjectId!: string;
 
   @ApiProperty({ enum: ENTRY_OUTCOMES, example: 'success' })

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { RISK_LEVELS, type RiskLevel } from '../../config/configuration';
+import { sampleId } from '../../docs/sample-id';
 import type { JsonObject } from '../../json/json-value';
 import { DECISION_STATUSES, VERDICTS, type Decision, type DecisionStatus, type Verdict } from '../decision.entity';
 
@@ -7,7 +8,7 @@ export class ReviewResponse {
   @ApiProperty({
     type: String,
     nullable: true,
-    example: 'agt_01KAGQ7F4Q9W2Z6D8S1K5R3YVB',
+    example: sampleId('agt', 2),
     description: 'Null when the holder of the API key rejected.',
   })
   readonly approverId!: string | null;
@@ -23,7 +24,7 @@ export class ReviewResponse {
 }
 
 export class DecisionResponse {
-  @ApiProperty({ example: 'dec_01KAGQ8K2M7X4P9T1V5B3N6HJC' })
+  @ApiProperty({ example: sampleId('dec') })
   readonly id!: string;
 
   @ApiProperty({ example: 'deployment' })
@@ -38,7 +39,7 @@ export class DecisionResponse {
   @ApiProperty({ type: 'object', additionalProperties: true, example: { change: 'CHG-1042' } })
   readonly context!: JsonObject;
 
-  @ApiProperty({ example: 'agt_01KAGQ6T0N5V8B3M7C2H9J4XWE' })
+  @ApiProperty({ example: sampleId('agt') })
   readonly proposedBy!: string;
 
   @ApiProperty({ enum: RISK_LEVELS, example: 'high' })

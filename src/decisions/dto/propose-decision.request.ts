@@ -1,4 +1,5 @@
 import { RISK_LEVELS, type RiskLevel } from '../../config/configuration';
+import { sampleId } from '../../docs/sample-id';
 import { FreeFormObject } from '../../http/validation/body-fields';
 import { OneOf, OptionalText, RequiredText } from '../../http/validation/text-fields';
 import type { JsonObject } from '../../json/json-value';
@@ -11,7 +12,7 @@ export class ProposeDecisionRequest {
   @RequiredText({ max: 500, example: 'Deploy release 4.2 of the payment gateway' })
   readonly title!: string;
 
-  @RequiredText({ max: 100, description: 'Id of the proposing agent.', example: 'agt_01KAGQ6T0N5V8B3M7C2H9J4XWE' })
+  @RequiredText({ max: 100, description: 'Id of the proposing agent.', example: sampleId('agt') })
   readonly proposedBy!: string;
 
   @OneOf(RISK_LEVELS, { description: 'Decides how many approvals are needed.', example: 'high' })

@@ -1,3 +1,4 @@
+import { sampleId } from '../../docs/sample-id';
 import { WholeRequest } from '../../http/validation/dto-shape';
 import { OptionalText } from '../../http/validation/text-fields';
 
@@ -10,7 +11,7 @@ export class RejectDecisionRequest {
   @OptionalText({
     max: 100,
     description: 'Id of the rejecting agent; without it the holder of the API key rejects.',
-    example: 'agt_01KAGQ7F4Q9W2Z6D8S1K5R3YVB',
+    example: sampleId('agt', 2),
   })
   readonly approverId?: string;
 

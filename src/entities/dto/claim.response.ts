@@ -1,12 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { sampleId } from '../../docs/sample-id';
 import type { JsonObject, JsonScalar } from '../../json/json-value';
 import type { Claim } from '../claim.entity';
 
 export class ClaimResponse {
-  @ApiProperty({ example: 'clm_01KAGQ6B1T5M3C9H8W2E7XZ4PK' })
+  @ApiProperty({ example: sampleId('clm') })
   readonly id!: string;
 
-  @ApiProperty({ example: 'ent_01KAGQ5W3SYJ8V6D2N4B7XZ9RM' })
+  @ApiProperty({ example: sampleId('ent') })
   readonly entityId!: string;
 
   @ApiProperty({ example: 'data_classification' })

@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { sampleId } from '../../docs/sample-id';
 import type { JsonObject } from '../../json/json-value';
 import type { GovernedEntity } from '../governed-entity.entity';
 
 export class EntityResponse {
-  @ApiProperty({ example: 'ent_01KAGQ5W3SYJ8V6D2N4B7XZ9RM' })
+  @ApiProperty({ example: sampleId('ent') })
   readonly id!: string;
 
   @ApiProperty({ example: 'service' })

@@ -1,4 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { sampleId } from '../../docs/sample-id';
+import { ANY_JSON_SCHEMA } from '../../json/any-json-schema';
 import type { JsonObject, JsonValue } from '../../json/json-value';
 import type { DecidingPolicy } from '../../policies/evaluation/evaluation-request';
 import { POLICY_EFFECTS } from '../../policies/evaluation/policy-effect';
@@ -7,7 +9,7 @@ import { EXECUTION_OUTCOMES } from '../execution.entity';
 import type { Execution, ExecutionOutcome } from '../execution.entity';
 
 export class DecidingPolicyResponse {
-  @ApiProperty({ example: 'pol_01KAGQ8D5X9P3W7C6F1G4J2KMN' })
+  @ApiProperty({ example: sampleId('pol') })
   readonly id!: string;
 
   @ApiProperty({ example: 'billing-may-invoice' })
@@ -30,10 +32,10 @@ const OUTCOMES =
   '`denied`: refused. `pending_approval`: waits for a decision.';
 
 export class ExecutionResponse {
-  @ApiProperty({ example: 'exe_01KAGQ9E6Y1Q4X8D7G2H5K3LNP' })
+  @ApiProperty({ example: sampleId('exe') })
   readonly id!: string;
 
-  @ApiProperty({ example: 'agt_01KAGQ7C4W8N2V6B5D9F3H1JKM' })
+  @ApiProperty({ example: sampleId('agt') })
   readonly agentId!: string;
 
   @ApiProperty({ example: 'invoice-bot' })
@@ -65,18 +67,7 @@ export class ExecutionResponse {
   })
   readonly decisionId!: string | null;
 
-  @ApiProperty({
-    nullable: true,
-    oneOf: [
-      { type: 'object', additionalProperties: true },
-      { type: 'array', items: {} },
-      { type: 'string' },
-      { type: 'number' },
-      { type: 'boolean' },
-    ],
-    example: null,
-    description: 'What the handler returned: any JSON.',
-  })
+  @ApiProperty({ ...ANY_JSON_SCHEMA, example: null, description: 'What the handler returned: any JSON.' })
   readonly result!: JsonValue;
 
   @ApiProperty({ type: String, nullable: true, example: null, description: 'A sentence.' })

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
+import { ANY_JSON_SCHEMA } from '../../json/any-json-schema';
 import type { JsonObject } from '../../json/json-value';
 import { FreeForm, WholeRequest } from './dto-shape';
 import { type FieldText, isRequired, optionalMark, type Presence, shown } from './field-text';
@@ -83,7 +84,11 @@ export function integerFault(value: unknown, min: number, max: number): string |
 /** A member that answers carry, accepted in a request so that an answer can be edited and sent back, and ignored. */
 export function IgnoredField(field: FieldText): PropertyDecorator {
   const description = field.description ?? 'Accepted as it was answered, and ignored.';
-  return applyDecorators(FreeForm(), Allow(), ApiProperty({ required: false, ...field, description }));
+  return applyDecorators(
+    FreeForm(),
+    Allow(),
+    ApiProperty({ ...ANY_JSON_SCHEMA, required: false, ...field, description }),
+  );
 }
 
 /** The request must have at least one of the named members. */

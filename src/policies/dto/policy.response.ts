@@ -1,11 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { sampleId } from '../../docs/sample-id';
 import { POLICY_EFFECTS } from '../evaluation/policy-effect';
 import type { PolicyEffect } from '../evaluation/policy-effect';
 import { POLICY_STATUSES } from '../policy.entity';
 import type { Policy, PolicyStatus } from '../policy.entity';
 
 export class PolicyResponse {
-  @ApiProperty({ example: 'pol_01KAGQ8D5X9P3W7C6F1G4J2KMN' })
+  @ApiProperty({ example: sampleId('pol') })
   readonly id!: string;
 
   @ApiProperty({ example: 'billing-may-invoice' })

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
+import { sampleId } from '../../docs/sample-id';
 import type { JsonObject } from '../../json/json-value';
 import type { ListedEntry } from '../../ledger/entry-reader';
 import type { StoredEntry } from '../../ledger/hash-chain';
@@ -13,7 +14,7 @@ export class ProvenanceEntryResponse {
   @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Place in the chain: 1, 2, 3 …' })
   readonly sequence!: number;
 
-  @ApiProperty({ example: 'prv_01KAGQ5W3SYJ8V6D2N4B7XZ9RN' })
+  @ApiProperty({ example: sampleId('prv') })
   readonly id!: string;
 
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
@@ -25,10 +26,10 @@ export class ProvenanceEntryResponse {
   @ApiProperty({ example: 'entity' })
   readonly subjectType!: string;
 
-  @ApiProperty({ example: 'ent_01KAGQ5W3SYJ8V6D2N4B7XZ9RM' })
+  @ApiProperty({ example: sampleId('ent') })
   readonly subjectId!: string;
 
-  @ApiProperty({ example: 'aud_01KAGQ5W3SYJ8V6D2N4B7XZ9RN' })
+  @ApiProperty({ example: sampleId('aud') })
   readonly auditId!: string;
 
   @ApiProperty({ example: EXAMPLE_HASH, description: 'SHA-256 of the canonical JSON of the audit entry.' })
