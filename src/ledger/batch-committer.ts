@@ -9,6 +9,7 @@ import { readHead } from './ledger-head-row';
 import { ledgerTime, type LedgerPosition } from './ledger-position';
 import type { QueuedCommand } from './ledger-queue';
 import { Refusal } from './ledger-transaction';
+import type { MemoryFollowers } from './memory-followers';
 import type { RecordCatalog } from './record-catalog';
 import type { WriterConnection } from './writer-connection';
 
@@ -35,6 +36,7 @@ export class BatchCommitter {
     private readonly database: Database,
     private readonly catalog: RecordCatalog,
     private readonly writer: WriterConnection,
+    private readonly followers: MemoryFollowers,
   ) {}
 
   /** Throws when the batch as a whole failed; then nothing of it is in the database. */
@@ -42,7 +44,9 @@ export class BatchCommitter {
     const { dialect } = this.database;
     const connection = await this.writer.current();
     await connection.run(dialect.begin);
-    const batch = new Batch(connection, dialect, this.catalog, await readHead(connection, dialect.lockRow));
+    const head = await readHead(connection, dialect.lockRow);
+    await this.followers.catchUp(connection, head);
+    const batch = new Batch(connection, dialect, this.catalog, head);
     const outcomes: CommandOutcome[] = [];
     for (const command of commands) {
       const outcome = await run(batch, command);

@@ -8,7 +8,7 @@ import type { RecordCodec } from './record-codec';
 import type { RowChange } from './row-overlay';
 import { equalities, insertRows, moveCounters } from './statements';
 
-const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4 WHERE "id" = 1`;
+const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5 WHERE "id" = 1`;
 
 /** Writes a batch in few statements: each takes all its rows as one JSON parameter, which costs the event loop little. */
 export class BatchWriter {
@@ -53,11 +53,11 @@ export class BatchWriter {
   }
 
   /** Answers false, and does nothing, when no entry was written. */
-  async moveHead({ sequence, hash, timestamp, lastUlid }: LedgerPosition): Promise<boolean> {
+  async moveHead({ sequence, hash, timestamp, lastUlid, effectSequence }: LedgerPosition): Promise<boolean> {
     if (!this.wrote) return false;
     const steps = [...this.counts].filter(([, step]) => step !== 0);
     await this.write(this.moveCounters, steps);
-    await this.connection.run(MOVE_HEAD, [sequence, hash, timestamp, lastUlid]);
+    await this.connection.run(MOVE_HEAD, [sequence, hash, timestamp, lastUlid, effectSequence]);
     return true;
   }
 

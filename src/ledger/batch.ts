@@ -43,6 +43,7 @@ export class Batch {
     this.rows.addAll(command.rows);
     for (const pending of command.entries) this.addEntry(pending);
     this.writer.count(command.counts);
+    if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     if (command.ownedRemovals.length === 0) return;
     this.removals.push(...command.ownedRemovals);
     await this.flush();
@@ -128,6 +129,6 @@ export class Batch {
       this.position.hash,
     );
     this.entries.push(entry);
-    this.position = { sequence, hash: entry.hash, timestamp, lastUlid: this.ulids.last };
+    this.position = { ...this.position, sequence, hash: entry.hash, timestamp, lastUlid: this.ulids.last };
   }
 }

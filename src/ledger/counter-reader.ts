@@ -8,10 +8,18 @@ export interface LedgerCounts {
   readonly records: readonly number[];
 }
 
+const SELECT_HEAD_SEQUENCE = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
+
 /** Reads the counters that move with the head: what they cost does not grow with what they count. */
 @Injectable()
 export class CounterReader {
   constructor(private readonly database: Database) {}
+
+  /** Sequence of the last entry; 0 when there is none. */
+  async headSequence(): Promise<number> {
+    const [head] = await this.database.points.all<{ sequence: number }>(SELECT_HEAD_SEQUENCE);
+    return head?.sequence ?? 0;
+  }
 
   async read(counters: readonly string[]): Promise<LedgerCounts> {
     const names = counters.map((_, index) => `$${index + 1}`).join(', ');

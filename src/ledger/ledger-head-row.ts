@@ -3,8 +3,8 @@ import { GENESIS_HASH } from './hash-chain';
 import type { LedgerPosition } from './ledger-position';
 import { FIRST_ULID } from './ulid-sequence';
 
-const SELECT_HEAD = `SELECT "sequence", "hash", "timestamp", "lastUlid" FROM "ledger_head" WHERE "id" = 1`;
-const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "timestamp", "lastUlid") VALUES (1, 0, $1, $2, $3)`;
+const SELECT_HEAD = `SELECT "sequence", "hash", "timestamp", "lastUlid", "effectSequence" FROM "ledger_head" WHERE "id" = 1`;
+const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "timestamp", "lastUlid", "effectSequence") VALUES (1, 0, $1, $2, $3, 0)`;
 
 /** Where the chain stands. A head that is gone is an impossible state: nothing may be written after it. */
 export async function readHead(connection: SqlConnection, lockRow = ''): Promise<LedgerPosition> {

@@ -19,4 +19,8 @@ export class LedgerHead {
   /** The last ULID given out, so that identifiers keep sorting by creation across restarts. */
   @Column('text')
   readonly lastUlid!: string;
+
+  /** The last entry that changed what processes keep in memory. */
+  @Column('bigint')
+  readonly effectSequence!: number;
 }

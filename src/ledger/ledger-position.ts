@@ -4,6 +4,8 @@ export interface LedgerPosition {
   readonly hash: string;
   readonly timestamp: string;
   readonly lastUlid: string;
+  /** Sequence of the last entry that changed what processes keep in memory; 0 when none has. */
+  readonly effectSequence: number;
 }
 
 /** The ledger's clock: the machine's, but never before the last entry. */

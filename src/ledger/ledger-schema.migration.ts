@@ -57,6 +57,7 @@ function ledgerHead(): Table {
       textColumn('hash'),
       textColumn('timestamp'),
       textColumn('lastUlid'),
+      sequenceColumn('effectSequence'),
     ],
   });
 }

@@ -10,6 +10,7 @@ import { ensureHead, readHead } from './ledger-head-row';
 import { ledgerTime, type LedgerPosition } from './ledger-position';
 import { LedgerQueue, type QueuedCommand } from './ledger-queue';
 import type { Command } from './ledger-transaction';
+import { MemoryFollowers, type MemoryFollower } from './memory-followers';
 import { RecordCatalog } from './record-catalog';
 import { WriterConnection } from './writer-connection';
 
@@ -27,6 +28,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly queue = new LedgerQueue(QUEUE_CAPACITY, MAXIMUM_WAIT);
   private readonly writer: WriterConnection;
   private readonly committer: BatchCommitter;
+  private readonly followers: MemoryFollowers;
   private position: LedgerPosition | null = null;
   private working: Promise<void> | null = null;
   private heartbeat: NodeJS.Timeout | null = null;
@@ -39,7 +41,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     catalog: RecordCatalog,
   ) {
     this.writer = new WriterConnection(database);
-    this.committer = new BatchCommitter(database, catalog, this.writer);
+    this.followers = new MemoryFollowers(catalog);
+    this.committer = new BatchCommitter(database, catalog, this.writer, this.followers);
   }
 
   async onModuleInit(): Promise<void> {
@@ -60,6 +63,14 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
       this.queue.push({ caller, command, resolve: resolve as (value: unknown) => void, reject });
       this.working ??= this.work();
     });
+  }
+
+  /**
+   * Keeps memory that commands change by `afterCommit` in step with what other processes commit.
+   * @param upTo sequence of the head before the memory was first read.
+   */
+  follow(memory: MemoryFollower, upTo: number): void {
+    this.followers.add(memory, upTo);
   }
 
   /** ISO 8601: what the next entry would carry. */
@@ -113,6 +124,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.writer.succeeded();
     this.queue.putBack(rest);
     for (const { effects } of outcomes) effects.forEach(applyEffect);
+    this.followers.applied(position.sequence);
     for (const { answer } of outcomes) answer();
   }
 

@@ -26,6 +26,7 @@ export class RecordCodec {
   readonly insertRows: string;
   readonly updateRows: string;
   readonly deleteRows: string;
+  private readonly selected: string;
   private readonly selections = new Map<string, string>();
   private readonly state: readonly StateMember[];
 
@@ -35,6 +36,7 @@ export class RecordCodec {
   ) {
     this.table = tableName(kind.table);
     this.columns = columnsOf(kind.table);
+    this.selected = this.columns.map((column) => quoted(column.name)).join(', ');
     this.insertRows = insertRows(dialect, this.table, this.columns);
     this.updateRows = updateRows(dialect, this.table, this.columns);
     this.deleteRows = deleteRows(dialect, this.table);
@@ -46,10 +48,16 @@ export class RecordCodec {
     const key = columns.join();
     const known = this.selections.get(key);
     if (known !== undefined) return known;
-    const selected = this.columns.map((column) => quoted(column.name)).join(', ');
-    const sql = `SELECT ${selected} FROM ${quoted(this.table)} WHERE ${equalities(columns)} ORDER BY "createdSequence"`;
+    const sql = `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE ${equalities(columns)} ORDER BY "createdSequence"`;
     this.selections.set(key, sql);
     return sql;
+  }
+
+  /** Selects the rows about which an entry after `$1` was written, of one of the actions that follow it. */
+  selectTouchedAfter(actions: number): string {
+    const names = Array.from({ length: actions }, (_, index) => `$${index + 2}`).join(', ');
+    const touched = `SELECT "subjectId" FROM "ledger_entries" WHERE "action" IN (${names}) AND "sequence" > $1`;
+    return `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE "id" IN (${touched})`;
   }
 
   encode(row: GovernedRow): EncodedRow {

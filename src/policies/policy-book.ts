@@ -2,11 +2,15 @@ import { Injectable } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import type { Page } from '../ledger/record-page';
+import { CounterReader } from '../ledger/counter-reader';
+import { LedgerService } from '../ledger/ledger.service';
+import type { ForeignChanges, MemoryFollower } from '../ledger/memory-followers';
 import { RecordReader } from '../ledger/record-reader';
 import type { Evaluation, EvaluationRequest } from './evaluation/evaluation-request';
 import { PolicyEvaluator } from './evaluation/policy-evaluator';
 import type { Policy } from './policy.entity';
 import { POLICY } from './policy.kind';
+import { POLICY_ACTIONS } from './policy-notes';
 
 const PAGE_SIZE = 1_000;
 
@@ -15,13 +19,19 @@ const PAGE_SIZE = 1_000;
  * runs, so a command always decides by what is on disk.
  */
 @Injectable()
-export class PolicyBook implements OnModuleInit {
+export class PolicyBook implements OnModuleInit, MemoryFollower {
   private readonly evaluator = new PolicyEvaluator();
 
-  constructor(private readonly records: RecordReader) {}
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly records: RecordReader,
+    private readonly counters: CounterReader,
+  ) {}
 
   async onModuleInit(): Promise<void> {
+    const upTo = await this.counters.headSequence();
     this.evaluator.addAll(await this.readPoliciesInForce());
+    this.ledger.follow(this, upTo);
   }
 
   /** Called inside a command, so that no policy changes between the decision and its commit. */
@@ -31,10 +41,18 @@ export class PolicyBook implements OnModuleInit {
 
   /** Puts a policy in force, or takes it out, as its status says, once the command is on disk. */
   follow(transaction: LedgerTransaction, policy: Policy): void {
-    transaction.afterCommit(() => {
-      if (policy.status === 'active') this.evaluator.add(policy);
-      else this.evaluator.remove(policy.id);
-    });
+    transaction.afterCommit(() => this.apply(policy));
+  }
+
+  /** Takes over what other processes have put in force, or taken out of it. */
+  async catchUp(changes: ForeignChanges): Promise<void> {
+    const policies = await changes.rowsAfter(POLICY, POLICY_ACTIONS);
+    policies.forEach((policy) => this.apply(policy));
+  }
+
+  private apply(policy: Policy): void {
+    if (policy.status === 'active') this.evaluator.add(policy);
+    else this.evaluator.remove(policy.id);
   }
 
   private async readPoliciesInForce(): Promise<Policy[]> {

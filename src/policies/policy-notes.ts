@@ -2,7 +2,14 @@ import type { EntryNote } from '../ledger/ledger-transaction';
 import type { JsonObject } from '../json/json-value';
 import type { Policy } from './policy.entity';
 
-type PolicyAction = 'policy.created' | 'policy.superseded' | 'policy.activated' | 'policy.deactivated';
+/** All that changes which policies are in force. */
+export const POLICY_ACTIONS = [
+  'policy.created',
+  'policy.superseded',
+  'policy.activated',
+  'policy.deactivated',
+] as const;
+type PolicyAction = (typeof POLICY_ACTIONS)[number];
 
 /** What the audit entry of a policy says: which policy it is about. */
 export function noteOn(
