@@ -1,0 +1,216 @@
+import type { SqlConnection, SqlRow, SqlValue } from '../src/database/sql-connection';
+import type { VerificationResponse } from '../src/provenance/dto/verification.response';
+import { createTestApp, type TestApp } from './support/create-test-app';
+import { addClaim, createEntity } from './support/factories';
+import { foreignConnection } from './support/foreign-connection';
+import { send } from './support/send';
+import { temporaryDatabase } from './support/temporary-database';
+
+const LENGTH = 7;
+const [FIRST, MIDDLE, LAST] = [1, 4, LENGTH];
+
+describe('Verification finds', () => {
+  let app: TestApp;
+  let foreign: SqlConnection;
+  let untouched: VerificationResponse;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const { id } = await createEntity(app);
+    for (let made = 2; made < LENGTH; made += 1) await addClaim(app, id, { value: made });
+    await send(app, 'PUT', `/api/v1/entities/${id}`, { body: { name: 'Renamed' } });
+    foreign = await foreignConnection(app);
+    await foreign.run('CREATE TEMP TABLE entries_before AS SELECT * FROM ledger_entries');
+    await foreign.run('CREATE TEMP TABLE head_before AS SELECT * FROM ledger_head');
+    untouched = await verify();
+  });
+  afterEach(async () => {
+    await restore();
+    expect(await verify()).toEqual(untouched);
+  });
+  afterAll(async () => {
+    await foreign.close();
+    await app.close();
+  });
+
+  async function verify(): Promise<VerificationResponse> {
+    const { status, body } = await send(app, 'POST', '/api/v1/provenance/verify');
+    expect(status).toBe(200);
+    return body;
+  }
+
+  async function restore(): Promise<void> {
+    await foreign.run('DELETE FROM ledger_entries');
+    await foreign.run('INSERT INTO ledger_entries SELECT * FROM entries_before');
+    await foreign.run('DELETE FROM ledger_head');
+    await foreign.run('INSERT INTO ledger_head SELECT * FROM head_before');
+  }
+
+  async function entry(sequence: number): Promise<SqlRow> {
+    const [row] = await foreign.all('SELECT * FROM ledger_entries WHERE sequence = $1', [sequence]);
+    return row ?? {};
+  }
+
+  function change(sequence: number, column: string, value: SqlValue): Promise<void> {
+    return foreign.run(`UPDATE ledger_entries SET "${column}" = $1 WHERE sequence = $2`, [value, sequence]);
+  }
+
+  it('nothing in what nobody touched', () => {
+    expect(untouched).toMatchObject({ valid: true, entriesVerified: LENGTH, brokenLinks: 0, invalidHashes: 0 });
+  });
+
+  it.each([FIRST, MIDDLE, LAST])('any column of entry %i that was changed', async (sequence) => {
+    const columns = Object.entries(await entry(sequence));
+    expect(columns.length).toBeGreaterThan(20);
+    for (const [column, value] of columns) {
+      for (const altered of alterations(value)) {
+        await change(sequence, column, altered);
+        const { valid, firstInvalid, brokenLinks, invalidHashes } = await verify();
+        const found = { column, altered, valid, isAtTheEntry: firstInvalid === sequence };
+        // An entry with another sequence is missed at the place of the one that follows it.
+        expect(found).toEqual({ column, altered, valid: false, isAtTheEntry: column !== 'sequence' });
+        expect(brokenLinks + invalidHashes).toBeGreaterThan(0);
+        await restore();
+      }
+    }
+  });
+
+  it('which hash or link is wrong, and counts each entry once', async () => {
+    const zeros = '0'.repeat(64);
+    const counts: [column: string, sequence: number, brokenLinks: number, invalidHashes: number][] = [
+      ['action', MIDDLE, 0, 1],
+      ['details', LAST, 0, 1],
+      ['state', FIRST, 0, 1],
+      ['auditHash', MIDDLE, 0, 1],
+      ['stateHash', MIDDLE, 0, 1],
+      ['previousHash', MIDDLE, 1, 1],
+      ['hash', FIRST, 1, 1],
+      ['hash', LAST, 1, 1],
+    ];
+    for (const [column, sequence, brokenLinks, invalidHashes] of counts) {
+      await change(sequence, column, zeros);
+      expect(await verify()).toEqual({
+        ...plain(untouched),
+        valid: false,
+        brokenLinks,
+        invalidHashes,
+        firstInvalid: sequence,
+      });
+      await restore();
+    }
+  });
+
+  it('a state that is the same JSON in other words', async () => {
+    const { state } = await entry(MIDDLE);
+    await change(MIDDLE, 'state', ` ${String(state)}`);
+    expect(await verify()).toMatchObject({ valid: false, invalidHashes: 1, firstInvalid: MIDDLE });
+  });
+
+  it.each([
+    [FIRST, 2],
+    [MIDDLE, MIDDLE + 1],
+    [LAST, LAST],
+  ])('that entry %i was removed', async (sequence, firstInvalid) => {
+    await foreign.run('DELETE FROM ledger_entries WHERE sequence = $1', [sequence]);
+    expect(await verify()).toEqual({
+      ...plain(untouched),
+      valid: false,
+      entriesVerified: LENGTH - 1,
+      brokenLinks: 1,
+      firstInvalid,
+    });
+  });
+
+  it('that everything was removed', async () => {
+    await foreign.run('DELETE FROM ledger_entries');
+    expect(await verify()).toMatchObject({ valid: false, entriesVerified: 0, brokenLinks: 1, firstInvalid: 1 });
+  });
+
+  it('that two entries changed places', async () => {
+    await change(3, 'sequence', -3);
+    await change(5, 'sequence', 3);
+    await change(-3, 'sequence', 5);
+    expect(await verify()).toMatchObject({ valid: false, entriesVerified: LENGTH, invalidHashes: 2, firstInvalid: 3 });
+  });
+
+  it.each([-1, 0, LENGTH + 1, 1000])('that an entry was put in at %i', async (sequence) => {
+    const columns = Object.keys(await entry(1)).filter((column) => column !== 'sequence');
+    const names = columns.map((column) => `"${column}"`).join(', ');
+    await foreign.run(
+      `INSERT INTO ledger_entries (sequence, ${names}) SELECT ${sequence}, ${names} FROM ledger_entries WHERE sequence = 1`,
+    );
+    expect(await verify()).toMatchObject({ valid: false, entriesVerified: LENGTH + 1 });
+  });
+
+  it.each<[column: string, value: SqlValue, firstInvalid: number]>([
+    ['hash', 'f'.repeat(64), LENGTH + 1],
+    ['sequence', LENGTH + 1, LENGTH + 1],
+    ['sequence', LENGTH - 1, LENGTH + 1],
+    ['sequence', 0, LENGTH + 1],
+  ])('that the %s of the head record was changed to %s', async (column, value, firstInvalid) => {
+    await foreign.run(`UPDATE ledger_head SET "${column}" = $1`, [value]);
+    expect(await verify()).toEqual({
+      ...plain(untouched),
+      valid: false,
+      brokenLinks: 1,
+      head: { ...plain(untouched.head), [column]: value },
+      firstInvalid,
+    });
+  });
+
+  it('that the head record is gone', async () => {
+    await foreign.run('DELETE FROM ledger_head');
+    expect(await verify()).toMatchObject({ valid: false, entriesVerified: LENGTH, brokenLinks: 1 });
+  });
+});
+
+describe('A start', () => {
+  it('is refused with a clear line where entries have no head record beside them', async () => {
+    const database = temporaryDatabase();
+    try {
+      const app = await createTestApp({ environment: database.environment });
+      await createEntity(app);
+      const foreign = await foreignConnection(app);
+      await foreign.run('DELETE FROM ledger_head');
+      await foreign.close();
+      await app.close();
+      await expect(createTestApp({ environment: database.environment })).rejects.toThrow(
+        /entries up to sequence 1 but no head/,
+      );
+    } finally {
+      database.remove();
+    }
+  });
+
+  it('is not hindered by a wrong head record, which is for verify to report', async () => {
+    const database = temporaryDatabase();
+    try {
+      let app = await createTestApp({ environment: database.environment });
+      await createEntity(app);
+      const foreign = await foreignConnection(app);
+      await foreign.run(`UPDATE ledger_head SET hash = '${'0'.repeat(64)}'`);
+      await foreign.close();
+      await app.close();
+      app = await createTestApp({ environment: database.environment });
+      expect((await send(app, 'POST', '/api/v1/provenance/verify')).body).toMatchObject({
+        valid: false,
+        brokenLinks: 1,
+      });
+      await app.close();
+    } finally {
+      database.remove();
+    }
+  });
+});
+
+/** Values a column could be changed to so that it says something else. */
+function alterations(value: SqlValue): SqlValue[] {
+  if (value === null) return ['x', ''];
+  if (typeof value === 'number') return [value + 1000];
+  return [`${value}x`, value.slice(1), ''].filter((altered) => altered !== value);
+}
+
+/** Without its class, so that it can be spread. */
+function plain(value: object): object {
+  return Object.fromEntries(Object.entries(value));
+}
