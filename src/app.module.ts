@@ -46,7 +46,7 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
 export const MIDDLEWARE = [assignRequestId, securityHeaders(), readTarget] as const;
 
 /** What every request passes on its way to a controller, in this order. */
-const PIPELINE = [
+export const PIPELINE = [
   { provide: APP_GUARD, useClass: AppThrottlerGuard },
   { provide: APP_GUARD, useClass: ShutdownGuard },
   { provide: APP_GUARD, useClass: ApiKeyGuard },

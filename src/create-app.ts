@@ -1,3 +1,4 @@
+import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { getStorageToken } from '@nestjs/throttler';
@@ -20,7 +21,12 @@ export interface AppOptions {
 
 /** Makes the application, ready to listen. Throws ConfigurationError and DatabaseInUseError. */
 export async function createApp({ environment, modules = [] }: AppOptions = {}): Promise<NestExpressApplication> {
-  const application = await NestFactory.create<NestExpressApplication>(await AppModule.forRoot(environment, modules), {
+  return assemble(await AppModule.forRoot(environment, modules));
+}
+
+/** Makes the application of a root module that has the service's pipeline; other roots serve for measuring it. */
+export async function assemble(root: DynamicModule): Promise<NestExpressApplication> {
+  const application = await NestFactory.create<NestExpressApplication>(root, {
     abortOnError: false,
     bodyParser: false,
     // A failed start is told by what createApp throws, not by Nest's log of it.

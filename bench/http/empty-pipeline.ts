@@ -1,0 +1,61 @@
+import { Body, Controller, Get, Module, Param, Post } from '@nestjs/common';
+import { RouterModule } from '@nestjs/core';
+import { PIPELINE } from '../../src/app.module';
+import { Configuration } from '../../src/config/configuration';
+import { ConfigurationModule } from '../../src/config/configuration.module';
+import { assemble } from '../../src/create-app';
+import { DocsModule } from '../../src/docs/docs.module';
+import { CreateEntityRequest } from '../../src/entities/dto/create-entity.request';
+import { EntityResponse } from '../../src/entities/dto/entity.response';
+import { Caller } from '../../src/http/caller.decorator';
+import { Revisioned } from '../../src/http/conditional/revisioned.decorator';
+import { FallbackModule } from '../../src/http/fallback/fallback.module';
+import { RateLimitModule } from '../../src/http/rate-limit/rate-limit.module';
+import { ShutdownModule } from '../../src/http/shutdown/shutdown.module';
+import { LoggingModule } from '../../src/logging/logging.module';
+import { SAMPLE_ROW } from './sample-entity';
+
+/** The handlers of the real entities controller, with nothing behind them. */
+@Controller('entities')
+class EchoController {
+  @Post()
+  @Revisioned()
+  async create(@Caller() _caller: Caller, @Body() body: CreateEntityRequest): Promise<EntityResponse> {
+    const { type, name, properties = {} } = body;
+    return EntityResponse.from({ ...SAMPLE_ROW, type, name, properties });
+  }
+
+  @Get(':id')
+  @Revisioned()
+  async get(@Param('id') id: string): Promise<EntityResponse> {
+    return EntityResponse.from({ ...SAMPLE_ROW, id });
+  }
+}
+
+@Module({ controllers: [EchoController] })
+class EchoModule {}
+
+@Module({})
+class EmptyPipelineModule {}
+
+/** The application's pipeline as it is, without the ledger and the modules that need it. */
+async function main(): Promise<void> {
+  const application = await assemble({
+    module: EmptyPipelineModule,
+    imports: [
+      await ConfigurationModule.forRoot(),
+      LoggingModule,
+      ShutdownModule,
+      RateLimitModule,
+      EchoModule,
+      RouterModule.register([{ path: 'api/v1', module: EchoModule }]),
+      DocsModule,
+      FallbackModule,
+    ],
+    providers: PIPELINE,
+  });
+  const { port, host } = application.get(Configuration);
+  await application.listen(port, host);
+}
+
+void main();

@@ -1,0 +1,60 @@
+import type { CreatePolicyRequest } from '../../src/policies/dto/create-policy.request';
+import { SAMPLE_REQUEST } from '../http/sample-entity';
+
+/** Records made beforehand for commands that refer to some. */
+export const POOL = 1_000;
+
+export const ENTITY = SAMPLE_REQUEST;
+
+export const CLAIM = {
+  predicate: 'data_classification',
+  value: 'confidential',
+  context: { confidence: 0.95, source: 'data-catalogue' },
+};
+
+export const AGENT = {
+  description: 'Sends invoices that were approved.',
+  capabilities: ['send-invoice', 'read-invoice'],
+  roles: ['billing'],
+};
+
+export const DECISION = {
+  type: 'deployment',
+  title: 'Deploy release 4.2 of the payment gateway',
+  description: 'Rolls out the new fraud checks.',
+  context: { change: 'CHG-1042' },
+  riskLevel: 'high',
+} as const;
+
+export const EXECUTION = {
+  action: 'send-invoice',
+  resourceType: 'document',
+  resourceId: 'invoices/2026/1042',
+  parameters: { recipient: 'customer-7', copies: 1 },
+};
+
+const DECIDING = {
+  name: 'billing-may-invoice',
+  version: '1.0',
+  effect: 'allow',
+  subjects: ['role:billing'],
+  actions: ['send-invoice'],
+  resources: ['invoices/*'],
+  priority: 10,
+} as const;
+
+/** Each shares something with the request but must not decide: the subject, the action, the resource, or all but the priority. */
+const BESIDE: readonly ((index: number) => Partial<CreatePolicyRequest>)[] = [
+  (index) => ({ resources: [`contracts/${index}/*`] }),
+  (index) => ({ actions: [`archive-${index}`] }),
+  (index) => ({ subjects: [`role:team-${index}`] }),
+  () => ({ subjects: ['*'], actions: ['*'], resources: ['*'], priority: 1 }),
+];
+
+/** Policies of which the first alone decides on the sample execution, however many there are. */
+export function policies(count: number): CreatePolicyRequest[] {
+  return Array.from({ length: count }, (_, index) => {
+    const change = index === 0 ? {} : BESIDE[index % BESIDE.length]?.(index);
+    return { ...DECIDING, ...change, ...(index > 0 && { name: `policy-${index}` }) };
+  });
+}

@@ -1,0 +1,28 @@
+import { printHeading, printLine } from './support/report';
+import { readOptions } from './options';
+import { machine } from './support/machine';
+import { PARTS } from './parts';
+import { Workplace } from './support/workplace';
+
+/** Runs the parts asked for, one after another; what they started is stopped whatever happens. */
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  const workplace = new Workplace();
+  const interrupted = (): void => void workplace.clear().finally(() => process.exit(130));
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  printLine(machine());
+  try {
+    for (const name of options.parts) {
+      printHeading(PARTS[name].title);
+      await PARTS[name].run(workplace, options);
+      await workplace.clear();
+    }
+  } finally {
+    await workplace.clear();
+  }
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exitCode = 1;
+});

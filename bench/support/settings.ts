@@ -1,0 +1,14 @@
+export const API_KEY = 'a-key-for-the-benchmark';
+export const CONNECTIONS = 64;
+
+/** Production's settings, but for a rate limit that no load reaches. Nothing of this process's environment. */
+export function serviceSettings(database: string, port = 3000): Record<string, string> {
+  return {
+    NODE_ENV: 'production',
+    API_KEY,
+    RATE_LIMIT: '1000000000',
+    DATABASE_URL: `sqlite:${database}`,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+  };
+}
