@@ -57,8 +57,7 @@ export class ProvenanceController {
   @ApiOperation({ summary: 'Read an entry with its audit entry and the state it sealed' })
   @ApiParam({
     name: 'sequence',
-    schema: { type: 'integer', minimum: 1 },
-    example: 1,
+    schema: { type: 'integer', minimum: 1, example: 1 },
     description: 'Place in the chain.',
   })
   @ApiOkResponse({ type: ProvenanceProofResponse, description: 'Everything the hashes of the entry were made of.' })

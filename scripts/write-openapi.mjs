@@ -1,0 +1,22 @@
+/** Writes openapi.json, the API document of the built program. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureBuilt } from './ensure-built.mjs';
+import { root } from './run.mjs';
+
+await ensureBuilt();
+const built = createRequire(join(root, 'dist', 'main.js'));
+const { createApp } = built('./create-app.js');
+const { ApiDocument } = built('./docs/api-document.js');
+
+const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
+const application = await createApp({
+  environment: { LOG_LEVEL: 'silent', DATABASE_URL: `sqlite:${join(folder, 'governance.db')}` },
+});
+const path = join(root, 'openapi.json');
+writeFileSync(path, `${JSON.stringify(application.get(ApiDocument).get(), null, 2)}\n`);
+await application.close();
+rmSync(folder, { recursive: true });
+console.log(`Wrote ${path}`);

@@ -1,0 +1,63 @@
+import type { OpenAPIObject, OperationObject, ParameterObject, ReferenceObject, ResponseObject } from '@nestjs/swagger';
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+const JSON_TYPE = 'application/json';
+
+/** An operation of the document and where it stands. */
+export interface DocumentedOperation {
+  readonly id: string;
+  /** Upper case. */
+  readonly method: string;
+  /** Template such as `/api/v1/entities/{id}`. */
+  readonly path: string;
+  readonly operation: OperationObject;
+}
+
+/** All operations in the order of the document. */
+export function operationsOf({ paths }: OpenAPIObject): DocumentedOperation[] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.keys(item).flatMap((name) => {
+      const method = METHODS.find((known) => known === name);
+      const operation = method === undefined ? undefined : item[method];
+      if (operation === undefined) return [];
+      return [{ id: operation.operationId ?? '', method: name.toUpperCase(), path, operation }];
+    }),
+  );
+}
+
+/** The path of an operation with the examples of its parameters. */
+export function examplePath({ path, operation }: DocumentedOperation): string {
+  const parameters = (operation.parameters ?? []) as ParameterObject[];
+  return parameters
+    .filter(({ in: place }) => place === 'path')
+    .reduce((filled, { name, schema }) => filled.replace(`{${name}}`, String(exampleOf(schema))), path);
+}
+
+function exampleOf(schema: ParameterObject['schema']): unknown {
+  return schema !== undefined && 'example' in schema ? schema.example : undefined;
+}
+
+/** The examples of an operation's body; undefined stands for a request without one. */
+export function exampleBodies({ operation: { requestBody } }: DocumentedOperation): (object | undefined)[] {
+  const media = requestBody !== undefined && 'content' in requestBody ? requestBody.content[JSON_TYPE] : undefined;
+  const examples = Object.values(media?.examples ?? {}) as { value: object }[];
+  return examples.length === 0 ? [undefined] : examples.map(({ value }) => value);
+}
+
+/** The documented response of an operation for a status, its reference followed; undefined when there is none. */
+export function documentedResponse(
+  document: OpenAPIObject,
+  { responses }: OperationObject,
+  status: number | string,
+): ResponseObject | undefined {
+  return followed(document, responses[String(status)]);
+}
+
+function followed(
+  { components }: OpenAPIObject,
+  response: ResponseObject | ReferenceObject | undefined,
+): ResponseObject | undefined {
+  if (response === undefined || !('$ref' in response)) return response;
+  const name = response.$ref.split('/').at(-1) ?? '';
+  return components?.responses?.[name] as ResponseObject | undefined;
+}
