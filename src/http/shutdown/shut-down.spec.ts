@@ -1,14 +1,17 @@
 import { Controller, Get, type INestApplication, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
+import { EventEmitter, once } from 'node:events';
 import { Agent, get, type IncomingMessage, type Server } from 'node:http';
 import { connect } from 'node:net';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shutDown } from './shut-down';
 import { ShutdownGate } from './shutdown-gate';
 import { ShutdownGuard } from './shutdown.guard';
 import { ShutdownModule } from './shutdown.module';
+
+/** Tells when a request is being served (`begun`), and lets it end (`end`). */
+const work = new EventEmitter();
 
 @Controller()
 class WorkController {
@@ -19,14 +22,16 @@ class WorkController {
     return 'done';
   }
 
-  @Get('slow')
-  async slow(): Promise<string> {
-    await sleep(600);
+  @Get('long')
+  async long(): Promise<string> {
+    work.emit('begun');
+    await once(work, 'end');
     return 'done';
   }
 
   @Get('watching')
   async watching(): Promise<string> {
+    work.emit('begun');
     await once(this.gate.signal, 'abort');
     return 'cut short';
   }
@@ -66,36 +71,44 @@ describe('shutDown', () => {
     return { status: response.statusCode, connection: response.headers.connection, text: chunks.join('') };
   }
 
+  /** Asks, and waits until the request is being served. */
+  async function askForWork(path: string): Promise<{ answer: Promise<Answer> }> {
+    const begun = once(work, 'begun');
+    const answer = ask(path);
+    await begun;
+    return { answer };
+  }
+
   it('answers what it has received and ends the connection', async () => {
-    const answer = ask('slow');
-    await sleep(100);
-    await shutDown(application);
+    const { answer } = await askForWork('long');
+    const stopped = shutDown(application);
+    work.emit('end');
     expect(await answer).toEqual({ status: 200, connection: 'close', text: 'done' });
+    await stopped;
   });
 
   // Without the service's exception filter, which this small application lacks, a refusal is a 500.
   it('refuses what arrives on a kept connection', async () => {
     expect(await ask('quick')).toMatchObject({ status: 200, connection: 'keep-alive' });
-    const stopped = shutDown(application);
+    application.get(ShutdownGate).close();
     expect(await ask('quick')).toMatchObject({ status: 500, connection: 'close' });
-    await stopped;
+    await shutDown(application);
   });
 
   it('tells long work to end', async () => {
-    const answer = ask('watching');
-    await sleep(100);
+    const { answer } = await askForWork('watching');
     await shutDown(application);
     expect(await answer).toMatchObject({ status: 200, text: 'cut short' });
   });
 
   it('lets nobody connect any more while it still answers', async () => {
-    const answer = ask('slow');
-    await sleep(100);
+    const { answer } = await askForWork('long');
     const stopped = shutDown(application);
-    await sleep(350);
+    while (application.getHttpServer().listening) await sleep(10);
     await expect(ask('quick', new Agent())).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-    await stopped;
+    work.emit('end');
     expect(await answer).toMatchObject({ status: 200 });
+    await stopped;
   });
 
   it('is not held up by connections that ask nothing', async () => {
