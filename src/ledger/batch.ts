@@ -2,7 +2,6 @@ import { quoted, type Dialect } from '../database/dialect';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
 import { BatchWriter } from './batch-writer';
 import { SYSTEM_CALLER } from './caller';
-import { canonicalJson } from './canonical-json';
 import type { CommandTransaction, OwnedRemoval, PendingEntry } from './command-transaction';
 import { seal, type StoredEntry } from './hash-chain';
 import type { LedgerPosition } from './ledger-position';
@@ -104,7 +103,7 @@ export class Batch {
   }
 
   private addEntry(pending: PendingEntry): void {
-    const { caller, note, codec, sequence, timestamp, ulid } = pending;
+    const { caller, note, details, codec, sequence, timestamp, ulid } = pending;
     const actor = note.bySystem === true ? SYSTEM_CALLER.actor : caller.actor;
     const entry = seal(
       {
@@ -121,7 +120,7 @@ export class Batch {
         subjectId: pending.subjectId,
         outcome: note.outcome ?? 'success',
         reason: note.reason ?? null,
-        details: canonicalJson(note.details ?? {}),
+        details,
         requestId: caller.requestId,
         ip: caller.ip,
         state: pending.state,

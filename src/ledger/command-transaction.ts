@@ -1,6 +1,7 @@
 import type { SqlValue } from '../database/sql-connection';
 import type { Batch } from './batch';
 import type { Caller } from './caller';
+import { canonicalJson } from './canonical-json';
 import { counterName } from './counter-name';
 import type { EntryNote, LedgerTransaction } from './ledger-transaction';
 import type { RecordCodec } from './record-codec';
@@ -11,6 +12,8 @@ import { RowOverlay, type KeyValues, type RowChange } from './row-overlay';
 export interface PendingEntry {
   readonly caller: Caller;
   readonly note: EntryNote;
+  /** Canonical JSON of the note's. */
+  readonly details: string;
   readonly codec: RecordCodec;
   readonly sequence: number;
   readonly timestamp: string;
@@ -58,10 +61,12 @@ export class CommandTransaction implements LedgerTransaction {
 
   async findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined> {
     const values = key as KeyValues;
-    const change = this.rows.findBy(kind, values) ?? this.batch.rows.findBy(kind, values);
-    if (change !== undefined) return this.remember(changedRow(change, kind) as Row | undefined);
-    const stored = await this.batch.readByKey(kind, key as Readonly<Record<string, SqlValue>>);
-    return stored === undefined ? undefined : this.find(kind, stored.id);
+    const found =
+      this.rows.findBy(kind, values) ??
+      this.batch.rows.findBy(kind, values) ??
+      (await this.batch.readByKey(kind, key as Readonly<Record<string, SqlValue>>));
+    // What was found below may have been changed or removed since.
+    return found === undefined ? undefined : this.find(kind, found.id);
   }
 
   async findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]> {
@@ -89,8 +94,9 @@ export class CommandTransaction implements LedgerTransaction {
   }
 
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void {
-    this.count(kind, this.former(kind, row.id), -1);
+    const former = this.former(kind, row.id);
     this.change(kind, row.id, null, false, note);
+    this.count(kind, former, -1);
   }
 
   async removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<number> {
@@ -125,16 +131,19 @@ export class CommandTransaction implements LedgerTransaction {
   private change(kind: AnyRecordKind, id: string, row: GovernedRow | null, isNew: boolean, note: EntryNote): void {
     const codec = this.batch.catalog.codec(kind);
     const encoded = row === null ? null : codec.encode(row);
-    this.rows.put({ codec, id, row, encoded, isNew });
-    if (row !== null) this.seen.set(id, row);
+    // The entry comes first: a command that survives a fault in it must not keep a change without an entry.
     this.addEntry(codec, id, encoded?.state ?? null, note);
+    this.rows.put({ codec, id, row, encoded, isNew });
+    if (row === null) this.seen.delete(id);
+    else this.seen.set(id, row);
   }
 
   private addEntry(codec: RecordCodec, subjectId: string, state: string | null, note: EntryNote): void {
     if (this.isFinished) throw new Error('A command used its transaction after it had returned.');
+    const details = canonicalJson(note.details ?? {});
     const ulid = this.batch.nextUlid(this.now);
     const { caller, now: timestamp, nextSequence: sequence } = this;
-    this.entries.push({ caller, note, codec, sequence, timestamp, ulid, subjectId, state });
+    this.entries.push({ caller, note, details, codec, sequence, timestamp, ulid, subjectId, state });
   }
 
   private count(kind: AnyRecordKind, row: GovernedRow, step: number): void {

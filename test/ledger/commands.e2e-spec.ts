@@ -1,0 +1,358 @@
+import { Database } from '../../src/database/database';
+import { conflict } from '../../src/errors/domain-error';
+import type { JsonObject } from '../../src/json/json-value';
+import { CLAIM } from '../../src/entities/claim.kind';
+import { CounterReader } from '../../src/ledger/counter-reader';
+import { Refusal, type LedgerTransaction } from '../../src/ledger/ledger-transaction';
+import type { SqlConnection } from '../../src/database/sql-connection';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { addClaim, auditOf, chainIsValid, createEntity } from '../support/factories';
+import { foreignConnection } from '../support/foreign-connection';
+import { addNote, NOTE, Note, Notes, NotesModule } from '../support/notes.module';
+
+const ADDED = { action: 'note.added' };
+const CHANGED = { action: 'note.changed' };
+const REMOVED = { action: 'note.removed' };
+
+/** Commands given to the ledger in one turn of the event loop share a batch. */
+describe('Commands of one batch', () => {
+  let app: TestApp;
+  let notes: Notes;
+  let foreign: SqlConnection;
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [NotesModule] });
+    notes = app.application.get(Notes, { strict: false });
+    foreign = await foreignConnection(app);
+  });
+  afterEach(() => expectConsistency());
+  afterAll(async () => {
+    await foreign.close();
+    await app.close();
+  });
+
+  let slugs = 0;
+  const newSlug = (): string => `slug-${(slugs += 1)}`;
+
+  /** The chain is unbroken, the counters count what is there, and every row stands as its last entry says. */
+  async function expectConsistency(): Promise<void> {
+    await chainIsValid(app);
+    const stored = await foreign.all<Note>('SELECT * FROM notes ORDER BY "createdSequence"');
+    const counters = await app.application.get(CounterReader, { strict: false }).read(['notes', 'notes:topic:any']);
+    expect(counters.records).toEqual([stored.length, stored.filter(({ topic }) => topic === 'any').length]);
+    const states = await foreign.all<{ state: string | null }>(
+      `SELECT state FROM ledger_entries AS entry WHERE "subjectType" = 'note' AND state IS NOT NULL AND sequence =
+        (SELECT max(sequence) FROM ledger_entries WHERE "subjectId" = entry."subjectId") ORDER BY "subjectId"`,
+    );
+    expect(states.map(({ state }) => JSON.parse(String(state)))).toEqual(
+      stored.map(({ id, slug, topic, text }) => ({ id, slug, topic, text })),
+    );
+  }
+
+  async function entriesSince(sequence: number): Promise<string[]> {
+    const sql = `SELECT action FROM ledger_entries WHERE sequence > $1 ORDER BY sequence`;
+    return (await foreign.all<{ action: string }>(sql, [sequence])).map(({ action }) => action);
+  }
+
+  async function found(transaction: LedgerTransaction, slug: string): Promise<Note> {
+    const note = await transaction.findBy(NOTE, { slug });
+    if (note === undefined) throw new Error(`There is no note ${slug}.`);
+    return note;
+  }
+
+  it("read each other's writes, which no reader sees before they are committed", async () => {
+    const slug = newSlug();
+    const [added, read] = await Promise.all([
+      notes.add(slug, { text: 'first' }),
+      notes.write(async (transaction) => {
+        const note = await found(transaction, slug);
+        expect(await transaction.find(NOTE, note.id)).toEqual(note);
+        expect(await notes.reader.find(NOTE, note.id)).toBeUndefined();
+        return transaction.update(NOTE, { ...note, text: 'second' }, CHANGED);
+      }),
+      notes.write(async (transaction) => {
+        const note = await found(transaction, slug);
+        expect(note.text).toBe('second');
+        transaction.update(NOTE, { ...note, text: 'third', topic: 'other' }, CHANGED);
+      }),
+    ]);
+    expect(read).toEqual({ ...added, text: 'second' });
+    expect(await notes.reader.findBy(NOTE, { slug })).toEqual({ ...added, text: 'third', topic: 'other' });
+  });
+
+  it('are answered once they are on disk, and then everybody sees them', async () => {
+    const note = await notes.add(newSlug());
+    expect(await foreign.all('SELECT * FROM notes WHERE id = $1', [note.id])).toEqual([note]);
+    expect(await notes.repository.findOneBy({ slug: note.slug })).toMatchObject({ id: note.id });
+  });
+
+  it('that throw leave nothing, and their neighbours untouched', async () => {
+    const [first, bad, last] = [newSlug(), newSlug(), newSlug()];
+    const before = notes.ledger.head.sequence;
+    const results = await Promise.allSettled([
+      notes.add(first),
+      notes.write(async (transaction) => {
+        addNote(transaction, bad);
+        const neighbour = await found(transaction, first);
+        transaction.update(NOTE, { ...neighbour, text: 'spoilt' }, CHANGED);
+        throw conflict('This command changes its mind.');
+      }),
+      notes.write(async (transaction) => {
+        expect(await transaction.findBy(NOTE, { slug: bad })).toBeUndefined();
+        expect((await found(transaction, first)).text).toBe('');
+        return addNote(transaction, last);
+      }),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(results[1]).toMatchObject({ reason: { code: 'CONFLICT' } });
+    expect(await entriesSince(before)).toEqual(['note.added', 'note.added']);
+    expect(await notes.reader.findBy(NOTE, { slug: bad })).toBeUndefined();
+  });
+
+  it('that break a constraint fail alone, however many there are', async () => {
+    const taken = newSlug();
+    await notes.add(taken);
+    const before = notes.ledger.head.sequence;
+    const isBad = (index: number): boolean => index % 7 === 3;
+    const results = await Promise.allSettled(
+      Array.from({ length: 60 }, (_unused, index) => notes.add(isBad(index) ? taken : newSlug())),
+    );
+    expect(results.map(({ status }) => status)).toEqual(
+      results.map((_result, index) => (isBad(index) ? 'rejected' : 'fulfilled')),
+    );
+    expect(await entriesSince(before)).toHaveLength(results.filter((_result, index) => !isBad(index)).length);
+  });
+
+  it('that break a constraint among themselves: the first one stands', async () => {
+    const slug = newSlug();
+    const results = await Promise.allSettled([notes.add(slug), notes.add(slug), notes.add(newSlug())]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('that leave a reference dangling fail alone', async () => {
+    const before = notes.ledger.head.sequence;
+    const claim = { entityId: 'ent_none', predicate: 'p', value: 1, context: {}, createdAt: 'now' };
+    const results = await Promise.allSettled([
+      notes.add(newSlug()),
+      notes.write(async (transaction) =>
+        transaction.insert(CLAIM, { id: transaction.newId(CLAIM), ...claim }, { action: 'claim.added' }),
+      ),
+      notes.add(newSlug()),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await entriesSince(before)).toEqual(['note.added', 'note.added']);
+  });
+
+  it.each<[what: string, fault: (transaction: LedgerTransaction) => unknown]>([
+    ['details that are no JSON', (transaction) => insert(transaction, {}, { number: NaN })],
+    ['a column without a value', (transaction) => insert(transaction, { topic: undefined })],
+    ['a value of another type', (transaction) => insert(transaction, { text: 7 })],
+  ])('that write %s leave nothing', async (_what, fault) => {
+    const before = notes.ledger.head.sequence;
+    const results = await Promise.allSettled([
+      notes.add(newSlug()),
+      notes.write(async (transaction) => fault(transaction)),
+      notes.add(newSlug()),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await entriesSince(before)).toEqual(['note.added', 'note.added']);
+  });
+
+  it('that go on after a fault of their own keep only what has an entry', async () => {
+    const before = notes.ledger.head.sequence;
+    await notes.write(async (transaction) => {
+      expect(() => insert(transaction, {}, { number: NaN })).toThrow(TypeError);
+      return addNote(transaction, newSlug());
+    });
+    expect(await entriesSince(before)).toEqual(['note.added']);
+  });
+
+  function insert(transaction: LedgerTransaction, members: object, details: JsonObject = {}): void {
+    const note = { id: transaction.newId(NOTE), slug: newSlug(), topic: 'any', text: '' };
+    transaction.insert(NOTE, { ...note, ...members }, { ...ADDED, details });
+  }
+
+  it('that are refused keep their entry, change nothing, and the caller gets the error', async () => {
+    const { id, slug } = await notes.add(newSlug());
+    const refusal = notes.write(async (transaction) => {
+      transaction.record(NOTE, await found(transaction, slug), { action: 'note.denied', outcome: 'denied' });
+      return new Refusal(conflict('Not now.'));
+    });
+    await expect(refusal).rejects.toMatchObject({ code: 'CONFLICT', message: 'Not now.' });
+    expect((await auditOf(app, id)).map(({ action }) => action)).toEqual(['note.added', 'note.denied']);
+  });
+
+  it('that make and remove a row leave none, but both entries', async () => {
+    const slug = newSlug();
+    const before = notes.ledger.head.sequence;
+    await Promise.all([
+      notes.add(slug),
+      notes.write(async (transaction) => transaction.remove(NOTE, await found(transaction, slug), REMOVED)),
+      notes.write(async (transaction) => expect(await transaction.findBy(NOTE, { slug })).toBeUndefined()),
+    ]);
+    expect(await entriesSince(before)).toEqual(['note.added', 'note.removed']);
+    expect(await notes.reader.findBy(NOTE, { slug })).toBeUndefined();
+  });
+
+  it('that remove a row give its unique values free', async () => {
+    const slug = newSlug();
+    const first = await notes.add(slug);
+    const [, , third] = await Promise.all([
+      notes.write(async (transaction) => transaction.remove(NOTE, await found(transaction, slug), REMOVED)),
+      notes.add(slug, { text: 'second' }),
+      notes.write(async (transaction) => {
+        const second = await found(transaction, slug);
+        transaction.remove(NOTE, second, REMOVED);
+        expect(await transaction.findBy(NOTE, { slug })).toBeUndefined();
+        expect(await transaction.find(NOTE, second.id)).toBeUndefined();
+        return addNote(transaction, slug, { text: 'third' });
+      }),
+    ]);
+    expect(third.id > first.id).toBe(true);
+    expect(await notes.reader.findBy(NOTE, { slug })).toEqual(third);
+  });
+
+  it('that look for all rows of a kind see what came before them, and nothing that failed', async () => {
+    const topic = newSlug();
+    const results = await Promise.allSettled([
+      notes.add('one', { topic }),
+      notes.write(async (transaction) => {
+        addNote(transaction, 'two', { topic });
+        throw new Error('This one fails.');
+      }),
+      notes.add('three', { topic }),
+      notes.write(async (transaction) => (await transaction.findAll(NOTE, { topic })).map(({ slug }) => slug)),
+    ]);
+    expect(results[3]).toEqual({ status: 'fulfilled', value: ['one', 'three'] });
+  });
+
+  it('that remove what belongs to a record and then fail leave it all', async () => {
+    const { id: entityId } = await createEntity(app);
+    const claim = await addClaim(app, entityId);
+    const before = notes.ledger.head.sequence;
+    const failing = notes.write(async (transaction) => {
+      expect(await transaction.removeWithOwner(CLAIM, { entityId })).toBe(1);
+      throw new Error('This one fails.');
+    });
+    await expect(failing).rejects.toThrow('This one fails.');
+    expect(await foreign.all('SELECT id FROM claims WHERE "entityId" = $1', [entityId])).toEqual([{ id: claim.id }]);
+    expect(notes.ledger.head.sequence).toBe(before);
+  });
+
+  it('have their effects in place before a later command runs, and only after the commit', async () => {
+    const slug = newSlug();
+    const seen: string[] = [];
+    await Promise.all([
+      notes.write(async (transaction) => {
+        addNote(transaction, slug);
+        transaction.afterCommit(() => seen.push('effect'));
+        seen.push('command');
+      }),
+      notes.write(async (transaction) => {
+        seen.push('next');
+        const { id } = await found(transaction, slug);
+        expect(await notes.reader.find(NOTE, id)).toBeDefined();
+      }),
+    ]);
+    expect(seen).toEqual(['command', 'effect', 'next']);
+  });
+
+  it('that throw have no effects', async () => {
+    const effect = jest.fn();
+    const failing = notes.write(async (transaction) => {
+      transaction.afterCommit(effect);
+      throw new Error('This one fails.');
+    });
+    await expect(failing).rejects.toThrow('This one fails.');
+    expect(effect).not.toHaveBeenCalled();
+  });
+
+  it('cannot change a row they have not read', async () => {
+    const note = await notes.add(newSlug());
+    const blind = notes.write(async (transaction) => transaction.update(NOTE, { ...note, text: 'x' }, CHANGED));
+    await expect(blind).rejects.toThrow('without being read first');
+  });
+
+  it('cannot change or remove a row they have removed', async () => {
+    const { slug } = await notes.add(newSlug());
+    for (const again of ['update', 'remove'] as const) {
+      const twice = notes.write(async (transaction) => {
+        const note = await found(transaction, slug);
+        transaction.remove(NOTE, note, REMOVED);
+        transaction[again](NOTE, note, CHANGED);
+      });
+      await expect(twice).rejects.toThrow('without being read first');
+    }
+    expect(await notes.reader.findBy(NOTE, { slug })).toBeDefined();
+  });
+
+  it('cannot use their transaction once they have returned', async () => {
+    const transaction = await notes.write(async (left) => left);
+    expect(() => addNote(transaction, newSlug())).toThrow('after it had returned');
+  });
+
+  it('that do nothing leave nothing', async () => {
+    const before = notes.ledger.head;
+    expect(await notes.write(async () => 7)).toBe(7);
+    expect(notes.ledger.head).toEqual(before);
+  });
+
+  it('carry times and ids that never go back, even when the clock does', async () => {
+    const first = await notes.add(newSlug());
+    const yesterday = Date.now() - 86_400_000;
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(yesterday);
+    const second = await notes.add(newSlug()).finally(() => clock.mockRestore());
+    const third = await notes.add(newSlug());
+    const [one, two, three] = await Promise.all([first, second, third].map(({ id }) => auditOf(app, id)));
+    const [before, during, after] = [one?.[0], two?.[0], three?.[0]];
+    expect(during?.timestamp).toBe(before?.timestamp);
+    expect(String(after?.timestamp) >= String(during?.timestamp)).toBe(true);
+    expect(first.id < second.id && second.id < third.id).toBe(true);
+    expect(String(before?.id) < String(during?.id) && String(during?.id) < String(after?.id)).toBe(true);
+  });
+});
+
+describe('Connections that read', () => {
+  let app: TestApp;
+  let notes: Notes;
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [NotesModule] });
+    notes = app.application.get(Notes, { strict: false });
+    await notes.add('there');
+  });
+  afterAll(() => app.close());
+
+  it('of an injected repository read what is committed, and cannot write', async () => {
+    expect(await notes.repository.find()).toMatchObject([{ slug: 'there' }]);
+    const note = { id: 'nte_1', createdSequence: 99, slug: 'x', topic: 'x', text: 'x' };
+    for (const write of [
+      () => notes.repository.save(note),
+      () => notes.repository.insert(note),
+      () => notes.repository.update({ slug: 'there' }, { text: 'changed' }),
+      () => notes.repository.delete({ slug: 'there' }),
+      () => notes.repository.query(`UPDATE notes SET text = 'changed'`),
+      () => notes.repository.manager.transaction((manager) => manager.delete(Note, { slug: 'there' })),
+    ]) {
+      await expect(write()).rejects.toThrow(/readonly/);
+    }
+    expect(await notes.repository.find()).toMatchObject([{ slug: 'there', text: '' }]);
+  });
+
+  it('of the service cannot write either, whatever they are told', async () => {
+    const database = app.application.get(Database);
+    for (const connection of [database.points, database.lists, database.chain]) {
+      await connection.run('PRAGMA query_only = OFF');
+      for (const sql of [
+        `UPDATE notes SET text = 'changed'`,
+        'DELETE FROM ledger_entries',
+        'DROP TABLE notes',
+        'CREATE TABLE more (id text)',
+        'PRAGMA user_version = 7',
+      ]) {
+        await expect(connection.run(sql)).rejects.toMatchObject({ driverCode: 'SQLITE_READONLY' });
+      }
+    }
+    await chainIsValid(app);
+  });
+});
