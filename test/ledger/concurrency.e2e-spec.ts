@@ -1,0 +1,181 @@
+import { DataSource } from 'typeorm';
+import { ChainVerifier } from '../../src/provenance/chain-verifier';
+import { EntryReader } from '../../src/ledger/entry-reader';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { addClaim, chainIsValid, createAgent, createEntity } from '../support/factories';
+import { NotesModule } from '../support/notes.module';
+import { send, type Answer } from '../support/send';
+
+describe('Writes at once', () => {
+  let app: TestApp;
+
+  beforeEach(async () => {
+    app = await createTestApp();
+  });
+  afterEach(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  const together = <Value>(count: number, make: (index: number) => Promise<Value>): Promise<Value[]> =>
+    Promise.all(Array.from({ length: count }, (_unused, index) => make(index)));
+
+  it('are all there: of 500 creates none is lost, and the chain is unbroken', async () => {
+    const created = await together(500, (index) => createEntity(app, { name: `entity ${index}` }));
+    const { data, total } = (await send(app, 'GET', '/api/v1/entities?limit=1000')).body;
+    expect(total).toBe(500);
+    expect(new Set(data.map(({ id }: { id: string }) => id))).toEqual(new Set(created.map(({ id }) => id)));
+    const entries = (await send(app, 'GET', '/api/v1/provenance?limit=1000')).body.data;
+    expect(entries.map(({ sequence }: { sequence: number }) => sequence)).toEqual(
+      created.map((_one, index) => index + 1),
+    );
+    expect((await send(app, 'GET', '/api/v1/stats')).body).toMatchObject({ entities: 500, provenanceEntries: 500 });
+  });
+
+  it('give a name once: of 50 creates of one agent name one is 201, the rest 409', async () => {
+    const answers = await together(50, () => send(app, 'POST', '/api/v1/agents', { body: { name: 'the only one' } }));
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(49);
+    expect((await send(app, 'GET', '/api/v1/agents')).body.total).toBe(1);
+    expect((await send(app, 'GET', '/api/v1/stats')).body).toMatchObject({ agents: 1, provenanceEntries: 1 });
+  });
+
+  it('are read by the client that was answered, at once', async () => {
+    await together(100, async (index) => {
+      const { id } = await createEntity(app, { type: `type ${index}` });
+      expect((await send(app, 'GET', `/api/v1/entities/${id}`)).status).toBe(200);
+      expect((await send(app, 'GET', `/api/v1/entities?type=type%20${index}`)).body.total).toBe(1);
+      expect((await send(app, 'PUT', `/api/v1/entities/${id}`, { body: { name: 'x' } })).body.revision).toBe(2);
+      expect((await send(app, 'GET', `/api/v1/entities/${id}`)).body.revision).toBe(2);
+    });
+  });
+
+  it('to one record follow one another: every revision once', async () => {
+    const { id } = await createEntity(app);
+    const answers = await together(60, (index) =>
+      send(app, 'PUT', `/api/v1/entities/${id}`, { body: { name: `name ${index}` } }),
+    );
+    const revisions = answers.map(({ body }) => Number(body.revision));
+    expect(revisions.sort((a, b) => a - b)).toEqual(answers.map((_answer, index) => index + 2));
+  });
+
+  it('of claims and the removal of their entity leave no claim behind', async () => {
+    const { id } = await createEntity(app);
+    await addClaim(app, id);
+    const answers = await together(40, (index) =>
+      index === 20
+        ? send(app, 'DELETE', `/api/v1/entities/${id}`)
+        : send(app, 'POST', `/api/v1/entities/${id}/claims`, { body: { predicate: 'p', value: index } }),
+    );
+    const added = answers.filter(({ status }) => status === 201).length + 1;
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 404)).toHaveLength(40 - added);
+    const [deletion] = (await send(app, 'GET', '/api/v1/audit?action=entity.deleted')).body.data;
+    expect(deletion.details).toEqual({ claims: added });
+    expect((await send(app, 'GET', '/api/v1/stats')).body).toMatchObject({ entities: 0, claims: 0 });
+  });
+
+  it('that fail by rule among ones that do not leave no trace', async () => {
+    const answers = await together(60, (index) => {
+      if (index % 3 === 0) return createAgent(app, { name: `agent ${index}` }).then(() => 201);
+      const path = index % 3 === 1 ? '/api/v1/entities/none' : '/api/v1/entities/none/claims/none';
+      return send(app, index % 3 === 1 ? 'PUT' : 'DELETE', path, { body: { name: 'x' } }).then(({ status }) => status);
+    });
+    expect(answers.filter((status) => status === 404)).toHaveLength(40);
+    expect((await send(app, 'GET', '/api/v1/stats')).body).toMatchObject({ agents: 20, provenanceEntries: 20 });
+  });
+
+  it('are counted in totals that never disagree with what stands beside them', async () => {
+    const written = new AbortController();
+    const writing = together(200, (index) => createEntity(app, { type: index % 2 === 0 ? 'even' : 'odd' })).finally(
+      () => written.abort(),
+    );
+    while (!written.signal.aborted) {
+      const { data, total } = (await send(app, 'GET', '/api/v1/entities?limit=1000')).body;
+      expect(data).toHaveLength(total);
+      const odd = (await send(app, 'GET', '/api/v1/entities?limit=1000&type=odd')).body;
+      expect(odd.data).toHaveLength(odd.total);
+      const { entities, provenanceEntries } = (await send(app, 'GET', '/api/v1/stats')).body;
+      expect(entities).toBe(provenanceEntries);
+    }
+    await writing;
+  });
+});
+
+describe('Verification', () => {
+  let app: TestApp;
+
+  beforeEach(async () => {
+    app = await createTestApp();
+  });
+  afterEach(() => app.close());
+
+  const verify = (): Promise<Answer> => send(app, 'POST', '/api/v1/provenance/verify');
+
+  it('is valid and right while writes go on', async () => {
+    const written = new AbortController();
+    const writing = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        for (let made = 0; made < 60; made += 1) await createEntity(app);
+      }),
+    ).finally(() => written.abort());
+    let verified = 0;
+    while (!written.signal.aborted) {
+      const { body } = await verify();
+      expect(body).toMatchObject({ valid: true, brokenLinks: 0, invalidHashes: 0, firstInvalid: null });
+      expect(body.entriesVerified).toBe(body.head.sequence);
+      expect(body.entriesVerified).toBeGreaterThanOrEqual(verified);
+      verified = body.entriesVerified;
+    }
+    await writing;
+    expect((await verify()).body.entriesVerified).toBe(480);
+  });
+
+  it('sees what the caller has just written', async () => {
+    await Promise.all(
+      Array.from({ length: 30 }, async () => {
+        await createEntity(app);
+        const [{ sequence }] = (await send(app, 'GET', '/api/v1/provenance?order=desc&limit=1')).body.data;
+        expect((await verify()).body.entriesVerified).toBeGreaterThanOrEqual(sequence);
+      }),
+    );
+  });
+
+  it('is shared by calls that arrive while one runs: they get the next one', async () => {
+    await createEntity(app);
+    const runs = jest.spyOn(app.application.get(EntryReader), 'extent');
+    const verifier = app.application.get(ChainVerifier, { strict: false });
+    const first = verifier.verify();
+    const others = Array.from({ length: 20 }, () => verifier.verify());
+    expect(new Set(others).size).toBe(1);
+    expect(others[0]).not.toBe(first);
+    await Promise.all([first, ...others]);
+    expect(runs).toHaveBeenCalledTimes(2);
+    await verifier.verify();
+    expect(runs).toHaveBeenCalledTimes(3);
+  });
+
+  it('is tried again after a run that failed', async () => {
+    const verifier = app.application.get(ChainVerifier, { strict: false });
+    const broken = jest.spyOn(app.application.get(EntryReader), 'extent').mockRejectedValueOnce(new Error('gone'));
+    const [first, next] = await Promise.allSettled([verifier.verify(), verifier.verify()]);
+    expect([first.status, next.status]).toEqual(['rejected', 'fulfilled']);
+    broken.mockRestore();
+    expect((await verify()).status).toBe(200);
+  });
+});
+
+describe('Migrations', () => {
+  it('make the tables that the classes declare, those of extensions included', async () => {
+    const app = await createTestApp({ modules: [NotesModule] });
+    const dataSource = app.application.get(DataSource);
+    expect(dataSource.entityMetadatas.map(({ tableName }) => tableName).sort()).toEqual([
+      ...['agents', 'claims', 'decisions', 'entities', 'executions'],
+      ...['ledger_counters', 'ledger_entries', 'ledger_head', 'notes', 'policies'],
+    ]);
+    const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
+    expect(upQueries.map(({ query }) => query)).toEqual([]);
+    await app.close();
+  });
+});
