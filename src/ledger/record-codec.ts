@@ -4,7 +4,7 @@ import type { SqlRow, SqlValue } from '../database/sql-connection';
 import type { JsonValue } from '../json/json-value';
 import { canonicalJson } from './canonical-json';
 import type { AnyRecordKind, GovernedRow } from './record-kind';
-import { deleteRows, equalities, insertRows, updateRows } from './statements';
+import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './statements';
 
 /** A row ready for the database, and the hashed form of its state. JSON is rendered once and serves both. */
 export interface EncodedRow {
@@ -32,7 +32,7 @@ export class RecordCodec {
 
   constructor(
     readonly kind: AnyRecordKind,
-    dialect: Dialect,
+    private readonly dialect: Dialect,
   ) {
     this.table = tableName(kind.table);
     this.columns = columnsOf(kind.table);
@@ -58,6 +58,16 @@ export class RecordCodec {
     const names = Array.from({ length: actions }, (_, index) => `$${index + 2}`).join(', ');
     const touched = `SELECT "subjectId" FROM "ledger_entries" WHERE "action" IN (${names}) AND "sequence" > $1`;
     return `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE "id" IN (${touched})`;
+  }
+
+  /** Selects the rows whose column has one of the values in a JSON array of arrays of one. */
+  selectAmong(column: string): string {
+    const key = `among ${column}`;
+    const known = this.selections.get(key);
+    if (known !== undefined) return known;
+    const sql = selectAmong(this.dialect, this.table, this.columns, column);
+    this.selections.set(key, sql);
+    return sql;
   }
 
   encode(row: GovernedRow): EncodedRow {

@@ -2,20 +2,25 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import type { SqlRow } from '../database/sql-connection';
 import { pageQuery, TOTAL_COLUMN, type PageSource } from './page-query';
+import { PointReader } from './point-reader';
 import { RecordCatalog } from './record-catalog';
+import type { RecordCodec } from './record-codec';
 import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import type { Page, PageRequest } from './record-page';
 
 /** Reads committed records on connections that cannot write. A caller that was answered reads its own write. */
 @Injectable()
 export class RecordReader {
+  /** By codec, then by column. */
+  private readonly pointReaders = new Map<RecordCodec, Map<string, PointReader<GovernedRow>>>();
+
   constructor(
     private readonly database: Database,
     private readonly catalog: RecordCatalog,
   ) {}
 
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
-    return this.findWhere(kind, ['id'], [id]);
+    return this.pointReader(this.catalog.codec(kind), 'id').find(id) as Promise<Row | undefined>;
   }
 
   /** By the columns of one of the kind's unique keys. */
@@ -23,7 +28,10 @@ export class RecordReader {
     kind: RecordKind<Row>,
     key: Readonly<Partial<Record<ColumnOf<Row>, string>>>,
   ): Promise<Row | undefined> {
-    return this.findWhere(kind, Object.keys(key), Object.values<string>(key as Record<string, string>));
+    const codec = this.catalog.codec(kind);
+    const [[column, value] = ['', ''], ...others] = Object.entries<string>(key as Record<string, string>);
+    if (others.length > 0) return this.findByAll(codec, key as Record<string, string>) as Promise<Row | undefined>;
+    return this.pointReader(codec, column).find(value) as Promise<Row | undefined>;
   }
 
   async page<Row extends GovernedRow>(kind: RecordKind<Row>, request: PageRequest): Promise<Page<Row>> {
@@ -50,13 +58,30 @@ export class RecordReader {
     return { rows: found.slice(0, request.limit), total, more: found.length > request.limit };
   }
 
-  private async findWhere<Row extends GovernedRow>(
-    kind: RecordKind<Row>,
-    columns: readonly string[],
+  private async findByAll(codec: RecordCodec, key: Readonly<Record<string, string>>): Promise<GovernedRow | undefined> {
+    const [row] = await this.database.points.all(codec.selectWhere(Object.keys(key)), Object.values(key));
+    return row === undefined ? undefined : codec.decode(row);
+  }
+
+  private pointReader(codec: RecordCodec, column: string): PointReader<GovernedRow> {
+    const readers = this.pointReaders.get(codec) ?? new Map<string, PointReader<GovernedRow>>();
+    this.pointReaders.set(codec, readers);
+    const known = readers.get(column);
+    if (known !== undefined) return known;
+    const reader = new PointReader((values) => this.readAmong(codec, column, values));
+    readers.set(column, reader);
+    return reader;
+  }
+
+  private async readAmong(
+    codec: RecordCodec,
+    column: string,
     values: readonly string[],
-  ): Promise<Row | undefined> {
-    const codec = this.catalog.codec(kind);
-    const [row] = await this.database.points.all(codec.selectWhere(columns), values);
-    return row === undefined ? undefined : (codec.decode(row) as Row);
+  ): Promise<ReadonlyMap<string, GovernedRow>> {
+    const rows =
+      values.length === 1
+        ? await this.database.points.all(codec.selectWhere([column]), values)
+        : await this.database.points.all(codec.selectAmong(column), [JSON.stringify(values.map((value) => [value]))]);
+    return new Map(rows.map((row) => [String(row[column]), codec.decode(row)]));
   }
 }

@@ -3,16 +3,7 @@ import { Database, type SqliteHandle, type SqliteStatement } from './sqlite-driv
 import { sqliteFault } from './sqlite-fault';
 
 type Callback<Value> = (error: Error | null, value: Value) => void;
-
-/** Turns the driver's callback into a promise, and its error into a `DatabaseFault`. */
-function called<Value>(start: (callback: Callback<Value>) => void): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    start((error, value) => {
-      if (error) reject(sqliteFault(error));
-      else resolve(value);
-    });
-  });
-}
+type Work<Value> = (finish: Callback<Value>) => void;
 
 /**
  * A SQLite connection. The driver would run statements of one connection on several threads of the pool, where all but
@@ -20,7 +11,8 @@ function called<Value>(start: (callback: Callback<Value>) => void): Promise<Valu
  */
 export class SqliteConnection implements SqlConnection {
   private readonly statements = new Map<string, SqliteStatement>();
-  private last: Promise<unknown> = Promise.resolve();
+  private readonly waiting: (() => void)[] = [];
+  private isBusy = false;
 
   private constructor(private readonly handle: SqliteHandle) {}
 
@@ -35,9 +27,10 @@ export class SqliteConnection implements SqlConnection {
   }
 
   all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
-    return this.queued(async () => {
-      const statement = await this.prepared(sql);
-      return called<Row[]>((callback) => statement.all<Row>(parameters, callback));
+    return this.queued<Row[]>((finish) => {
+      const statement = this.statements.get(sql);
+      if (statement === undefined) this.prepareAndRun(sql, parameters, finish);
+      else statement.all<Row>(parameters, finish);
     });
   }
 
@@ -46,33 +39,51 @@ export class SqliteConnection implements SqlConnection {
   }
 
   /** Waits for what was called before. */
-  close(): Promise<void> {
-    return this.queued(async () => {
-      for (const statement of this.statements.values()) {
-        await called<null>((callback) => statement.finalize(() => callback(null, null)));
-      }
+  async close(): Promise<void> {
+    await this.queued<undefined>((finish) => {
+      for (const statement of this.statements.values()) statement.finalize();
       this.statements.clear();
-      await called<null>((callback) => this.handle.close((error) => callback(error, null)));
+      this.handle.close((error) => finish(error, undefined));
     });
   }
 
-  private queued<Value>(work: () => Promise<Value>): Promise<Value> {
-    const result = this.last.then(work, work);
-    this.last = result;
-    return result;
-  }
-
-  private async prepared(sql: string): Promise<SqliteStatement> {
-    const known = this.statements.get(sql);
-    if (known !== undefined) return known;
-    const made = await new Promise<SqliteStatement>((resolve, reject) => {
-      const statement: SqliteStatement = this.handle.prepare(numbered(sql), (error: Error | null) => {
+  /** Starts the work once all that was called before has finished. One promise a call: this is the service's busiest path. */
+  private queued<Value>(work: Work<Value>): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      const finish: Callback<Value> = (error, value) => {
+        this.startNext();
         if (error) reject(sqliteFault(error));
-        else resolve(statement);
-      });
+        else resolve(value);
+      };
+      this.waiting.push(() => start(work, finish));
+      if (!this.isBusy) this.startNext();
     });
-    this.statements.set(sql, made);
-    return made;
+  }
+
+  private startNext(): void {
+    const next = this.waiting.shift();
+    this.isBusy = next !== undefined;
+    next?.();
+  }
+
+  private prepareAndRun<Row>(sql: string, parameters: readonly SqlValue[], finish: Callback<Row[]>): void {
+    const statement: SqliteStatement = this.handle.prepare(numbered(sql), (error: Error | null) => {
+      if (error) {
+        finish(error, []);
+        return;
+      }
+      this.statements.set(sql, statement);
+      statement.all<Row>(parameters, finish);
+    });
+  }
+}
+
+/** The driver throws at once what it finds wrong with a call. */
+function start<Value>(work: Work<Value>, finish: Callback<Value>): void {
+  try {
+    work(finish);
+  } catch (error) {
+    finish(error instanceof Error ? error : new Error(String(error)), undefined as Value);
   }
 }
 
