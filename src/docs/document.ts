@@ -9,10 +9,15 @@ import { TAGS } from './tags';
 
 const KEY_SCHEME = 'ApiKey';
 
-const DESCRIPTION = `Governance of AI agents: what they know (entities and claims), who they are, what they may do
-(policies), what they did (executions), what people decided, and an audit trail sealed in a chain that anyone can verify.
+const DESCRIPTION = `Governance of AI agents: what they work with (entities and claims), who they are, what they may do
+(policies), what they did (executions), what they proposed and what became of it (decisions), and an audit trail sealed in
+a chain that anyone can verify.
 
-Send the API key in the header \`X-API-Key\` (the Authorize button does). Every error has the same shape.`;
+Send the API key in the header \`X-API-Key\` (the Authorize button does). Every error has the same shape. An unknown member
+or parameter is an error.
+
+The examples can be executed from top to bottom: the ids in them stand for the records you create here. Where a request has
+two examples, execute both.`;
 
 /** The OpenAPI document of the application as it runs, extension modules included. */
 export function createDocument(application: INestApplication): OpenAPIObject {

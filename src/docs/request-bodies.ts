@@ -2,7 +2,6 @@ import type { MediaTypeObject, OpenAPIObject, OperationObject, ReferenceObject, 
 import type { BodyExamples } from './api-examples.decorator';
 
 const JSON_TYPE = 'application/json';
-const ONLY_EXAMPLE: BodyExamples = { example: {} };
 
 type Example = Record<string, unknown>;
 
@@ -10,7 +9,7 @@ type Example = Record<string, unknown>;
 export function completeRequestBody(
   document: OpenAPIObject,
   { requestBody }: OperationObject,
-  examples: BodyExamples = ONLY_EXAMPLE,
+  examples: BodyExamples | undefined,
 ): void {
   const media = requestBody !== undefined && 'content' in requestBody ? requestBody.content[JSON_TYPE] : undefined;
   const schema = schemaOf(document, media);
@@ -19,9 +18,12 @@ export function completeRequestBody(
   }
   schema.additionalProperties = false;
   const usual = exampleOfMembers(schema);
-  media.examples = Object.fromEntries(
-    Object.entries(examples).map(([name, different]) => [name, { value: { ...usual, ...different } }]),
-  );
+  if (examples === undefined) {
+    media.example = usual;
+  } else {
+    const named = Object.entries(examples).map(([name, different]) => [name, { value: { ...usual, ...different } }]);
+    media.examples = Object.fromEntries(named) as Record<string, { value: Example }>;
+  }
 }
 
 function schemaOf(document: OpenAPIObject, media: MediaTypeObject | undefined): SchemaObject | undefined {

@@ -41,7 +41,7 @@ function exampleOf(schema: ParameterObject['schema']): unknown {
 export function exampleBodies({ operation: { requestBody } }: DocumentedOperation): (object | undefined)[] {
   const media = requestBody !== undefined && 'content' in requestBody ? requestBody.content[JSON_TYPE] : undefined;
   const examples = Object.values(media?.examples ?? {}) as { value: object }[];
-  return examples.length === 0 ? [undefined] : examples.map(({ value }) => value);
+  return examples.length === 0 ? [media?.example as object | undefined] : examples.map(({ value }) => value);
 }
 
 /** The documented response of an operation for a status, its reference followed; undefined when there is none. */
