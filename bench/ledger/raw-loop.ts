@@ -1,5 +1,5 @@
 import { createApp } from '../../src/create-app';
-import { Configuration } from '../../src/config/configuration';
+import { Database } from '../../src/database/database';
 import { CALLERS, type CommandKind, type LoopOrder } from './command-kind';
 import { type CommandLoop, serveOrders } from './loop-program';
 import { addClaim, WRITE_CLAIMS } from './raw/add-claim';
@@ -92,7 +92,7 @@ class RawLoop implements CommandLoop {
 /** The service makes the tables, so that they and their indexes are the same. */
 async function makeTables(): Promise<string> {
   const application = await createApp();
-  const { path } = application.get(Configuration).database;
+  const path = application.get(Database).location;
   await application.close();
   return path;
 }

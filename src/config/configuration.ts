@@ -19,11 +19,20 @@ export type TrustedProxies = number | readonly string[];
 /** Null: cross-origin requests are off. */
 export type AllowedOrigins = readonly string[] | '*' | null;
 
-/** Where the records are kept. `path` is as configured; the database module resolves it. */
+/** A file. `path` is as configured; the database module resolves it. */
 export interface SqliteDatabase {
   readonly kind: 'sqlite';
   readonly path: string;
 }
+
+/** A database on a server. `url` may hold a password: never show it. */
+export interface PostgresDatabase {
+  readonly kind: 'postgres';
+  readonly url: string;
+}
+
+/** Where the records are kept. */
+export type ConfiguredDatabase = SqliteDatabase | PostgresDatabase;
 
 /**
  * The validated environment: the only place the service takes settings from, and the token to inject it by.
@@ -42,7 +51,7 @@ export abstract class Configuration {
   /** Milliseconds. */
   abstract readonly rateWindow: number;
   abstract readonly corsOrigins: AllowedOrigins;
-  abstract readonly database: SqliteDatabase;
+  abstract readonly database: ConfiguredDatabase;
   /** Bytes. */
   abstract readonly bodyLimit: number;
   abstract readonly trustedProxies: TrustedProxies;

@@ -1,14 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SqliteDatabase } from './configuration';
+import type { ConfiguredDatabase, SqliteDatabase } from './configuration';
+import { isPostgresUrl, postgresUrlFault } from './postgres-url';
 
 const SCHEME = 'sqlite:';
 const URL_PARTS =
   /^(?<scheme>[a-z][a-z\d+.-]*:\/\/)(?:(?<user>[^:@/?#]*)(?<password>:[^@/?#]*)?@)?(?<place>[^:@/?#]+(?::\d+)?(?:\/[^:@?#]*)?)(?<query>\?.*)?$/i;
 
-/** `sqlite:<path>`: the path is taken as it stands, absolute or relative to the working folder. */
-export function parseDatabaseUrl(text: string): SqliteDatabase | undefined {
+/** `sqlite:<path>` or `postgres://…`; undefined when the text is neither, or lacks what a connection needs. */
+export function parseDatabaseUrl(text: string): ConfiguredDatabase | undefined {
+  if (!isPostgresUrl(text)) return parseSqliteUrl(text);
+  return postgresUrlFault(text) === undefined ? { kind: 'postgres', url: text } : undefined;
+}
+
+/** The path is taken as it stands, absolute or relative to the working folder. */
+function parseSqliteUrl(text: string): SqliteDatabase | undefined {
   if (!text.startsWith(SCHEME)) return undefined;
   const path = text.slice(SCHEME.length);
   const isFilePath = path !== '' && !path.endsWith('/') && !/[?#\0]/.test(path);
@@ -17,9 +24,9 @@ export function parseDatabaseUrl(text: string): SqliteDatabase | undefined {
   return isFilePath && !isAmbiguous && !isInMemory(path) ? { kind: 'sqlite', path } : undefined;
 }
 
-/** What is understood but cannot be used. */
+/** Why a URL of a kind we know cannot be used. */
 export function explainDatabaseUrl(text: string): string | undefined {
-  if (/^postgres(ql)?:/i.test(text)) return 'PostgreSQL is not available in this version';
+  if (isPostgresUrl(text)) return postgresUrlFault(text);
   if (text.startsWith(SCHEME) && isInMemory(text.slice(SCHEME.length))) return 'records must be kept in a file';
   return undefined;
 }

@@ -50,11 +50,11 @@ describe('defaults', () => {
   });
 
   it('keep the records of NODE_ENV=test in a temporary file of their own', () => {
-    const paths = [1, 2].map(() => readConfiguration({ NODE_ENV: 'test' }).database.path);
-    expect(paths[0]?.startsWith(tmpdir())).toBe(true);
-    expect(paths[0]).not.toBe(paths[1]);
+    const [first, second] = [1, 2].map(() => readConfiguration({ NODE_ENV: 'test' }).database);
+    expect(first).toEqual({ kind: 'sqlite', path: expect.stringContaining(tmpdir()) });
+    expect(first).not.toEqual(second);
     const named = readConfiguration({ NODE_ENV: 'test', DATABASE_URL: 'sqlite:own.db' });
-    expect(named.database.path).toBe('own.db');
+    expect(named.database).toEqual({ kind: 'sqlite', path: 'own.db' });
   });
 });
 
@@ -84,6 +84,18 @@ describe('values', () => {
       'sqlite:///var/lib/governance.db',
       { kind: 'sqlite', path: '///var/lib/governance.db' },
     ],
+    ...[
+      'postgres://app@db.internal/governance',
+      'postgresql://app:p%40ss%2Fword@[::1]:5433/governance',
+      'postgres://app@%2Fvar%2Frun%2Fpostgresql/governance',
+      'postgres://app:x@db/governance?sslmode=verify-full&sslrootcert=/etc/ssl/db.pem',
+      'postgres://app:x@db/governance?options=-c%20search_path%3Dgovernance',
+    ].map((url): [keyof Configuration, string, string, unknown] => [
+      'database',
+      'DATABASE_URL',
+      url,
+      { kind: 'postgres', url },
+    ]),
     ['bodyLimit', 'BODY_LIMIT', '1', 1],
     ['trustedProxies', 'TRUST_PROXY', '2', 2],
     ['trustedProxies', 'TRUST_PROXY', '10.0.0.0/8, ::1,192.0.2.7', ['10.0.0.0/8', '::1', '192.0.2.7']],
@@ -127,6 +139,20 @@ describe('values', () => {
       'sqlite::memory:',
       'sqlite:x.db?mode=ro',
       'mysql://h/d',
+      'postgres:',
+      'postgres://db/governance',
+      'postgres://app@/governance',
+      'postgres://app@db',
+      'postgres://app@db/',
+      'postgres://app@db/a/b',
+      'postgres://app@db:99999/governance',
+      'postgres://app@db/governance?sslmod=require',
+      'postgres://app@db/governance?sslmode=maybe',
+      'postgres://app@db/governance?sslmode=verify-ca',
+      'postgres://app@db/governance?sslmode=require&sslmode=disable',
+      'postgres://app:50%@db/governance',
+      'postgres://app:x#y@db/governance',
+      'postgres://app:x y@db/governance',
     ],
     BODY_LIMIT: ['0', '1mb', '104857601'],
     TRUST_PROXY: ['true', '33', '10.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'loopback', '10.0.0.1,', 'fe80::1%eth0'],
@@ -199,20 +225,22 @@ describe('faults', () => {
     });
   });
 
-  it('say that PostgreSQL is not available yet', () => {
-    expect(
-      faultsOf({ DATABASE_URL: 'postgres://app:hunter2@db.internal:5432/governance?sslpassword=hunter2' }),
-    ).toEqual([
-      'DATABASE_URL: got "postgres://app:***@db.internal:5432/governance?***" (PostgreSQL is not available in this version); ' +
-        'expected sqlite: followed by the path of a file; example: DATABASE_URL=sqlite:./data/governance.db',
+  it('say what a PostgreSQL URL lacks, without its password', () => {
+    expect(faultsOf({ DATABASE_URL: 'postgres://app:hunter2@db.internal:5432?sslpassword=hunter2' })).toEqual([
+      'DATABASE_URL: got "postgres://app:***@db.internal:5432?***" (it names no database after the host); ' +
+        'expected sqlite: followed by the path of a file, or postgres://user:password@host:port/database; ' +
+        'example: DATABASE_URL=postgres://governance:secret@localhost:5432/governance',
     ]);
   });
 
   it.each([
     'postgres://app:hunter2@db',
-    'postgresql://app:p@hunter2@db/x',
+    'postgresql://app:p@hunter2@db',
     'postgres://app:hunter2/1@db',
     'postgres://app:hunter2',
+    'postgres://app:hunter2@[::1]:5432/a/b',
+    'postgres://app@db/x?password=hunter2&a=:',
+    'postgres://app:hunter2%@db/x',
     'postgres://:hunter2@db',
     'app:hunter2@db/governance',
     'mysql://hunter2:1/2@db',

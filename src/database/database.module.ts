@@ -3,6 +3,7 @@ import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Configuration } from '../config/configuration';
 import { Database } from './database';
+import { PostgresDatabase } from './postgres/postgres-database';
 import { SchemaContribution } from './schema-contribution';
 import { SqliteDatabase } from './sqlite/sqlite-database';
 
@@ -30,7 +31,11 @@ class OpenedDatabaseModule {}
 export class DatabaseModule {}
 
 function openDatabase(configuration: Configuration, discovery: DiscoveryService): Promise<Database> {
-  return SqliteDatabase.open(configuration.database.path, contributedSchema(discovery));
+  const { database } = configuration;
+  const schema = contributedSchema(discovery);
+  return database.kind === 'postgres'
+    ? PostgresDatabase.open(database.url, schema)
+    : SqliteDatabase.open(database.path, schema);
 }
 
 function contributedSchema(discovery: DiscoveryService): SchemaContribution {

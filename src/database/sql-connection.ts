@@ -8,6 +8,8 @@ export type SqlRow = Record<string, SqlValue>;
  * `$1` stands for the first parameter, wherever it appears. Every failure is a `DatabaseFault`.
  */
 export interface SqlConnection {
+  /** True once the connection is known to be broken; its owner opens another. */
+  readonly isLost: boolean;
   all<Row = SqlRow>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;
   run(sql: string, parameters?: readonly SqlValue[]): Promise<void>;
   close(): Promise<void>;

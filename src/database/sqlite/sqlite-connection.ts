@@ -10,6 +10,8 @@ type Work<Value> = (finish: Callback<Value>) => void;
  * one wait for the connection's mutex; here they queue, so a slow list holds one thread and not the pool.
  */
 export class SqliteConnection implements SqlConnection {
+  /** A handle stays usable; what fails is its file. */
+  readonly isLost = false;
   private readonly statements = new Map<string, SqliteStatement>();
   private readonly waiting: (() => void)[] = [];
   private isBusy = false;

@@ -1,0 +1,72 @@
+import { Client, type ClientConfig } from 'pg';
+import { Socket } from 'node:net';
+import { DatabaseFault } from '../database-fault';
+import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
+import { connectionFault, endsSession, postgresFault } from './postgres-fault';
+import { preparedQuery } from './prepared-query';
+
+/** Milliseconds a server gets to say goodbye; one that is gone never does. */
+const GOODBYE = 1_000;
+
+/**
+ * One session of the server. Statements are sent as they are called, without waiting for the answers to former ones; the
+ * server runs them in that order. A lost session stays lost: whoever has it opens another.
+ */
+export class PostgresConnection implements SqlConnection {
+  private lost = false;
+
+  private constructor(
+    private readonly client: Client,
+    private readonly socket: Socket,
+  ) {
+    // Without a listener, an error between statements would end the process.
+    client.on('error', () => (this.lost = true));
+    client.on('end', () => (this.lost = true));
+  }
+
+  static async open(config: ClientConfig): Promise<PostgresConnection> {
+    const socket = new Socket();
+    const client = new Client({ ...config, pipeline: true, stream: () => socket });
+    const connection = new PostgresConnection(client, socket);
+    try {
+      await client.connect();
+    } catch (error) {
+      socket.destroy();
+      throw connectionFault(error, config);
+    }
+    return connection;
+  }
+
+  get isLost(): boolean {
+    return this.lost;
+  }
+
+  async all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
+    try {
+      const { rows, command } = await this.client.query(preparedQuery(sql, parameters));
+      if (sql === 'COMMIT') requireCommit(command);
+      return rows as Row[];
+    } catch (error) {
+      const fault = postgresFault(error);
+      if (endsSession(fault)) this.lost = true;
+      throw fault;
+    }
+  }
+
+  async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
+    await this.all(sql, parameters);
+  }
+
+  /** Waits for what was called before, but not for a server that does not answer any more. */
+  async close(): Promise<void> {
+    const cut = setTimeout(() => this.socket.destroy(), GOODBYE);
+    await this.client.end();
+    clearTimeout(cut);
+  }
+}
+
+/** The server answers a COMMIT after a failed statement with success, and rolls back. */
+function requireCommit(command: string): void {
+  if (command === 'COMMIT') return;
+  throw new DatabaseFault('unavailable', command, 'The server rolled the transaction back instead of committing it.');
+}

@@ -1,0 +1,77 @@
+import type { DataSourceOptions } from 'typeorm';
+import { Database } from '../database';
+import type { SchemaContribution } from '../schema-contribution';
+import type { SqlConnection } from '../sql-connection';
+import { PostgresConnection } from './postgres-connection';
+import { POSTGRES_DIALECT } from './postgres-dialect';
+import { migrate } from './postgres-migrations';
+import { PostgresReaders } from './postgres-readers';
+import { readerConfig, requireDurability, serverConfig, writerConfig } from './postgres-settings';
+
+/** Sessions for each kind of reading; with the writer's there are nine at most. */
+const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };
+
+/** A database on a server, which several processes may write: the locked head row puts their batches in order. */
+export class PostgresDatabase extends Database {
+  readonly dialect = POSTGRES_DIALECT;
+  readonly location: string;
+  readonly points: SqlConnection;
+  readonly lists: SqlConnection;
+  readonly chain: SqlConnection;
+
+  private constructor(
+    private readonly url: string,
+    private readonly schema: SchemaContribution,
+  ) {
+    super();
+    this.location = placeOf(url);
+    this.points = new PostgresReaders(readerConfig(url), SESSIONS.points);
+    this.lists = new PostgresReaders(readerConfig(url), SESSIONS.lists);
+    this.chain = new PostgresReaders(readerConfig(url), SESSIONS.chain);
+  }
+
+  static async open(url: string, schema: SchemaContribution): Promise<PostgresDatabase> {
+    await migrate(url, schema);
+    return new PostgresDatabase(url, schema);
+  }
+
+  async openWriter(): Promise<SqlConnection> {
+    const connection = await PostgresConnection.open(writerConfig(this.url));
+    try {
+      await requireDurability(connection);
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+    return connection;
+  }
+
+  /** The server needs nothing. */
+  async finishWriting(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** The server keeps its files; a connection that works writes to them. */
+  isInPlace(): boolean {
+    return true;
+  }
+
+  repositoryOptions(): DataSourceOptions {
+    return {
+      type: 'postgres',
+      extra: { ...readerConfig(this.url), max: SESSIONS.repositories },
+      entities: [...this.schema.tables],
+      // The pool replaces a session that is lost between statements; without a listener the process would end.
+      poolErrorHandler: () => undefined,
+    };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
+  }
+}
+
+function placeOf(url: string): string {
+  const { host = '', port = 5432, database = '' } = serverConfig(url);
+  return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
+}

@@ -1,0 +1,54 @@
+import { type ClientConfig, DatabaseError } from 'pg';
+import { DatabaseFault, type FaultKind } from '../database-fault';
+
+/**
+ * Classes of SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html. A server that meets an error of its
+ * disk stops and recovers by itself; what it answers after that is what is on its disk. So for us it is away for a while.
+ */
+const KIND_OF_CLASS: ReadonlyMap<string, FaultKind> = new Map<string, FaultKind>([
+  ['08', 'unavailable'], // connection
+  ['23', 'constraint'],
+  ['25', 'unavailable'], // transaction state: read-only server, session that idled too long, statement failed before
+  ['26', 'unavailable'], // prepared statement gone: the session is not the one it was prepared in
+  ['40', 'unavailable'], // transaction rolled back: deadlock
+  ['53', 'unavailable'], // resources: disk full, memory, connections
+  ['55', 'unavailable'], // lock not to be had
+  ['57', 'unavailable'], // operator: timeout, shutdown
+  ['58', 'unavailable'], // system
+  ['XX', 'unavailable'], // internal
+]);
+
+/** The server's last words in a session: shutdown, crash, start, too long idle in a transaction. */
+const LAST_WORDS = new Set(['57P01', '57P02', '57P03', '57P05', '25P03']);
+
+/** What does not come from the server comes from the network or the driver: the session is of no use any more. */
+export function postgresFault(error: unknown): DatabaseFault {
+  if (error instanceof DatabaseFault) return error;
+  if (error instanceof DatabaseError) return new DatabaseFault(kindOf(error), error.code ?? 'XX000', error.message);
+  return new DatabaseFault('unavailable', codeOf(error), messageOf(error));
+}
+
+export function endsSession({ driverCode }: DatabaseFault): boolean {
+  return LAST_WORDS.has(driverCode);
+}
+
+/** No session could be had. Whatever the reason, a later attempt may succeed. */
+export function connectionFault(error: unknown, { host, port, database }: ClientConfig): DatabaseFault {
+  const place = `${host ?? ''}${port === undefined ? '' : `:${port}`}/${database ?? ''}`;
+  const message = `No connection to the PostgreSQL database ${place}: ${messageOf(error)}`;
+  return new DatabaseFault('unavailable', codeOf(error), message);
+}
+
+function kindOf({ code = '' }: DatabaseError): FaultKind {
+  return KIND_OF_CLASS.get(code.slice(0, 2)) ?? 'programming';
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'CONNECTION';
+}
+
+/** A host name with several addresses fails with an error that has no message, but one for each address inside. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,53 @@
+import { DataSource } from 'typeorm';
+import type { SchemaContribution } from '../schema-contribution';
+import { PostgresConnection } from './postgres-connection';
+import { migrationConfig } from './postgres-settings';
+
+/** Names the advisory lock: any number that no other program in the same database uses. */
+const MIGRATION_LOCK = 7_463_001_200;
+
+/** Runs what is missing of the migrations. Of processes that start at once, one migrates and the others wait for it. */
+export async function migrate(url: string, schema: SchemaContribution): Promise<void> {
+  const lock = await PostgresConnection.open(migrationConfig(url));
+  try {
+    await lock.run('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
+    await runMigrations(url, schema);
+  } finally {
+    // Ending the session frees the lock.
+    await lock.close();
+  }
+}
+
+async function runMigrations(url: string, schema: SchemaContribution): Promise<void> {
+  const dataSource = new DataSource({
+    type: 'postgres',
+    extra: migrationConfig(url),
+    entities: [...schema.tables],
+    migrations: [...schema.migrations],
+    migrationsTransactionMode: 'each',
+  });
+  await dataSource.initialize();
+  try {
+    await dataSource.runMigrations();
+    await compareTextByBytes(dataSource);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+/**
+ * Makes every text column compare by bytes, as it does in SQLite, whatever the language of the database: orders are the
+ * same everywhere, and an update of the system's language data cannot spoil an index.
+ */
+async function compareTextByBytes(dataSource: DataSource): Promise<void> {
+  for (const { tableName } of dataSource.entityMetadatas) {
+    const columns = await dataSource.query<{ name: string }[]>(
+      `SELECT attname AS "name" FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped
+       AND atttypid = 'text'::regtype AND attcollation <> 'pg_catalog."C"'::regcollation`,
+      [dataSource.driver.escape(tableName)],
+    );
+    if (columns.length === 0) continue;
+    const changes = columns.map(({ name }) => `ALTER COLUMN "${name}" TYPE text COLLATE "C"`);
+    await dataSource.query(`ALTER TABLE "${tableName}" ${changes.join(', ')}`);
+  }
+}

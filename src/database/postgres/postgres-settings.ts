@@ -1,0 +1,82 @@
+import { type ClientConfig, TypeOverrides, types } from 'pg';
+import { parse, toClientConfig } from 'pg-connection-string';
+import { DatabaseFault } from '../database-fault';
+import type { SqlConnection } from '../sql-connection';
+
+/** Milliseconds. */
+const CONNECT_TIMEOUT = 5_000;
+const LOCK_TIMEOUT = 3_000;
+const STATEMENT_TIMEOUT = 10_000;
+/** For a server that does not even say that a statement took too long. */
+const ANSWER_TIMEOUT = 15_000;
+/** Another process may be migrating a large database. */
+const MIGRATION_LOCK_TIMEOUT = 60_000;
+/** After this time without a byte, the system asks whether the other end is still there. */
+const KEEP_ALIVE = 10_000;
+
+/** A 64-bit integer as a number: what the ledger counts stays below 2^53. */
+const numbers = new TypeOverrides();
+numbers.setTypeParser(types.builtins.INT8, Number);
+
+/** What the URL says, and nothing from the environment or from parameters that would override our own. */
+export function serverConfig(url: string): ClientConfig {
+  const { host, port, user, password, database, ssl, options } = toClientConfig(parse(url, { useLibpqCompat: true }));
+  return {
+    host,
+    port,
+    user,
+    password,
+    database,
+    ssl: ssl ?? false,
+    options,
+    types: numbers,
+    application_name: 'agent-governance',
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE,
+  };
+}
+
+/** Whoever stops in the middle of a transaction, which holds the head row, loses its session and with it the lock. */
+export function writerConfig(url: string): ClientConfig {
+  return {
+    ...serverConfig(url),
+    statement_timeout: STATEMENT_TIMEOUT,
+    lock_timeout: LOCK_TIMEOUT,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT,
+    query_timeout: ANSWER_TIMEOUT,
+  };
+}
+
+export function readerConfig(url: string): ClientConfig {
+  const config = serverConfig(url);
+  return {
+    ...config,
+    options: [config.options, '-c default_transaction_read_only=on'].filter(Boolean).join(' '),
+    statement_timeout: STATEMENT_TIMEOUT,
+    query_timeout: ANSWER_TIMEOUT,
+  };
+}
+
+export function migrationConfig(url: string): ClientConfig {
+  return { ...serverConfig(url), lock_timeout: MIGRATION_LOCK_TIMEOUT };
+}
+
+/** Fixes `synchronous_commit` for the session, so that a reload of the server's settings does not change it. */
+const SELECT_SETTINGS = `SELECT current_setting('fsync') AS "fsync", current_setting('full_page_writes') AS "full_page_writes",
+  set_config('synchronous_commit', current_setting('synchronous_commit'), false) AS "synchronous_commit",
+  current_setting('server_encoding') AS "server_encoding", pg_is_in_recovery()::text AS "standby"`;
+
+/** Refuses a server that would acknowledge what is not on its disk, or that cannot keep what it is given. */
+export async function requireDurability(connection: SqlConnection): Promise<void> {
+  const [settings = {}] = await connection.all<Record<string, string>>(SELECT_SETTINGS);
+  for (const name of ['fsync', 'synchronous_commit', 'full_page_writes']) {
+    if (settings[name] === 'off') throw refusal(`runs with ${name}=off, which loses acknowledged writes. Turn it on.`);
+  }
+  if (settings['server_encoding'] !== 'UTF8') throw refusal('database must have the encoding UTF8.');
+  if (settings['standby'] === 'true') throw refusal('server is a standby, which cannot write. Name the primary.');
+}
+
+function refusal(what: string): DatabaseFault {
+  return new DatabaseFault('unavailable', 'SETTINGS', `The PostgreSQL ${what}`);
+}
