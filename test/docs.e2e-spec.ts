@@ -1,8 +1,14 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { AGENT } from '../src/agents/agent.kind';
 import { VARIABLES } from '../src/config/variables';
+import { DECISION } from '../src/decisions/decision.kind';
+import { CLAIM } from '../src/entities/claim.kind';
+import { ENTITY } from '../src/entities/entity.kind';
 import { DENIAL_REASONS, ERROR_STATUS } from '../src/errors/error-codes';
+import { EXECUTION } from '../src/executions/execution.kind';
+import { POLICY } from '../src/policies/policy.kind';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import {
   codeBlocks,
@@ -99,6 +105,16 @@ describe('Tables', () => {
       Object.entries(ERROR_STATUS).map(([code, status]) => [`\`${code}\``, status]),
     );
     expect(reasons.map(([reason]) => reason).sort()).toEqual(DENIAL_REASONS.map((reason) => `\`${reason}\``).sort());
+  });
+
+  it('of the rules list the hashed members of every kind, which are frozen', () => {
+    const rows = tableRows(section(RULES, '### What is hashed'));
+    const listed = Object.fromEntries(
+      rows.map(([kind = '', members = '']) => [kind, codeSpans(members.replace(/\([^)]*\)/g, ''))]),
+    );
+    for (const kind of [ENTITY, CLAIM, AGENT, DECISION, POLICY, EXECUTION]) {
+      expect(listed[kind.subjectType]).toEqual(kind.hashedMembers);
+    }
   });
 
   it('of the rules list every audit action', () => {
