@@ -50,7 +50,8 @@ describe('The module of docs/extending.md', () => {
   }, 120_000);
 
   afterAll(async () => {
-    await service.stop();
+    // Not started when the module did not compile.
+    await (service as StartedProgram | undefined)?.stop();
     rmSync(folder, { recursive: true });
   });
 
