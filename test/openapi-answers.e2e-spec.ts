@@ -178,10 +178,14 @@ describe('Answers are as the document says', () => {
 
   it('when the service is unhealthy', async () => {
     const healthy = jest.spyOn(app.application.get(LedgerService), 'isHealthy', 'get').mockReturnValue(false);
-    const answer = await call(operation('health_get'));
+    const faults: string[] = [];
+    for (const id of ['health_get', 'health_ready']) {
+      const answer = await call(operation(id));
+      expect(answer.status).toBe(503);
+      faults.push(...check.faults(operation(id), answer));
+    }
     healthy.mockRestore();
-    expect(answer.status).toBe(503);
-    expect(check.faults(operation('health_get'), answer)).toEqual([]);
+    expect(faults).toEqual([]);
   });
 
   it('when something unforeseen happens', async () => {

@@ -8,18 +8,40 @@ import { HealthService } from './health.service';
 
 @ApiTags('Health')
 @Controller('health')
+@Public()
+@RateLimitBucket('health')
 export class HealthController {
   constructor(private readonly health: HealthService) {}
 
   @Get()
-  @Public()
-  @RateLimitBucket('health')
   @ApiOperation({ summary: 'Tell whether the service can do its work' })
   @ApiOkResponse({ type: HealthResponse, description: 'The database answers and takes commits.' })
   @ApiResponse({ status: 503, type: HealthResponse, description: 'It does not answer, or commits fail.' })
   async get(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
-    const isHealthy = await this.health.isHealthy();
-    if (!isHealthy) response.status(HttpStatus.SERVICE_UNAVAILABLE);
-    return { status: isHealthy ? 'healthy' : 'unhealthy', timestamp: new Date().toISOString() };
+    return answer(response, await this.health.isHealthy());
   }
+
+  @Get('live')
+  @ApiOperation({
+    summary: 'Tell that the process answers',
+    description: 'Does not ask the database: a restart would not bring that back.',
+  })
+  @ApiOkResponse({ type: HealthResponse, description: 'The process answers.' })
+  live(@Res({ passthrough: true }) response: Response): HealthResponse {
+    return answer(response, true);
+  }
+
+  /** While the service stops, the shutdown guard answers 503 in its place. */
+  @Get('ready')
+  @ApiOperation({ summary: 'Tell whether requests should be sent here' })
+  @ApiOkResponse({ type: HealthResponse, description: 'The database answers and takes commits.' })
+  @ApiResponse({ status: 503, type: HealthResponse, description: 'It does not, or the service is stopping.' })
+  async ready(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
+    return answer(response, await this.health.isHealthy());
+  }
+}
+
+function answer(response: Response, isHealthy: boolean): HealthResponse {
+  if (!isHealthy) response.status(HttpStatus.SERVICE_UNAVAILABLE);
+  return { status: isHealthy ? 'healthy' : 'unhealthy', timestamp: new Date().toISOString() };
 }

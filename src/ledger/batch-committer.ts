@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database';
 import { DatabaseFault } from '../database/database-fault';
 import type { SqlConnection } from '../database/sql-connection';
+import type { DomainError } from '../errors/domain-error';
 import { Batch } from './batch';
 import { CommandTransaction } from './command-transaction';
 import { failStop } from './fail-stop';
@@ -21,6 +22,8 @@ const LOOK_UP_INTERVAL = 500;
 interface CommandOutcome {
   readonly effects: readonly (() => void)[];
   readonly answer: () => void;
+  /** What its caller is refused by rule. */
+  readonly refusal?: DomainError;
 }
 
 export interface CommittedBatch {
@@ -28,6 +31,8 @@ export interface CommittedBatch {
   /** Commands that have to wait for the next batch. */
   readonly rest: readonly QueuedCommand[];
   readonly position: LedgerPosition;
+  /** Milliseconds; null when there was nothing to commit. */
+  readonly commitDuration: number | null;
 }
 
 /** Runs commands one after another in one database transaction and commits them together. */
@@ -54,9 +59,12 @@ export class BatchCommitter {
       // Its effects must be in place before a later command runs.
       if (outcome.effects.length > 0) break;
     }
-    if (await batch.finish()) await this.commitTransaction(connection, batch.position);
+    const hasChanged = await batch.finish();
+    const began = performance.now();
+    if (hasChanged) await this.commitTransaction(connection, batch.position);
     else await connection.run('ROLLBACK');
-    return { outcomes, rest: commands.slice(outcomes.length), position: batch.position };
+    const commitDuration = hasChanged ? performance.now() - began : null;
+    return { outcomes, rest: commands.slice(outcomes.length), position: batch.position, commitDuration };
   }
 
   private async commitTransaction(connection: SqlConnection, position: LedgerPosition): Promise<void> {
@@ -106,8 +114,9 @@ async function run(batch: Batch, { caller, command, resolve, reject }: QueuedCom
     const result = await command(transaction);
     transaction.finish();
     await batch.join(transaction);
-    const answer = result instanceof Refusal ? () => reject(result.error) : () => resolve(result);
-    return { effects: transaction.effects, answer };
+    const { effects } = transaction;
+    if (result instanceof Refusal) return { effects, answer: () => reject(result.error), refusal: result.error };
+    return { effects, answer: () => resolve(result) };
   } catch (error) {
     transaction.finish();
     if (error instanceof DatabaseFault) throw error;

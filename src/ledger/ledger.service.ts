@@ -7,6 +7,7 @@ import { BatchCommitter, type CommittedBatch } from './batch-committer';
 import type { Caller } from './caller';
 import { failStop } from './fail-stop';
 import { ensureHead, readHead } from './ledger-head-row';
+import type { LedgerObserver, ObservedBatch } from './ledger-observer';
 import { ledgerTime, type LedgerPosition } from './ledger-position';
 import { LedgerQueue, type QueuedCommand } from './ledger-queue';
 import type { Command } from './ledger-transaction';
@@ -32,6 +33,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private position: LedgerPosition | null = null;
   private working: Promise<void> | null = null;
   private heartbeat: NodeJS.Timeout | null = null;
+  private observer: LedgerObserver | null = null;
   private isClosing = false;
   /** Halved when a batch fails by a fault of its own, until the command at fault stands alone. */
   private batchLimit = MAXIMUM_BATCH;
@@ -73,6 +75,16 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.followers.add(memory, upTo);
   }
 
+  /** Tells one observer what happens from now on. */
+  observe(observer: LedgerObserver): void {
+    this.observer = observer;
+  }
+
+  /** Commands that wait for the next batch. */
+  get waiting(): number {
+    return this.queue.length;
+  }
+
   /** ISO 8601: what the next entry would carry. */
   get now(): string {
     return ledgerTime(Date.now(), this.head.timestamp);
@@ -109,13 +121,23 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
       // What arrives in the same turn of the event loop shares the batch.
       await nextTurn();
       const commands = this.queue.take(this.batchLimit);
-      try {
-        this.settle(await this.committer.commit(commands));
-      } catch (error) {
-        await this.onFailedBatch(commands, error);
-      }
+      const began = performance.now();
+      const batch = await this.commit(commands);
+      if (batch !== null) this.observer?.onBatch(observed(batch, performance.now() - began));
     }
     this.working = null;
+  }
+
+  /** Null when the batch failed. */
+  private async commit(commands: readonly QueuedCommand[]): Promise<CommittedBatch | null> {
+    try {
+      const batch = await this.committer.commit(commands);
+      this.settle(batch);
+      return batch;
+    } catch (error) {
+      await this.onFailedBatch(commands, error);
+      return null;
+    }
   }
 
   private settle({ outcomes, rest, position }: CommittedBatch): void {
@@ -133,6 +155,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
       await this.writer.failed(error);
       const refusal = unavailable('The database cannot take writes now.');
       commands.forEach((command) => command.reject(refusal));
+      this.observer?.onFailedBatch();
       return;
     }
     await this.rollBack();
@@ -153,6 +176,11 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
       await this.writer.failed(error);
     }
   }
+}
+
+function observed({ outcomes, commitDuration }: CommittedBatch, duration: number): ObservedBatch {
+  const refusals = outcomes.flatMap(({ refusal }) => refusal ?? []);
+  return { commands: outcomes.length, duration, commitDuration, refusals };
 }
 
 /** A change that is on disk but not in memory would be decided on wrongly for ever. */

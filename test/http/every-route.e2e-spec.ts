@@ -47,7 +47,7 @@ describe('Every route', () => {
       if (status !== 401) open.push(name(route));
       else expect(body.error.code).toBe('UNAUTHORIZED');
     }
-    expect(open).toEqual(['GET /api/v1/health']);
+    expect(open).toEqual(['GET /api/v1/health', 'GET /api/v1/health/live', 'GET /api/v1/health/ready']);
   });
 
   it('refuses a query parameter it does not know', async () => {
