@@ -7,6 +7,7 @@ export class ShutdownGate {
   private readonly closing = new AbortController();
   private readonly unanswered = new Set<ServerResponse>();
   private onEmpty: (() => void) | null = null;
+  private lastArrival = 0;
 
   /** Aborted when the service begins to stop: whoever works for long answers now, as far as he got. */
   get signal(): AbortSignal {
@@ -17,15 +18,26 @@ export class ShutdownGate {
     return this.closing.signal.aborted;
   }
 
-  /** Counts a request until its response is sent or its client is gone. */
-  admit(response: ServerResponse): void {
+  /** Milliseconds since the gate closed or, after that, since a request last came to it. */
+  get quietFor(): number {
+    return performance.now() - this.lastArrival;
+  }
+
+  /** Counts a request until its response is sent or its client is gone. False: the gate is closed. */
+  admit(response: ServerResponse): boolean {
+    if (this.isClosed) {
+      this.lastArrival = performance.now();
+      return false;
+    }
     this.unanswered.add(response);
     response.once('close', () => this.leave(response));
+    return true;
   }
 
   /** From now on requests are refused; what is being answered ends its connection. */
   close(): void {
     this.closing.abort();
+    this.lastArrival = performance.now();
     for (const response of this.unanswered) {
       if (!response.headersSent) response.setHeader('Connection', 'close');
     }

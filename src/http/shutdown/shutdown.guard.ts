@@ -10,11 +10,8 @@ export class ShutdownGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const response = context.switchToHttp().getResponse<Response>();
-    if (this.gate.isClosed) {
-      response.setHeader('Connection', 'close');
-      throw unavailable('The service is stopping.');
-    }
-    this.gate.admit(response);
-    return true;
+    if (this.gate.admit(response)) return true;
+    response.setHeader('Connection', 'close');
+    throw unavailable('The service is stopping.');
   }
 }
