@@ -48,8 +48,7 @@ export class BatchCommitter {
   async commit(commands: readonly QueuedCommand[]): Promise<CommittedBatch> {
     const { dialect } = this.database;
     const connection = await this.writer.current();
-    await connection.run(dialect.begin);
-    const head = await readHead(connection, dialect.lockRow);
+    const head = await this.begin(connection);
     await this.followers.catchUp(connection, head);
     const batch = new Batch(connection, dialect, this.catalog, head);
     const outcomes: CommandOutcome[] = [];
@@ -57,7 +56,7 @@ export class BatchCommitter {
       const outcome = await run(batch, command);
       outcomes.push(outcome);
       // Its effects must be in place before a later command runs.
-      if (outcome.effects.length > 0) break;
+      if (outcome.effects.length > 0 || batch.isFull) break;
     }
     const hasChanged = await batch.finish();
     const began = performance.now();
@@ -65,6 +64,13 @@ export class BatchCommitter {
     else await connection.run('ROLLBACK');
     const commitDuration = hasChanged ? performance.now() - began : null;
     return { outcomes, rest: commands.slice(outcomes.length), position: batch.position, commitDuration };
+  }
+
+  /** Called together, so that a server on a network answers both in one round trip. */
+  private async begin(connection: SqlConnection): Promise<LedgerPosition> {
+    const { begin, lockRow } = this.database.dialect;
+    const [, head] = await Promise.all([connection.run(begin), readHead(connection, lockRow)]);
+    return head;
   }
 
   private async commitTransaction(connection: SqlConnection, position: LedgerPosition): Promise<void> {
@@ -99,9 +105,8 @@ export class BatchCommitter {
 
   private async isCommitted({ sequence, hash }: LedgerPosition): Promise<boolean> {
     const connection = await this.writer.current();
-    await connection.run(this.database.dialect.begin);
     // Waits for a transaction of the lost connection that the server has not ended yet.
-    await readHead(connection, this.database.dialect.lockRow);
+    await this.begin(connection);
     const [entry] = await connection.all<{ hash: string }>(SELECT_HASH, [sequence]);
     await connection.run('ROLLBACK');
     return entry?.hash === hash;

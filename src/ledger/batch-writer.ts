@@ -1,19 +1,23 @@
 import { quoted, type Dialect } from '../database/dialect';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
-import type { OwnedRemoval } from './command-transaction';
 import { ENTRY_COLUMNS, entryValues } from './entry-columns';
 import type { StoredEntry } from './hash-chain';
 import type { LedgerPosition } from './ledger-position';
+import type { OwnedRemoval } from './pending-changes';
 import type { RecordCodec } from './record-codec';
 import type { RowChange } from './row-overlay';
 import { equalities, insertRows, moveCounters } from './statements';
 
 const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5 WHERE "id" = 1`;
 
-/** Writes a batch in few statements: each takes all its rows as one JSON parameter, which costs the event loop little. */
+/**
+ * Writes a batch in few statements: each takes all its rows as one JSON parameter, which costs the event loop little. They
+ * are called one after another and waited for together, so a server on a network answers all of them in one round trip.
+ */
 export class BatchWriter {
   private readonly counts = new Map<string, number>();
   private wrote = false;
+  private statements: Promise<void>[] = [];
 
   private readonly insertEntries: string;
   private readonly moveCounters: string;
@@ -30,39 +34,53 @@ export class BatchWriter {
     for (const [name, step] of steps) this.counts.set(name, (this.counts.get(name) ?? 0) + step);
   }
 
-  async removeOwned(removals: readonly OwnedRemoval[]): Promise<void> {
+  removeOwned(removals: readonly OwnedRemoval[]): void {
     for (const { codec, where } of removals) {
       const sql = `DELETE FROM ${quoted(codec.table)} WHERE ${equalities(Object.keys(where))}`;
-      await this.connection.run(sql, Object.values(where));
+      this.send(sql, Object.values(where));
     }
   }
 
   /** Removes before it adds, what belongs to others first; adds owners first. So no reference ever dangles. */
-  async writeRows(changes: readonly RowChange[], order: Iterable<RecordCodec>): Promise<void> {
+  writeRows(changes: readonly RowChange[], order: Iterable<RecordCodec>): void {
     const groups = [...order].map((codec) => new KindChanges(codec, changes)).filter((group) => group.isNeeded);
-    for (const { codec, removed } of [...groups].reverse()) await this.write(codec.deleteRows, removed);
+    for (const { codec, removed } of [...groups].reverse()) this.write(codec.deleteRows, removed);
     for (const { codec, changed, added } of groups) {
-      await this.write(codec.updateRows, changed);
-      await this.write(codec.insertRows, added);
+      this.write(codec.updateRows, changed);
+      this.write(codec.insertRows, added);
     }
   }
 
-  async writeEntries(entries: readonly StoredEntry[]): Promise<void> {
-    await this.write(this.insertEntries, entries.map(entryValues));
+  writeEntries(entries: readonly StoredEntry[]): void {
+    this.write(this.insertEntries, entries.map(entryValues));
     this.wrote ||= entries.length > 0;
   }
 
   /** Answers false, and does nothing, when no entry was written. */
-  async moveHead({ sequence, hash, timestamp, lastUlid, effectSequence }: LedgerPosition): Promise<boolean> {
+  moveHead({ sequence, hash, timestamp, lastUlid, effectSequence }: LedgerPosition): boolean {
     if (!this.wrote) return false;
     const steps = [...this.counts].filter(([, step]) => step !== 0);
-    await this.write(this.moveCounters, steps);
-    await this.connection.run(MOVE_HEAD, [sequence, hash, timestamp, lastUlid, effectSequence]);
+    this.write(this.moveCounters, steps);
+    this.send(MOVE_HEAD, [sequence, hash, timestamp, lastUlid, effectSequence]);
     return true;
   }
 
-  private async write(sql: string, rows: readonly (readonly SqlValue[])[]): Promise<void> {
-    if (rows.length > 0) await this.connection.run(sql, [JSON.stringify(rows)]);
+  /** Rejects with the failure of the first statement that failed; the transaction must not be committed then. */
+  async sent(): Promise<void> {
+    const { statements } = this;
+    this.statements = [];
+    await Promise.all(statements);
+  }
+
+  private write(sql: string, rows: readonly (readonly SqlValue[])[]): void {
+    if (rows.length > 0) this.send(sql, [JSON.stringify(rows)]);
+  }
+
+  private send(sql: string, parameters: readonly SqlValue[]): void {
+    const statement = this.connection.run(sql, parameters);
+    // `sent` hands the failure on; until it is called, nobody listens.
+    statement.catch(() => undefined);
+    this.statements.push(statement);
   }
 }
 

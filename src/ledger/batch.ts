@@ -2,9 +2,9 @@ import { quoted, type Dialect } from '../database/dialect';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
 import { BatchWriter } from './batch-writer';
 import { SYSTEM_CALLER } from './caller';
-import type { CommandTransaction, OwnedRemoval, PendingEntry } from './command-transaction';
 import { seal, type StoredEntry } from './hash-chain';
 import type { LedgerPosition } from './ledger-position';
+import type { OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
 import type { RecordCatalog } from './record-catalog';
 import type { AnyRecordKind, GovernedRow } from './record-kind';
 import { RowOverlay } from './row-overlay';
@@ -12,6 +12,9 @@ import { equalities } from './statements';
 import { UlidSequence } from './ulid-sequence';
 
 type Where = Readonly<Record<string, SqlValue>>;
+
+/** Characters of kept states after which a batch takes no further command: what one transaction sends is bounded. */
+const FULL = 8 * 1024 * 1024;
 
 /** The commands of one database transaction: what they changed so far, and what they read of the database below. */
 export class Batch {
@@ -22,6 +25,7 @@ export class Batch {
   private readonly stored = new Map<string, GovernedRow | undefined>();
   private entries: StoredEntry[] = [];
   private removals: OwnedRemoval[] = [];
+  private size = 0;
 
   constructor(
     private readonly connection: SqlConnection,
@@ -33,12 +37,16 @@ export class Batch {
     this.writer = new BatchWriter(connection, dialect);
   }
 
+  get isFull(): boolean {
+    return this.size > FULL;
+  }
+
   nextUlid(now: string): string {
     return this.ulids.next(Date.parse(now));
   }
 
   /** Takes over what a finished command changed, and seals its entries. */
-  async join(command: CommandTransaction): Promise<void> {
+  async join(command: PendingChanges): Promise<void> {
     this.rows.addAll(command.rows);
     for (const pending of command.entries) this.addEntry(pending);
     this.writer.count(command.counts);
@@ -50,21 +58,16 @@ export class Batch {
 
   /** Writes what has joined, so that statements on the connection see it. */
   async flush(): Promise<void> {
-    if (!this.rows.isEmpty || this.removals.length > 0) {
-      await this.writer.removeOwned(this.removals);
-      await this.writer.writeRows(this.rows.pending(), this.catalog.all);
-      this.rows.clear();
-      this.stored.clear();
-      this.removals = [];
-    }
-    await this.writer.writeEntries(this.entries);
-    this.entries = [];
+    this.sendAll();
+    await this.writer.sent();
   }
 
   /** Writes the rest and moves the head. Answers false when there is nothing to commit. */
   async finish(): Promise<boolean> {
-    await this.flush();
-    return this.writer.moveHead(this.position);
+    this.sendAll();
+    const hasChanged = this.writer.moveHead(this.position);
+    await this.writer.sent();
+    return hasChanged;
   }
 
   async readById(kind: AnyRecordKind, id: string): Promise<GovernedRow | undefined> {
@@ -86,6 +89,18 @@ export class Batch {
     const sql = `SELECT count(*) AS "count" FROM ${quoted(table)} WHERE ${equalities(Object.keys(where))}`;
     const [row] = await this.connection.all<{ count: number | string }>(sql, Object.values(where));
     return Number(row?.count ?? 0);
+  }
+
+  private sendAll(): void {
+    if (!this.rows.isEmpty || this.removals.length > 0) {
+      this.writer.removeOwned(this.removals);
+      this.writer.writeRows(this.rows.pending(), this.catalog.all);
+      this.rows.clear();
+      this.stored.clear();
+      this.removals = [];
+    }
+    this.writer.writeEntries(this.entries);
+    this.entries = [];
   }
 
   private async readOne(kind: AnyRecordKind, where: Where): Promise<GovernedRow | undefined> {
@@ -128,6 +143,7 @@ export class Batch {
       this.position.hash,
     );
     this.entries.push(entry);
+    this.size += entry.state?.length ?? 0;
     this.position = { ...this.position, sequence, hash: entry.hash, timestamp, lastUlid: this.ulids.last };
   }
 }

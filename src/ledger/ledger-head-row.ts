@@ -4,7 +4,9 @@ import type { LedgerPosition } from './ledger-position';
 import { FIRST_ULID } from './ulid-sequence';
 
 const SELECT_HEAD = `SELECT "sequence", "hash", "timestamp", "lastUlid", "effectSequence" FROM "ledger_head" WHERE "id" = 1`;
-const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "timestamp", "lastUlid", "effectSequence") VALUES (1, 0, $1, $2, $3, 0)`;
+const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "timestamp", "lastUlid", "effectSequence") VALUES (1, 0, $1, $2, $3, 0) ON CONFLICT ("id") DO NOTHING`;
+/** One statement, so that a head and its entries are seen as of one moment while another process starts to write. */
+const SELECT_ORPHANS = `SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE NOT EXISTS (SELECT 1 FROM "ledger_head")`;
 
 /** Where the chain stands. A head that is gone is an impossible state: nothing may be written after it. */
 export async function readHead(connection: SqlConnection, lockRow = ''): Promise<LedgerPosition> {
@@ -15,10 +17,7 @@ export async function readHead(connection: SqlConnection, lockRow = ''): Promise
 
 /** Makes the head of an empty ledger. Entries without a head mean that somebody removed it: then nothing starts. */
 export async function ensureHead(connection: SqlConnection): Promise<void> {
-  if ((await connection.all(SELECT_HEAD)).length > 0) return;
-  const [last] = await connection.all<{ sequence: number | null }>(
-    `SELECT max("sequence") AS "sequence" FROM "ledger_entries"`,
-  );
+  const [last] = await connection.all<{ sequence: number | null }>(SELECT_ORPHANS);
   if (typeof last?.sequence === 'number') {
     throw new Error(
       `The ledger has entries up to sequence ${last.sequence} but no head: the database was altered. ` +

@@ -21,7 +21,9 @@ export class WriterConnection {
     return this.failing;
   }
 
+  /** A connection that was lost while nothing was written, such as by a restart of the server, is replaced unnoticed. */
   async current(): Promise<SqlConnection> {
+    if (this.connection?.isLost === true) await this.close();
     this.connection ??= await this.database.openWriter();
     return this.connection;
   }

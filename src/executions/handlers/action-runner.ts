@@ -66,7 +66,8 @@ export class ActionRunner {
   }
 
   private failed(error: unknown, { action, executionId }: Omit<ActionContext, 'signal'>): ActionOutcome {
-    if (error instanceof ActionFailure) return { outcome: 'failed', result: null, failureReason: error.message };
+    if (error instanceof ActionFailure)
+      return { outcome: 'failed', result: null, failureReason: storable(error.message) };
     this.logger.error({ err: error, action, executionId }, `The handler of "${action}" failed.`);
     const failureReason =
       error instanceof NotJsonError
@@ -79,6 +80,11 @@ export class ActionRunner {
 /** What a handler throws before it returns a promise is a rejection like any other. */
 async function call(handler: ActionHandlerMethod, context: ActionContext): Promise<unknown> {
   return handler(context);
+}
+
+/** No database keeps NUL in a text, or half of a surrogate pair. */
+function storable(text: string): string {
+  return text.replace(/\0|\p{Surrogate}/gu, '\uFFFD');
 }
 
 function abortOf(signal: AbortSignal): Promise<never> {

@@ -1,5 +1,6 @@
 import { HttpException } from '@nestjs/common';
-import { DomainError, type ErrorExtras } from '../../errors/domain-error';
+import { DatabaseFault } from '../../database/database-fault';
+import { DomainError, type ErrorExtras, unavailable } from '../../errors/domain-error';
 import { ERROR_STATUS, type ErrorCode } from '../../errors/error-codes';
 
 /** Body of every error answer. */
@@ -37,7 +38,15 @@ export function knownError(thrown: unknown): DomainError | undefined {
   if (thrown instanceof HttpException) {
     return fromHttpException(thrown);
   }
+  if (thrown instanceof DatabaseFault) {
+    return fromDatabase(thrown);
+  }
   return fromExpress(thrown);
+}
+
+/** What the ledger refuses is told by itself; this is a read that found the database away. */
+function fromDatabase({ kind }: DatabaseFault): DomainError | undefined {
+  return kind === 'unavailable' ? unavailable('The database cannot be read now.') : undefined;
 }
 
 function fromHttpException(exception: HttpException): DomainError | undefined {

@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { Response } from 'express';
+import { DatabaseFault } from '../../database/database-fault';
 import { closeInsteadOfReading, hasUnreadBody } from '../body/unread-body';
 import type { ServiceRequest } from '../service-request';
 import { errorBody, errorStatus, INTERNAL_ERROR, knownError } from './error-answer';
@@ -15,6 +16,8 @@ export class AllExceptionsFilter implements ExceptionFilter {
     const error = knownError(thrown) ?? INTERNAL_ERROR;
     if (error === INTERNAL_ERROR) {
       this.logger.error({ msg: 'Unforeseen error', requestId: request.id, err: thrown });
+    } else if (thrown instanceof DatabaseFault) {
+      this.logger.error({ msg: 'The database cannot be read', requestId: request.id, err: thrown });
     }
     if (response.headersSent) {
       response.destroy();
