@@ -44,7 +44,7 @@ export class ExecuteService implements BeforeApplicationShutdown {
       this.authorise(transaction, agent, request, handler === undefined ? 'authorized' : 'running'),
     );
     if (handler === undefined) return execution;
-    const outcome = await this.runner.run(handler, contextOf(execution));
+    const outcome = await this.runner.run(handler, contextOf(caller, execution));
     return outcome === null ? execution : this.completions.write({ caller, execution, outcome });
   }
 
@@ -117,22 +117,8 @@ async function entityIdOf(transaction: LedgerTransaction, resourceId: string): P
 }
 
 /** The handler gets a copy of the parameters: what it does to them must not reach the record. */
-function contextOf({
-  id,
-  agentId,
-  agentName,
-  action,
-  resourceType,
-  resourceId,
-  parameters,
-}: Execution): Omit<ActionContext, 'signal'> {
-  return {
-    executionId: id,
-    agentId,
-    agentName,
-    action,
-    resourceType,
-    resourceId,
-    parameters: structuredClone(parameters),
-  };
+function contextOf(caller: Caller, execution: Execution): Omit<ActionContext, 'signal'> {
+  const { id: executionId, agentId, agentName, action, resourceType, resourceId } = execution;
+  const parameters = structuredClone(execution.parameters);
+  return { caller, executionId, agentId, agentName, action, resourceType, resourceId, parameters };
 }

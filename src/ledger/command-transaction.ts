@@ -4,37 +4,16 @@ import type { Caller } from './caller';
 import { canonicalJson } from './canonical-json';
 import { counterName } from './counter-name';
 import type { EntryNote, LedgerTransaction } from './ledger-transaction';
+import type { OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
 import type { RecordCodec } from './record-codec';
 import type { AnyRecordKind, GovernedRow, RecordKind } from './record-kind';
 import { RowOverlay, type KeyValues, type RowChange } from './row-overlay';
-
-/** An entry as a command makes it, before it joins the batch and is hashed. */
-export interface PendingEntry {
-  readonly caller: Caller;
-  readonly note: EntryNote;
-  /** Canonical JSON of the note's. */
-  readonly details: string;
-  readonly codec: RecordCodec;
-  readonly sequence: number;
-  readonly timestamp: string;
-  readonly ulid: string;
-  readonly subjectId: string;
-  /** Canonical JSON of the subject after the entry; null when it was removed. */
-  readonly state: string | null;
-}
-
-/** Rows that go with their owner. */
-export interface OwnedRemoval {
-  readonly codec: RecordCodec;
-  readonly where: Readonly<Record<string, SqlValue>>;
-  readonly count: number;
-}
 
 /**
  * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
  * dropped, and no neighbour has seen them.
  */
-export class CommandTransaction implements LedgerTransaction {
+export class CommandTransaction implements LedgerTransaction, PendingChanges {
   readonly rows = new RowOverlay();
   readonly entries: PendingEntry[] = [];
   readonly ownedRemovals: OwnedRemoval[] = [];

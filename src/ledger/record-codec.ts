@@ -13,7 +13,9 @@ export interface EncodedRow {
 }
 
 interface StateMember {
-  readonly prefix: string;
+  readonly name: string;
+  /** Left out while it is null. */
+  readonly isLater: boolean;
   readonly column: number;
   readonly isJson: boolean;
 }
@@ -40,7 +42,7 @@ export class RecordCodec {
     this.insertRows = insertRows(dialect, this.table, this.columns);
     this.updateRows = updateRows(dialect, this.table, this.columns);
     this.deleteRows = deleteRows(dialect, this.table);
-    this.state = [...kind.hashedMembers].sort().map((member, index) => this.stateMember(member, index));
+    this.state = [...kind.hashedMembers, ...(kind.laterMembers ?? [])].sort().map((name) => this.stateMember(name));
   }
 
   /** Selects the rows whose columns equal the parameters, oldest first. */
@@ -74,9 +76,10 @@ export class RecordCodec {
     const members = row as unknown as Readonly<Record<string, JsonValue>>;
     const values = this.columns.map(({ name, type }) => encodeValue(members[name], type, name));
     let state = '';
-    for (const { prefix, column, isJson } of this.state) {
+    for (const { name, column, isJson, isLater } of this.state) {
       const value = values[column] ?? null;
-      state += prefix + (isJson && value !== null ? String(value) : JSON.stringify(value));
+      if (isLater && value === null) continue;
+      state += `${state === '' ? '{' : ','}"${name}":${isJson && value !== null ? String(value) : JSON.stringify(value)}`;
     }
     return { values, state: `${state}}` };
   }
@@ -90,13 +93,14 @@ export class RecordCodec {
     return row as unknown as GovernedRow;
   }
 
-  private stateMember(member: string, index: number): StateMember {
-    const column = this.columns.findIndex(({ name }) => name === member);
+  private stateMember(name: string): StateMember {
+    const column = this.columns.findIndex((other) => other.name === name);
     const definition = this.columns[column];
     if (definition === undefined) {
-      throw new Error(`The hashed member ${member} of ${this.kind.subjectType} is not a column of ${this.table}.`);
+      throw new Error(`The hashed member ${name} of ${this.kind.subjectType} is not a column of ${this.table}.`);
     }
-    return { prefix: `${index === 0 ? '{' : ','}"${member}":`, column, isJson: definition.type === 'json' };
+    const isLater = this.kind.laterMembers?.includes(name) ?? false;
+    return { name, column, isJson: definition.type === 'json', isLater };
   }
 }
 

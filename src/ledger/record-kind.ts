@@ -14,6 +14,7 @@ export type ColumnOf<Row> = keyof Row & string;
 export interface RecordKind<Row extends GovernedRow> extends AnyRecordKind {
   readonly table: new () => Row;
   readonly hashedMembers: readonly ColumnOf<Row>[];
+  readonly laterMembers?: readonly ColumnOf<Row>[];
   readonly uniqueKeys?: readonly (readonly ColumnOf<Row>[])[];
   readonly countedBy?: ColumnOf<Row>;
 }
@@ -26,6 +27,8 @@ export interface AnyRecordKind {
   /** The TypeORM table class. */
   readonly table: new () => GovernedRow;
   readonly hashedMembers: readonly string[];
+  /** Members added since: hashed too, but left out while they are null, so that what was sealed before stays right. */
+  readonly laterMembers?: readonly string[];
   /** Column groups that are unique and can be looked up with `findBy`. Their values never change. */
   readonly uniqueKeys?: readonly (readonly string[])[];
   /** Plural name under which the rows are counted, as in `/stats`. */

@@ -1,7 +1,10 @@
 import type { JsonObject } from '../../json/json-value';
+import type { Caller } from '../../ledger/caller';
 
 /** What a handler is told about the execution it carries out. */
 export interface ActionContext {
+  /** Who asked for the execution: the caller to name when the handler writes through the ledger. */
+  readonly caller: Caller;
   readonly executionId: string;
   readonly agentId: string;
   readonly agentName: string;

@@ -1,0 +1,47 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { SQLITE_DIALECT } from '../database/sqlite/sqlite-dialect';
+import { RecordCodec } from './record-codec';
+import type { RecordKind } from './record-kind';
+
+@Entity('notes')
+class Note {
+  @PrimaryColumn('text')
+  readonly id!: string;
+
+  @Column('bigint')
+  readonly createdSequence!: number;
+
+  @Column('text')
+  readonly text!: string;
+
+  @Column('simple-json', { nullable: true })
+  readonly labels!: readonly string[] | null;
+}
+
+const FIRST_FORM: RecordKind<Note> = {
+  subjectType: 'note',
+  idPrefix: 'not',
+  table: Note,
+  hashedMembers: ['id', 'text'],
+  counter: 'notes',
+};
+const LATER_FORM: RecordKind<Note> = { ...FIRST_FORM, laterMembers: ['labels'] };
+const NOTE: Note = { id: 'not_1', createdSequence: 1, text: 'first', labels: null };
+
+describe('the hashed form of a record', () => {
+  const former = new RecordCodec(FIRST_FORM, SQLITE_DIALECT);
+  const later = new RecordCodec(LATER_FORM, SQLITE_DIALECT);
+
+  it('does not change when a kind is given a member that is unset', () => {
+    expect(later.encode(NOTE).state).toBe(former.encode(NOTE).state);
+  });
+
+  it('covers the later member, in its place, once it is set', () => {
+    expect(later.encode({ ...NOTE, labels: ['a'] }).state).toBe('{"id":"not_1","labels":["a"],"text":"first"}');
+  });
+
+  it('must be made of columns', () => {
+    const unknown = { ...FIRST_FORM, hashedMembers: ['id', 'title'] as unknown as ['id'] };
+    expect(() => new RecordCodec(unknown, SQLITE_DIALECT)).toThrow('title of note is not a column of notes');
+  });
+});
