@@ -167,8 +167,14 @@ describe('Verification', () => {
 });
 
 describe('Migrations', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [NotesModule] });
+  });
+  afterAll(() => app.close());
+
   it('make the tables that the classes declare, those of extensions included', async () => {
-    const app = await createTestApp({ modules: [NotesModule] });
     const dataSource = app.application.get(DataSource);
     expect(dataSource.entityMetadatas.map(({ tableName }) => tableName).sort()).toEqual([
       ...['agents', 'claims', 'decisions', 'entities', 'executions'],
@@ -176,6 +182,5 @@ describe('Migrations', () => {
     ]);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries.map(({ query }) => query)).toEqual([]);
-    await app.close();
   });
 });
