@@ -25,6 +25,7 @@ import { ShutdownModule } from './http/shutdown/shutdown.module';
 import { RequestValidationPipe } from './http/validation/request-validation.pipe';
 import { LedgerModule } from './ledger/ledger.module';
 import { LoggingModule } from './logging/logging.module';
+import { MetricsModule } from './metrics/metrics.module';
 import { PoliciesModule } from './policies/policies.module';
 import { ProvenanceModule } from './provenance/provenance.module';
 
@@ -75,6 +76,7 @@ export class AppModule {
         LedgerModule,
         ...features,
         RouterModule.register(features.map((module) => ({ path: 'api/v1', module }))),
+        MetricsModule,
         DocsModule,
         FallbackModule,
       ],

@@ -37,6 +37,7 @@ describe('defaults', () => {
       actionTimeout: 30_000,
       logLevel: 'info',
       swaggerEnabled: true,
+      metricsPort: null,
     } satisfies Configuration);
   });
 
@@ -105,6 +106,7 @@ describe('values', () => {
     ['actionTimeout', 'ACTION_TIMEOUT', '1', 1],
     ['logLevel', 'LOG_LEVEL', 'silent', 'silent'],
     ['swaggerEnabled', 'SWAGGER_ENABLED', 'false', false],
+    ['metricsPort', 'METRICS_PORT', '9464', 9464],
   ];
 
   it.each(accepted)('%s: %s=%s', (member, name, text, value) => {
@@ -162,6 +164,7 @@ describe('values', () => {
     ACTION_TIMEOUT: ['0', '30s'],
     LOG_LEVEL: ['verbose', 'INFO'],
     SWAGGER_ENABLED: ['on'],
+    METRICS_PORT: ['65536', 'on', ' 9464'],
   };
 
   it.each(Object.entries(refused).flatMap(([name, texts]) => texts.map((text) => [name, text] as const)))(

@@ -5,7 +5,7 @@ import { explainDatabaseUrl, maskDatabaseUrl, parseDatabaseUrl, temporaryDatabas
 import { parseHost } from './host';
 import { parseRequiredApprovals } from './required-approvals';
 import { parseTrustedProxies } from './trusted-proxies';
-import { oneOf, trueOrFalse, type Variable, wholeNumber } from './variable';
+import { oneOf, parseWholeNumber, trueOrFalse, type Variable, wholeNumber } from './variable';
 
 /** The members of the configuration that are read from the environment. */
 export type Settings = Omit<Configuration, 'apiKeyGenerated'>;
@@ -151,5 +151,13 @@ export const VARIABLES: Variables = {
     default: 'true',
     example: 'true',
     ...trueOrFalse(),
+  },
+  metricsPort: {
+    name: 'METRICS_PORT',
+    description: 'TCP port that serves /metrics without a key; 0 takes a free one. Unset: on PORT, behind the key.',
+    default: '',
+    expected: 'a whole number from 0 to 65535, in digits',
+    example: '9464',
+    parse: (text) => (text === '' ? null : parseWholeNumber(text, 0, 65535)),
   },
 };

@@ -26,7 +26,8 @@ export function requestLine(request: ServiceRequest, response: Response): Reques
   };
 }
 
-function routeTemplate(request: ServiceRequest): string | null {
+/** Template such as `/api/v1/entities/:id`; null when no route has the path. */
+export function routeTemplate(request: ServiceRequest): string | null {
   const route = request.route as { readonly path?: unknown } | undefined;
   const template = typeof route?.path === 'string' ? route.path : '*';
   return template.includes('*') ? null : template;

@@ -1,0 +1,56 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Configuration } from '../config/configuration';
+import { Metrics } from './metrics';
+
+/** Serves the metrics on a port of their own, where METRICS_PORT names one: without a key, so keep it inside. */
+@Injectable()
+export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger(MetricsServer.name);
+  private server: Server | null = null;
+
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /** Null: nothing listens. */
+  get port(): number | null {
+    const address = this.server?.address() ?? null;
+    return address === null || typeof address === 'string' ? null : address.port;
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { metricsPort, host } = this.configuration;
+    if (metricsPort === null) return;
+    this.server = createServer((request, response) => void this.answer(request, response));
+    try {
+      await once(this.server.listen(metricsPort, host), 'listening');
+    } catch (error) {
+      throw new Error(`The metrics cannot be served on METRICS_PORT ${metricsPort}: ${String(error)}`, {
+        cause: error,
+      });
+    }
+    this.logger.log(`Metrics are served on port ${this.port ?? metricsPort} at /metrics, without a key.`);
+  }
+
+  onApplicationShutdown(): void {
+    this.server?.close();
+    this.server?.closeAllConnections();
+  }
+
+  private async answer({ method, url }: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (method !== 'GET' || url !== '/metrics') {
+      response.writeHead(404).end('The metrics are at GET /metrics.\n');
+      return;
+    }
+    try {
+      const text = await this.metrics.text();
+      response.writeHead(200, { 'Content-Type': this.metrics.contentType }).end(text);
+    } catch (error) {
+      this.logger.error(error);
+      response.writeHead(500).end();
+    }
+  }
+}

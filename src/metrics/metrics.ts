@@ -1,0 +1,28 @@
+import { Injectable } from '@nestjs/common';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+
+/** What the process tells of itself (CPU, memory, event loop, garbage collection): once, however many applications it runs. */
+let ofProcess: Registry | null = null;
+
+/** Holds the metrics of this application; whoever measures something registers it here. */
+@Injectable()
+export class Metrics {
+  readonly registry = new Registry();
+  readonly contentType = this.registry.contentType;
+
+  constructor() {
+    ofProcess ??= processMetrics();
+  }
+
+  /** Everything measured, in the text format of Prometheus. */
+  async text(): Promise<string> {
+    const texts = await Promise.all([this.registry.metrics(), ofProcess?.metrics() ?? '']);
+    return texts.join('\n');
+  }
+}
+
+function processMetrics(): Registry {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  return register;
+}
