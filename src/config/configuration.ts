@@ -50,6 +50,8 @@ export abstract class Configuration {
   abstract readonly rateLimit: number;
   /** Milliseconds. */
   abstract readonly rateWindow: number;
+  /** Where all processes count requests together; null: each by itself. It may hold a password: never show it. */
+  abstract readonly redisUrl: string | null;
   abstract readonly corsOrigins: AllowedOrigins;
   abstract readonly database: ConfiguredDatabase;
   /** Bytes. */

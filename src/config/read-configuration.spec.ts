@@ -27,6 +27,7 @@ describe('defaults', () => {
       apiKeyPrevious: null,
       rateLimit: 100,
       rateWindow: 60_000,
+      redisUrl: null,
       corsOrigins: null,
       database: { kind: 'sqlite', path: './data/governance.db' },
       bodyLimit: 1_048_576,
@@ -97,6 +98,9 @@ describe('values', () => {
       url,
       { kind: 'postgres', url },
     ]),
+    ...['redis://localhost', 'redis://:p%40ss@127.0.0.1:6380/2', 'rediss://app:secret@[::1]:6379/'].map(
+      (url): [keyof Configuration, string, string, unknown] => ['redisUrl', 'REDIS_URL', url, url],
+    ),
     ['bodyLimit', 'BODY_LIMIT', '1', 1],
     ['trustedProxies', 'TRUST_PROXY', '2', 2],
     ['trustedProxies', 'TRUST_PROXY', '10.0.0.0/8, ::1,192.0.2.7', ['10.0.0.0/8', '::1', '192.0.2.7']],
@@ -121,6 +125,18 @@ describe('values', () => {
     API_KEY_PREVIOUS: ['two words'],
     RATE_LIMIT: ['0', '2147483648', 'many'],
     RATE_WINDOW: ['0', '1m', '2147483648'],
+    REDIS_URL: [
+      'localhost:6379',
+      'redis:',
+      'redis://',
+      'redis://h:99999',
+      'redis://h/cache',
+      'redis://h/1/2',
+      'redis://h?db=1',
+      'redis://h#1',
+      'redis://two words',
+      'http://h',
+    ],
     CORS_ORIGIN: [
       'https://a.example/',
       'https://a.example/app',
@@ -254,6 +270,15 @@ describe('faults', () => {
     expect(fault).toContain('***');
     expect(fault).not.toContain('hunter2');
   });
+
+  it.each(['redis://:hunter2@h/cache', 'redis://app:hunter2@h?db=1', 'app:hunter2@h', 'redis://app:hunter2'])(
+    'never show the password of REDIS_URL=%s',
+    (url) => {
+      const [fault] = faultsOf({ REDIS_URL: url });
+      expect(fault).toContain('***');
+      expect(fault).not.toContain('hunter2');
+    },
+  );
 
   it('make the message of the error, a line each', () => {
     const error = new ConfigurationError(['PORT: one', 'HOST: two']);

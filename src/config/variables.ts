@@ -3,6 +3,7 @@ import { API_KEY_EXPECTED, maskApiKey, parseApiKey } from './api-key';
 import { type Configuration, LOG_LEVELS, NODE_ENVIRONMENTS, POLICY_DEFAULT_EFFECTS } from './configuration';
 import { explainDatabaseUrl, maskDatabaseUrl, parseDatabaseUrl, temporaryDatabaseUrl } from './database-url';
 import { parseHost } from './host';
+import { parseRedisUrl } from './redis-url';
 import { parseRequiredApprovals } from './required-approvals';
 import { parseTrustedProxies } from './trusted-proxies';
 import { oneOf, parseWholeNumber, trueOrFalse, type Variable, wholeNumber } from './variable';
@@ -71,6 +72,15 @@ export const VARIABLES: Variables = {
     default: '60000',
     example: '60000',
     ...wholeNumber(1, LONGEST_TIME),
+  },
+  redisUrl: {
+    name: 'REDIS_URL',
+    description: 'Redis in which several processes count requests together. Unset: each process counts by itself.',
+    default: '',
+    expected: 'redis://user:password@host:port/number, or rediss:// for TLS; user, password, port and number optional',
+    example: 'redis://localhost:6379',
+    mask: maskDatabaseUrl,
+    parse: (text) => (text === '' ? null : parseRedisUrl(text)),
   },
   corsOrigins: {
     name: 'CORS_ORIGIN',

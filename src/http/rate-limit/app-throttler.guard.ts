@@ -32,15 +32,22 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   override canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<ServiceRequest>();
     const response = context.switchToHttp().getResponse<Response>();
-    const standing = this.limits.count(routeTraits(context).rateLimitBucket, clientAddress(request));
-    for (const [name, value] of rateLimitHeaders(standing)) {
-      response.setHeader(name, value);
-    }
-    if (standing.exceeded) {
-      throw rateLimited(standing);
-    }
-    return ALLOWED;
+    const { rateLimitBucket } = routeTraits(context);
+    const standing = this.limits.count(rateLimitBucket, clientAddress(request));
+    return standing instanceof Promise
+      ? standing.then((counted) => admit(response, counted))
+      : admit(response, standing);
   }
+}
+
+function admit(response: Response, standing: RateStanding): Promise<boolean> {
+  for (const [name, value] of rateLimitHeaders(standing)) {
+    response.setHeader(name, value);
+  }
+  if (standing.exceeded) {
+    throw rateLimited(standing);
+  }
+  return ALLOWED;
 }
 
 function rateLimited(standing: RateStanding): DomainError {

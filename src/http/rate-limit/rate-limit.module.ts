@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { ThrottlerModule, type ThrottlerModuleOptions } from '@nestjs/throttler';
 import { Configuration } from '../../config/configuration';
 import { RateLimits } from './rate-limits';
+import { RedisCounter } from './redis-counter';
+import { ProcessCounter, type RequestCounter } from './request-counter';
 
 /** Makes the throttler count with `RateLimits`. */
 @Module({
@@ -10,9 +12,14 @@ import { RateLimits } from './rate-limits';
 })
 export class RateLimitModule {}
 
-function throttlerOptions({ rateLimit, rateWindow }: Configuration): ThrottlerModuleOptions {
+async function throttlerOptions(configuration: Configuration): Promise<ThrottlerModuleOptions> {
+  const { rateLimit, rateWindow } = configuration;
   return {
     throttlers: [{ limit: rateLimit, ttl: rateWindow }],
-    storage: new RateLimits(rateLimit, rateWindow),
+    storage: new RateLimits(rateLimit, await counterFor(configuration)),
   };
+}
+
+async function counterFor({ redisUrl, rateWindow }: Configuration): Promise<RequestCounter> {
+  return redisUrl === null ? new ProcessCounter(rateWindow) : RedisCounter.open(redisUrl, rateWindow);
 }

@@ -1,9 +1,8 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { countedClient } from './client-address';
-import { FixedWindows, type RateWindow } from './fixed-windows';
-
-/** Clients remembered per bucket: about 10 MB when all are. */
-const REMEMBERED_CLIENTS = 100_000;
+import type { RateWindow } from './fixed-windows';
+import type { RequestCounter } from './request-counter';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
@@ -18,44 +17,41 @@ export interface RateStanding {
   readonly exceeded: boolean;
 }
 
-/** The throttler's storage: one set of fixed windows per bucket. */
-export class RateLimits implements ThrottlerStorage {
-  private readonly buckets = new Map<string, FixedWindows>();
-
-  /** `window` in milliseconds. */
+/** The throttler's storage: what a counter counts, against the limit. */
+export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   constructor(
     private readonly limit: number,
-    private readonly window: number,
+    private readonly counter: RequestCounter,
   ) {}
 
-  /** Counts a request from `address` and tells how that client stands in the bucket now. */
-  count(bucket: string, address: string): RateStanding {
-    const now = Date.now();
-    const { hits, resetsAt } = this.windowsOf(bucket).hit(countedClient(address), now);
-    return {
-      limit: this.limit,
-      remaining: Math.max(0, this.limit - hits),
-      reset: Math.ceil(resetsAt / 1000),
-      retryAfter: Math.max(1, Math.ceil((resetsAt - now) / 1000)),
-      exceeded: hits > this.limit,
-    };
+  /**
+   * Counts a request from `address` and tells how that client stands in the bucket now: at once where the count is in
+   * memory, since a promise for each request would cost more than the count. The promise never rejects.
+   */
+  count(bucket: string, address: string): RateStanding | Promise<RateStanding> {
+    const window = this.counter.hit(bucket, countedClient(address));
+    return window instanceof Promise ? window.then((counted) => this.standingOf(counted)) : this.standingOf(window);
   }
 
   /** The same for code that speaks to the throttler's own interface. */
   async increment(key: string, _ttl: number, limit: number, _block: number, name: string): Promise<ThrottlerRecord> {
-    const now = Date.now();
-    const { hits, resetsAt }: RateWindow = this.windowsOf(name).hit(key, now);
-    const seconds = Math.ceil((resetsAt - now) / 1000);
+    const { hits, resetsAt } = await this.counter.hit(name, key);
+    const seconds = Math.ceil((resetsAt - Date.now()) / 1000);
     return { totalHits: hits, timeToExpire: seconds, isBlocked: hits > limit, timeToBlockExpire: seconds };
   }
 
-  private windowsOf(bucket: string): FixedWindows {
-    let windows = this.buckets.get(bucket);
-    if (windows === undefined) {
-      windows = new FixedWindows(this.window, REMEMBERED_CLIENTS);
-      this.buckets.set(bucket, windows);
-    }
-    return windows;
+  onApplicationShutdown(): void {
+    this.counter.close();
+  }
+
+  private standingOf({ hits, resetsAt }: RateWindow): RateStanding {
+    return {
+      limit: this.limit,
+      remaining: Math.max(0, this.limit - hits),
+      reset: Math.ceil(resetsAt / 1000),
+      retryAfter: Math.max(1, Math.ceil((resetsAt - Date.now()) / 1000)),
+      exceeded: hits > this.limit,
+    };
   }
 }
 

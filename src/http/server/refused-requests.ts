@@ -6,7 +6,7 @@ import { errorBody, errorStatus } from '../errors/error-answer';
 import { requestIdFor } from '../middleware/request-id';
 import { unmapped } from '../rate-limit/client-address';
 import { SHARED_BUCKET } from '../rate-limit/rate-limit-bucket.decorator';
-import { rateLimitHeaders, type RateLimits } from '../rate-limit/rate-limits';
+import { rateLimitHeaders, type RateLimits, type RateStanding } from '../rate-limit/rate-limits';
 
 const HEADERS_TOO_LARGE = new DomainError('HEADERS_TOO_LARGE', 'The request line and headers are too large together.');
 const TOO_SLOW = invalidField('request', 'must arrive in time');
@@ -50,7 +50,12 @@ function refuse(socket: Duplex, error: DomainError, limits: RateLimits): void {
     return;
   }
   const address = unmapped((socket as Socket).remoteAddress ?? '');
-  socket.end(refusal(error, rateLimitHeaders(limits.count(SHARED_BUCKET, address))), () => socket.destroy());
+  const answer = (standing: RateStanding): void => {
+    if (socket.writable) socket.end(refusal(error, rateLimitHeaders(standing)), () => socket.destroy());
+  };
+  const standing = limits.count(SHARED_BUCKET, address);
+  if (standing instanceof Promise) void standing.then(answer);
+  else answer(standing);
 }
 
 function refusal(error: DomainError, rateHeaders: readonly (readonly [string, string])[]): string {

@@ -1,0 +1,131 @@
+import { Logger } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import type { RateWindow } from './fixed-windows';
+import { ProcessCounter, type RequestCounter } from './request-counter';
+
+/** Milliseconds a request waits for Redis at most before it is counted here alone. */
+const ANSWER_TIMEOUT = 100;
+/** Milliseconds without Redis after it failed, before one request tries it again. */
+const PAUSE = 1_000;
+/** Milliseconds. */
+const CONNECT_TIMEOUT = 1_000;
+const LONGEST_RETRY_DELAY = 1_000;
+
+const NO_CONNECTION = 'there is no connection';
+
+/** Counts and opens the window in one step, so that no key is ever left without an end. Answers hits and milliseconds left. */
+const COUNT = `
+local hits = redis.call('INCR', KEYS[1])
+local left = redis.call('PTTL', KEYS[1])
+if left < 0 then
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  left = tonumber(ARGV[1])
+end
+return {hits, left}`;
+
+/**
+ * Counts what reaches all processes that share a Redis. Each counts its own share as well, and goes by that while Redis
+ * does not answer: a limit that is too generous for a while, but never none, and no request that waits long.
+ */
+export class RedisCounter implements RequestCounter {
+  private readonly logger = new Logger('RateLimit');
+  private readonly own: ProcessCounter;
+  private isShared = true;
+  /** Monotonic milliseconds. */
+  private pausedUntil = 0;
+  /** Why there is no connection. */
+  private reason = NO_CONNECTION;
+
+  private constructor(
+    private readonly redis: Redis,
+    private readonly window: number,
+  ) {
+    this.own = new ProcessCounter(window);
+    redis.on('error', (error: Error) => (this.reason = messageOf(error)));
+    redis.on('ready', () => (this.reason = NO_CONNECTION));
+  }
+
+  /** Waits for the first connection for a moment. A Redis that is not there does not stop the start. */
+  static async open(url: string, window: number): Promise<RedisCounter> {
+    const redis = new Redis(url, {
+      lazyConnect: true,
+      connectTimeout: CONNECT_TIMEOUT,
+      // A half-open connection is given up, so that a new one is tried.
+      socketTimeout: CONNECT_TIMEOUT,
+      // What cannot be counted there now is counted here, not later.
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: (attempts) => Math.min(attempts * 50, LONGEST_RETRY_DELAY),
+    });
+    const counter = new RedisCounter(redis, window);
+    await redis.connect().catch((error: unknown) => counter.failed(error));
+    return counter;
+  }
+
+  hit(bucket: string, client: string): RateWindow | Promise<RateWindow> {
+    // A copy: by the time Redis has answered, later requests will have been counted too.
+    const own = { ...this.own.hit(bucket, client) };
+    const now = performance.now();
+    if (now < this.pausedUntil) return own;
+    // One request finds out whether Redis is back; the others do not wait for it.
+    if (!this.isShared) this.pausedUntil = now + PAUSE;
+    return this.hitShared(bucket, client, own);
+  }
+
+  close(): void {
+    this.redis.disconnect();
+  }
+
+  private async hitShared(bucket: string, client: string, own: RateWindow): Promise<RateWindow> {
+    const waiting = new Waiting();
+    try {
+      const key = `governance:rate:${this.window}:${bucket}:${client}`;
+      const answer = this.redis.eval(COUNT, 1, key, this.window) as Promise<[number, number]>;
+      const [hits, left] = await Promise.race([answer, waiting.end]);
+      this.succeeded();
+      return { hits, resetsAt: Date.now() + left };
+    } catch (error) {
+      this.failed(error);
+      return own;
+    } finally {
+      waiting.stop();
+    }
+  }
+
+  private succeeded(): void {
+    if (!this.isShared) this.logger.log('Redis answers again: requests are counted over all processes.');
+    this.isShared = true;
+    this.pausedUntil = 0;
+  }
+
+  private failed(error: unknown): void {
+    this.pausedUntil = performance.now() + PAUSE;
+    if (!this.isShared) return;
+    this.isShared = false;
+    const reason = this.redis.status === 'ready' ? messageOf(error) : this.reason;
+    this.logger.warn(`Redis does not answer (${reason}): each process counts requests by itself until it does.`);
+  }
+}
+
+/**
+ * The time a request waits. When it is over, what has arrived meanwhile is still read: a process that was busy for that
+ * long itself must not take Redis for gone.
+ */
+class Waiting {
+  private timer: NodeJS.Timeout | undefined;
+  readonly end = new Promise<never>((_, reject) => {
+    const giveUp = (): void => reject(new Error(`no answer within ${ANSWER_TIMEOUT} ms`));
+    this.timer = setTimeout(() => setImmediate(giveUp), ANSWER_TIMEOUT);
+  });
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+}
+
+/** A host name with several addresses fails with an error that has no message of its own. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,140 @@
+import { Logger } from '@nestjs/common';
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { SampleModule } from '../support/sample.module';
+import { send, sendRaw, type Answer } from '../support/send';
+import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { describeWhereReachable, REDIS_SERVER } from '../support/where-reachable';
+
+const LIMIT = 20;
+const WINDOW = 2_000;
+
+describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
+  let gate: TcpGate;
+  let apps: TestApp[];
+  let client: string;
+
+  beforeEach(async () => {
+    gate = await openTcpGate(REDIS_SERVER.host, REDIS_SERVER.port);
+    apps = [];
+    // Nobody else counts for it, not even another run of these tests.
+    client = `2001:db8:${randomInt(65_536).toString(16)}:${randomInt(65_536).toString(16)}::1`;
+  });
+  afterEach(async () => {
+    await Promise.all(apps.map((app) => app.close()));
+    await gate.close();
+    jest.restoreAllMocks();
+  });
+
+  async function start(count: number, environment: Record<string, string> = {}): Promise<void> {
+    for (let index = 0; index < count; index += 1) {
+      const app = await createTestApp({
+        modules: [SampleModule],
+        environment: {
+          RATE_LIMIT: String(LIMIT),
+          RATE_WINDOW: String(WINDOW),
+          REDIS_URL: `redis://127.0.0.1:${gate.port}`,
+          TRUST_PROXY: '1',
+          LOG_LEVEL: 'warn',
+          ...environment,
+        },
+      });
+      apps.push(app);
+    }
+  }
+
+  function request(index: number): Promise<Answer> {
+    const app = apps[index % apps.length];
+    if (app === undefined) throw new Error('No application was started.');
+    return send(app, 'GET', '/api/v1/samples', { headers: { 'X-Forwarded-For': client } });
+  }
+
+  function remainingOf({ headers }: Answer): number {
+    return Number(headers.get('x-ratelimit-remaining'));
+  }
+
+  /** How many of the answers had each status; a few requests at a time. */
+  async function statuses(count: number): Promise<Record<number, number>> {
+    const counts: Record<number, number> = {};
+    for (let sent = 0; sent < count; sent += 4) {
+      const size = Math.min(4, count - sent);
+      const answers = await Promise.all(Array.from({ length: size }, (_, index) => request(index)));
+      for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  it('is one over all processes, with the headers of one', async () => {
+    await start(2);
+    const first = await request(0);
+    const second = await request(1);
+    expect([remainingOf(first), remainingOf(second)]).toEqual([LIMIT - 1, LIMIT - 2]);
+    const resets = [first, second].map(({ headers }) => Number(headers.get('x-ratelimit-reset')));
+    expect(Math.abs((resets[0] ?? 0) - (resets[1] ?? 0))).toBeLessThanOrEqual(1);
+    expect(resets[0]).toBeLessThanOrEqual((Date.now() + WINDOW) / 1000 + 1);
+    expect(await statuses(40)).toEqual({ 200: LIMIT - 2, 429: 40 - (LIMIT - 2) });
+    const refused = await request(1);
+    expect(refused.body.error.code).toBe('RATE_LIMITED');
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  it('lets the client in again in the next window', async () => {
+    await start(2);
+    await statuses(LIMIT + 1);
+    expect((await request(0)).status).toBe(429);
+    await sleep(WINDOW + 50);
+    expect(remainingOf(await request(1))).toBe(LIMIT - 1);
+  });
+
+  it('counts what Node refuses', async () => {
+    await start(2, { TRUST_PROXY: '0', RATE_LIMIT: '1000000', RATE_WINDOW: '2147483647' });
+    const remaining = async (): Promise<number> => remainingOf(await request(1));
+    const before = await remaining();
+    const answer = await sendRaw(apps[0] ?? { url: '' }, 'NONSENSE\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*X-RateLimit-Remaining: \d+\r\n/);
+    expect(await remaining()).toBe(before - 2);
+  });
+
+  it.each<['cut' | 'hold']>([['cut'], ['hold']])(
+    'is that of each process while Redis is gone (%s), and one again when it is back',
+    async (fault) => {
+      const warn = jest.spyOn(Logger.prototype, 'warn');
+      const log = jest.spyOn(Logger.prototype, 'log');
+      await start(2, { RATE_WINDOW: '60000' });
+      await statuses(4);
+      gate[fault]();
+      const begun = performance.now();
+      expect(await statuses(60)).toEqual({ 200: 2 * (LIMIT - 2), 429: 60 - 2 * (LIMIT - 2) });
+      expect(performance.now() - begun).toBeLessThan(2_000);
+      const lines = warn.mock.calls.filter(([line]) => String(line).startsWith('Redis does not answer'));
+      expect(lines).toHaveLength(2);
+      gate.open();
+      await untilShared(log);
+      client = client.replace('2001:', '2003:');
+      expect(await statuses(30)).toEqual({ 200: LIMIT, 429: 30 - LIMIT });
+    },
+  );
+
+  it('does not keep the service from starting without Redis', async () => {
+    gate.cut();
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    await start(1);
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(remainingOf(await request(0))).toBe(LIMIT - 1);
+    expect(await statuses(LIMIT)).toEqual({ 200: LIMIT - 1, 429: 1 });
+  });
+
+  async function untilShared(log: jest.SpyInstance): Promise<void> {
+    const isBack = (): boolean => {
+      const lines = log.mock.calls.filter(([line]) => String(line).startsWith('Redis answers again'));
+      return lines.length === apps.length;
+    };
+    for (const deadline = Date.now() + 8_000; !isBack() && Date.now() < deadline;) {
+      await statuses(2);
+      await sleep(100);
+    }
+    expect(isBack()).toBe(true);
+  }
+});
