@@ -74,12 +74,12 @@ export class BatchCommitter {
   }
 
   private async commitTransaction(connection: SqlConnection, position: LedgerPosition): Promise<void> {
+    this.writer.checkPlace();
     try {
       await connection.run('COMMIT');
     } catch (error) {
       await this.afterFailedCommit(error, position);
     }
-    this.writer.checkPlace();
   }
 
   /** An error at COMMIT does not tell whether it took place: the entry that it would have left does. */

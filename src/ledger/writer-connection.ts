@@ -24,14 +24,21 @@ export class WriterConnection {
   /** A connection that was lost while nothing was written, such as by a restart of the server, is replaced unnoticed. */
   async current(): Promise<SqlConnection> {
     if (this.connection?.isLost === true) await this.close();
-    this.connection ??= await this.database.openWriter();
+    if (this.connection === null) {
+      this.checkPlace();
+      this.connection = await this.database.openWriter();
+    }
     return this.connection;
   }
 
-  /** What was committed can be found at the next start, or this throws. */
+  /** What is committed now would be found at the next start, and by those who read; or this throws. */
   checkPlace(): void {
     if (!this.database.isInPlace()) {
-      throw new DatabaseFault('unavailable', 'MOVED', 'The database file is no longer at its place.');
+      throw new DatabaseFault(
+        'unavailable',
+        'MOVED',
+        'The database this process began with is no longer at its place.',
+      );
     }
   }
 

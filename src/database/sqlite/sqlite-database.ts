@@ -45,7 +45,8 @@ export class SqliteDatabase extends Database {
       await applyWriterSettings(connection);
       // The first read makes the write-ahead log, whose identity is watched beside the file's.
       await connection.run('SELECT 1 FROM sqlite_master');
-      this.files = [identityOf(this.location), identityOf(`${this.location}-wal`)];
+      // Of the first writer only: the readers stay with these files, so writing into others would split the ledger.
+      if (this.files.length === 0) this.files = [identityOf(this.location), identityOf(`${this.location}-wal`)];
     } catch (error) {
       await connection.close();
       throw error;
