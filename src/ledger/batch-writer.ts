@@ -10,6 +10,23 @@ import { equalities, insertRows, moveCounters } from './statements';
 
 const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5 WHERE "id" = 1`;
 
+interface LedgerSql {
+  readonly insertEntries: string;
+  readonly moveCounters: string;
+}
+
+const sqlByDialect = new WeakMap<Dialect, LedgerSql>();
+
+/** Put together once, not once a batch. */
+function ledgerSql(dialect: Dialect): LedgerSql {
+  const known = sqlByDialect.get(dialect);
+  if (known !== undefined) return known;
+  const insertEntries = insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS);
+  const made = { insertEntries, moveCounters: moveCounters(dialect) };
+  sqlByDialect.set(dialect, made);
+  return made;
+}
+
 /**
  * Writes a batch in few statements: each takes all its rows as one JSON parameter, which costs the event loop little. They
  * are called one after another and waited for together, so a server on a network answers all of them in one round trip.
@@ -19,15 +36,13 @@ export class BatchWriter {
   private wrote = false;
   private statements: Promise<void>[] = [];
 
-  private readonly insertEntries: string;
-  private readonly moveCounters: string;
+  private readonly sql: LedgerSql;
 
   constructor(
     private readonly connection: SqlConnection,
     dialect: Dialect,
   ) {
-    this.insertEntries = insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS);
-    this.moveCounters = moveCounters(dialect);
+    this.sql = ledgerSql(dialect);
   }
 
   count(steps: ReadonlyMap<string, number>): void {
@@ -52,7 +67,7 @@ export class BatchWriter {
   }
 
   writeEntries(entries: readonly StoredEntry[]): void {
-    this.write(this.insertEntries, entries.map(entryValues));
+    this.write(this.sql.insertEntries, entries.map(entryValues));
     this.wrote ||= entries.length > 0;
   }
 
@@ -60,7 +75,7 @@ export class BatchWriter {
   moveHead({ sequence, hash, timestamp, lastUlid, effectSequence }: LedgerPosition): boolean {
     if (!this.wrote) return false;
     const steps = [...this.counts].filter(([, step]) => step !== 0);
-    this.write(this.moveCounters, steps);
+    this.write(this.sql.moveCounters, steps);
     this.send(MOVE_HEAD, [sequence, hash, timestamp, lastUlid, effectSequence]);
     return true;
   }

@@ -56,7 +56,8 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   }
 
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {
-    const created = { ...row, createdSequence: this.nextSequence } as unknown as Row;
+    // The placeholder before the copy spares V8 a slow path: the copy has the member already when it is set.
+    const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.nextSequence } as unknown as Row;
     this.change(kind, created.id, created, true, note);
     this.count(kind, created, 1);
     return created;

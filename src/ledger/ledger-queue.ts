@@ -27,7 +27,7 @@ export class LedgerQueue {
 
   push(entry: Omit<QueuedCommand, 'deadline'>): void {
     if (this.waiting.length >= this.capacity) throw unavailable('Too many writes are waiting.');
-    this.waiting.push({ ...entry, deadline: performance.now() + this.maximumWait });
+    this.waiting.push({ deadline: performance.now() + this.maximumWait, ...entry });
   }
 
   take(most: number): QueuedCommand[] {

@@ -1,4 +1,5 @@
 import { decodeTime, incrementBase32, TIME_LEN, ulid } from 'ulid';
+import { randomFraction } from './random-fraction';
 
 /** Sorts before every ULID. */
 export const FIRST_ULID = '0'.repeat(26);
@@ -8,13 +9,19 @@ export const FIRST_ULID = '0'.repeat(26);
  * millisecond is random, one for the same or an earlier millisecond is the last one plus one.
  */
 export class UlidSequence {
-  constructor(public last: string) {}
+  private milliseconds: number;
+
+  constructor(public last: string) {
+    this.milliseconds = decodeTime(last);
+  }
 
   next(milliseconds: number): string {
-    this.last =
-      milliseconds > decodeTime(this.last)
-        ? ulid(milliseconds)
-        : this.last.slice(0, TIME_LEN) + incrementBase32(this.last.slice(TIME_LEN));
+    if (milliseconds > this.milliseconds) {
+      this.milliseconds = milliseconds;
+      this.last = ulid(milliseconds, randomFraction);
+    } else {
+      this.last = this.last.slice(0, TIME_LEN) + incrementBase32(this.last.slice(TIME_LEN));
+    }
     return this.last;
   }
 }
