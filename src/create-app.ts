@@ -10,6 +10,7 @@ import { createDocument } from './docs/document';
 import { corsOptions } from './http/middleware/cors';
 import type { RateLimits } from './http/rate-limit/rate-limits';
 import { prepareServer } from './http/server/http-server';
+import { JsonAdapter } from './http/server/json-adapter';
 import { ApplicationLogger } from './logging/application-logger';
 
 export interface AppOptions {
@@ -26,7 +27,7 @@ export async function createApp({ environment, modules = [] }: AppOptions = {}):
 
 /** Makes the application of a root module that has the service's pipeline; other roots serve for measuring it. */
 export async function assemble(root: DynamicModule): Promise<NestExpressApplication> {
-  const application = await NestFactory.create<NestExpressApplication>(root, {
+  const application = await NestFactory.create<NestExpressApplication>(root, new JsonAdapter(), {
     abortOnError: false,
     bodyParser: false,
     // A failed start is told by what createApp throws, not by Nest's log of it.
