@@ -13,12 +13,18 @@ export abstract class Database {
   abstract readonly points: SqlConnection;
   abstract readonly lists: SqlConnection;
   abstract readonly chain: SqlConnection;
+  /** Names this process among those that write the database; it has another name after each start. */
+  abstract readonly processId: string;
+  /** False where no other process can write while this one runs. */
+  abstract readonly isShared: boolean;
   /** A new writing connection, set up and checked for durable commits. The caller closes the former one. */
   abstract openWriter(): Promise<SqlConnection>;
   /** False when what is written now would not be found at the next start, such as a removed file. */
   abstract isInPlace(): boolean;
   /** What `@InjectRepository` reads through: a connection that cannot write. */
   abstract repositoryOptions(): DataSourceOptions;
+  /** Those of the processes that have surely ended; it may take some seconds to be sure. */
+  abstract endedAmong(processIds: readonly string[]): Promise<readonly string[]>;
   /** Leaves the database tidy for the next start; the last thing done on the writing connection. */
   abstract finishWriting(writer: SqlConnection): Promise<void>;
   /** Closes the reading connections and gives the database free. */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { BeforeApplicationShutdown } from '@nestjs/common';
 import { findAgent } from '../agents/find-agent';
 import { Configuration } from '../config/configuration';
+import { Database } from '../database/database';
 import { ENTITY } from '../entities/entity.kind';
 import { notFound } from '../errors/domain-error';
 import type { JsonObject } from '../json/json-value';
@@ -35,6 +36,7 @@ export class ExecuteService implements BeforeApplicationShutdown {
     private readonly runner: ActionRunner,
     private readonly completions: ExecutionCompletions,
     private readonly configuration: Configuration,
+    private readonly database: Database,
   ) {}
 
   /** @throws NOT_FOUND; PERMISSION_DENIED and POLICY_DENIED, with the refused execution recorded. */
@@ -81,6 +83,7 @@ export class ExecuteService implements BeforeApplicationShutdown {
       result: null,
       createdAt: transaction.now,
       entityId: await entityIdOf(transaction, request.resourceId),
+      runBy: outcome === 'running' ? this.database.processId : '',
     };
     return record(transaction, execution, permission, outcome);
   }
@@ -100,6 +103,7 @@ function record(
   }
   const denied = {
     ...execution,
+    runBy: '',
     outcome: 'denied',
     failureReason: refusal.message,
     completedAt: transaction.now,

@@ -52,8 +52,15 @@ export class ExecutionCompletions {
     await this.retry();
   }
 
-  private attempt({ caller, execution, outcome }: Completion): Promise<Execution> {
-    return this.ledger.write(caller, (transaction) => complete(transaction, execution.id, outcome));
+  private async attempt({ caller, execution, outcome }: Completion): Promise<Execution> {
+    const written = await this.ledger.write(caller, (transaction) => complete(transaction, execution.id, outcome));
+    if (written.outcome !== outcome.outcome) {
+      this.logger.error(
+        { executionId: execution.id, ended: outcome.outcome },
+        `Another process took this one for ended and marked the execution as ${written.outcome}; that stays on record.`,
+      );
+    }
+    return written;
   }
 
   private retryLater(): void {
@@ -70,7 +77,7 @@ export class ExecutionCompletions {
   }
 }
 
-/** Does nothing when the execution is completed already. */
+/** Does nothing when the execution is settled already: by an earlier attempt, or by another process. */
 async function complete(transaction: LedgerTransaction, id: string, outcome: ActionOutcome): Promise<Execution> {
   const execution = await transaction.find(EXECUTION, id);
   if (execution === undefined) throw notFound('execution');

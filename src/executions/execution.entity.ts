@@ -72,4 +72,8 @@ export class Execution {
   /** The entity the resource is, found when the execution began, so that all its audit entries name the same. */
   @Column('text', { nullable: true })
   readonly entityId!: string | null;
+
+  /** The process that runs the handler; empty when none does. Not hashed. */
+  @Column('text', { default: '' })
+  readonly runBy!: string;
 }

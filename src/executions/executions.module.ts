@@ -6,6 +6,7 @@ import { ExecuteController } from './execute.controller';
 import { ExecuteService } from './execute.service';
 import { ExecutionCompletions } from './execution-completions';
 import { EXECUTION } from './execution.kind';
+import { ExecutionProcess1763600000013 } from './execution-process.migration';
 import { ExecutionsSchema1763600000012 } from './executions-schema.migration';
 import { ExecutionsController } from './executions.controller';
 import { ExecutionsService } from './executions.service';
@@ -15,7 +16,10 @@ import { InterruptedExecutions } from './interrupted-executions';
 
 @Module({
   imports: [
-    LedgerModule.forFeature({ kinds: [EXECUTION], migrations: [ExecutionsSchema1763600000012] }),
+    LedgerModule.forFeature({
+      kinds: [EXECUTION],
+      migrations: [ExecutionsSchema1763600000012, ExecutionProcess1763600000013],
+    }),
     DiscoveryModule,
     PoliciesModule,
   ],

@@ -1,29 +1,84 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { OnApplicationBootstrap } from '@nestjs/common';
+import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
+import { Database } from '../database/database';
 import { SYSTEM_CALLER } from '../ledger/caller';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
+import type { Page, PageRequest } from '../ledger/record-page';
+import { RecordReader } from '../ledger/record-reader';
 import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
 import { noteOf } from './execution-note';
 
 const REASON = 'The service stopped while the action ran; whether it took effect is not known.';
+/** Milliseconds between looks for processes that have ended. */
+const INTERVAL = 5_000;
+const PAGE_SIZE = 1_000;
 
-/** Before the first request: whatever still runs in the records was cut off by the end of the former process. */
+/**
+ * Marks what still runs in the records although the process that ran it has ended: before the first request, and, where
+ * other processes write the same database, from time to time.
+ */
 @Injectable()
-export class InterruptedExecutions implements OnApplicationBootstrap {
-  private readonly logger = new Logger(InterruptedExecutions.name);
+export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Executions');
+  private timer: NodeJS.Timeout | null = null;
+  private isLooking = false;
+  private isStopping = false;
 
-  constructor(private readonly ledger: LedgerService) {}
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly database: Database,
+  ) {}
 
   async onApplicationBootstrap(): Promise<void> {
-    const count = await this.ledger.write(SYSTEM_CALLER, markInterrupted);
-    if (count > 0) this.logger.warn(`${count} executions were interrupted by the end of the former process.`);
+    await this.markAll();
+    if (this.database.isShared) this.timer = setInterval(() => void this.look(), INTERVAL).unref();
+  }
+
+  onModuleDestroy(): void {
+    this.isStopping = true;
+    if (this.timer !== null) clearInterval(this.timer);
+  }
+
+  private async look(): Promise<void> {
+    if (this.isLooking) return;
+    this.isLooking = true;
+    try {
+      await this.markAll();
+    } catch (error) {
+      if (!this.isStopping) this.logger.error(`Interrupted executions are not marked yet: ${String(error)}`);
+    } finally {
+      this.isLooking = false;
+    }
+  }
+
+  private async markAll(): Promise<void> {
+    const ended = await this.database.endedAmong(await this.processesThatRun());
+    if (ended.length === 0 || this.isStopping) return;
+    const count = await this.ledger.write(SYSTEM_CALLER, (transaction) => markInterrupted(transaction, ended));
+    // Another process may have marked them first.
+    if (count > 0) this.logger.warn(`${count} executions were interrupted by the end of the process that ran them.`);
+  }
+
+  private async processesThatRun(): Promise<string[]> {
+    const processes = new Set<string>();
+    for (let position: number | null = null, more = true; more;) {
+      const page: Page<Execution> = await this.reader.page(EXECUTION, runningAfter(position));
+      page.rows.forEach(({ runBy }) => processes.add(runBy));
+      position = page.rows.at(-1)?.createdSequence ?? null;
+      more = page.more;
+    }
+    return [...processes];
   }
 }
 
-async function markInterrupted(transaction: LedgerTransaction): Promise<number> {
-  const interrupted = await transaction.findAll(EXECUTION, { outcome: 'running' });
+async function markInterrupted(transaction: LedgerTransaction, processes: readonly string[]): Promise<number> {
+  const interrupted: Execution[] = [];
+  for (const runBy of processes) {
+    interrupted.push(...(await transaction.findAll(EXECUTION, { outcome: 'running', runBy })));
+  }
   for (const execution of interrupted) mark(transaction, execution);
   return interrupted.length;
 }
@@ -32,4 +87,10 @@ function mark(transaction: LedgerTransaction, execution: Execution): void {
   const { now } = transaction;
   const marked: Execution = { ...execution, outcome: 'interrupted', failureReason: REASON, completedAt: now };
   transaction.update(EXECUTION, marked, { ...noteOf(execution, 'execution.interrupted'), outcome: 'failed' });
+}
+
+/** The total is of no use here; a known one is not counted. */
+function runningAfter(position: number | null): PageRequest {
+  const conditions = [{ column: 'outcome', comparison: 'equals', value: 'running' } as const];
+  return { conditions, limit: PAGE_SIZE, offset: 0, order: 'asc', position, total: 0 };
 }

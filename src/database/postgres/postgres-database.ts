@@ -5,19 +5,22 @@ import type { SqlConnection } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
 import { POSTGRES_DIALECT } from './postgres-dialect';
 import { migrate } from './postgres-migrations';
+import { PostgresPresence } from './postgres-presence';
 import { PostgresReaders } from './postgres-readers';
 import { readerConfig, requireDurability, serverConfig, writerConfig } from './postgres-settings';
 
-/** Sessions for each kind of reading; with the writer's there are nine at most. */
+/** Sessions for each kind of reading; with the writer's and the presence's there are ten at most. */
 const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };
 
 /** A database on a server, which several processes may write: the locked head row puts their batches in order. */
 export class PostgresDatabase extends Database {
   readonly dialect = POSTGRES_DIALECT;
+  readonly isShared = true;
   readonly location: string;
   readonly points: SqlConnection;
   readonly lists: SqlConnection;
   readonly chain: SqlConnection;
+  private readonly presence: PostgresPresence;
 
   private constructor(
     private readonly url: string,
@@ -28,11 +31,18 @@ export class PostgresDatabase extends Database {
     this.points = new PostgresReaders(readerConfig(url), SESSIONS.points);
     this.lists = new PostgresReaders(readerConfig(url), SESSIONS.lists);
     this.chain = new PostgresReaders(readerConfig(url), SESSIONS.chain);
+    this.presence = new PostgresPresence(url, this.lists);
   }
 
   static async open(url: string, schema: SchemaContribution): Promise<PostgresDatabase> {
     await migrate(url, schema);
-    return new PostgresDatabase(url, schema);
+    const database = new PostgresDatabase(url, schema);
+    await database.presence.begin();
+    return database;
+  }
+
+  get processId(): string {
+    return this.presence.processId;
   }
 
   async openWriter(): Promise<SqlConnection> {
@@ -66,7 +76,12 @@ export class PostgresDatabase extends Database {
     };
   }
 
+  endedAmong(processIds: readonly string[]): Promise<readonly string[]> {
+    return this.presence.endedAmong(processIds);
+  }
+
   async close(): Promise<void> {
+    await this.presence.end();
     await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
   }
 }

@@ -9,6 +9,7 @@ const LOCK_TIMEOUT = 3_000;
 const STATEMENT_TIMEOUT = 10_000;
 /** For a server that does not even say that a statement took too long. */
 const ANSWER_TIMEOUT = 15_000;
+const PRESENCE_TIMEOUT = 2_000;
 /** Another process may be migrating a large database. */
 const MIGRATION_LOCK_TIMEOUT = 60_000;
 /** After this time without a byte, the system asks whether the other end is still there. */
@@ -56,6 +57,11 @@ export function readerConfig(url: string): ClientConfig {
     statement_timeout: STATEMENT_TIMEOUT,
     query_timeout: ANSWER_TIMEOUT,
   };
+}
+
+/** Quick to notice that the server is gone: meanwhile others do not see this process. */
+export function presenceConfig(url: string): ClientConfig {
+  return { ...serverConfig(url), connectionTimeoutMillis: PRESENCE_TIMEOUT, query_timeout: PRESENCE_TIMEOUT };
 }
 
 export function migrationConfig(url: string): ClientConfig {

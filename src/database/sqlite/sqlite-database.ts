@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Database } from '../database';
 import type { SchemaContribution } from '../schema-contribution';
@@ -12,6 +13,8 @@ import { applyReaderSettings, applyWriterSettings } from './sqlite-settings';
 /** A database file this process alone writes. Order of opening: lock, migrations, then the readers. */
 export class SqliteDatabase extends Database {
   readonly dialect = SQLITE_DIALECT;
+  readonly processId = randomUUID();
+  readonly isShared = false;
   private files: readonly FileIdentity[] = [];
 
   private constructor(
@@ -52,6 +55,11 @@ export class SqliteDatabase extends Database {
       throw error;
     }
     return connection;
+  }
+
+  /** The lock keeps every other process out. */
+  async endedAmong(processIds: readonly string[]): Promise<readonly string[]> {
+    return processIds.filter((processId) => processId !== this.processId);
   }
 
   finishWriting(writer: SqlConnection): Promise<void> {
