@@ -1,3 +1,6 @@
+import { connect } from 'node:net';
+import { availableParallelism } from 'node:os';
+
 /** @type {import('@swc/core').Options} */
 const typescript = {
   jsc: {
@@ -10,11 +13,48 @@ const typescript = {
   sourceMaps: 'inline',
 };
 
-/** @type {import('jest').Config} */
-export default {
+const common = {
+  rootDir: import.meta.dirname,
   testEnvironment: 'node',
-  testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.e2e-spec.ts'],
   transform: { '^.+\\.ts$': ['@swc/jest', typescript] },
-  testTimeout: 30_000,
-  reporters: ['default', '<rootDir>/scripts/totals-reporter.mjs'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/patience.ts'],
+};
+
+const sqlite = {
+  ...common,
+  displayName: 'sqlite',
+  testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.e2e-spec.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/postgres/'],
+};
+
+/** Every end-to-end test once more, and those of PostgreSQL alone. */
+const postgres = {
+  ...common,
+  displayName: 'postgres',
+  testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'],
+  globals: { DATABASE_KIND: 'postgres' },
+};
+
+/** The server of test/support/where-reachable.ts. */
+function isPostgresReachable() {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port: 5432, timeout: 3_000 });
+    const answer = (isReachable) => () => {
+      socket.destroy();
+      resolve(isReachable);
+    };
+    socket.on('connect', answer(true)).on('timeout', answer(false)).on('error', answer(false));
+  });
+}
+
+/** @returns {Promise<import('jest').Config>} */
+export default async () => {
+  const runsPostgres = process.env.CI === 'true' || (await isPostgresReachable());
+  if (!runsPostgres) console.log('SKIPPED: the tests on PostgreSQL need a server at 127.0.0.1:5432.');
+  return {
+    projects: runsPostgres ? [sqlite, postgres] : [sqlite],
+    // Each application has sessions of the server, of which there are a hundred.
+    maxWorkers: Math.max(1, Math.min(3, availableParallelism() - 1)),
+    reporters: ['default', '<rootDir>/scripts/totals-reporter.mjs'],
+  };
 };

@@ -182,7 +182,7 @@ describe('The audit trail', () => {
 
 describe('The audit trail of an execution', () => {
   it('says that it was interrupted, by the service itself at its next start', async () => {
-    const database = temporaryDatabase();
+    const database = await temporaryDatabase();
     const options = { modules: [ActionsModule], environment: database.environment };
     let app = await createTestApp(options);
     try {
@@ -213,7 +213,7 @@ describe('The audit trail of an execution', () => {
       });
     } finally {
       await app.close();
-      database.remove();
+      await database.remove();
     }
   });
 });

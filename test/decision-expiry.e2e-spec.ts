@@ -17,14 +17,14 @@ describe('Expiry of decisions', () => {
   let agentId: string;
 
   beforeEach(async () => {
-    database = temporaryDatabase();
+    database = await temporaryDatabase();
     app = await createTestApp({ environment: database.environment });
     agentId = (await createAgent(app, { name: 'agent' })).id;
   });
   afterEach(async () => {
     await chainIsValid(app);
     await app.close();
-    database.remove();
+    await database.remove();
   });
 
   const inMilliseconds = (delay: number): string => new Date(Date.now() + delay).toISOString();

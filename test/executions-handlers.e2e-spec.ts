@@ -1,9 +1,6 @@
 import { Inject, Injectable, Module, Scope, type Type } from '@nestjs/common';
 import { REQUEST } from '@nestjs/core';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unavailable } from '../src/errors/domain-error';
 import type { ExecutionResponse } from '../src/executions/dto/execution.response';
@@ -14,6 +11,7 @@ import { LedgerService } from '../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy } from './support/factories';
 import { type Answer, send } from './support/send';
+import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
 
 const seen: ActionContext[] = [];
 let release: () => void = () => undefined;
@@ -287,14 +285,14 @@ describe('action handlers', () => {
 });
 
 describe('executions whose service stops', () => {
-  let folder: string;
-  let environment: Record<string, string>;
+  let database: TemporaryDatabase;
+  let environment: TemporaryDatabase['environment'];
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'executions-'));
-    environment = { DATABASE_URL: `sqlite:${join(folder, 'test.db')}` };
+    database = await temporaryDatabase();
+    ({ environment } = database);
   });
-  afterEach(() => rm(folder, { recursive: true }));
+  afterEach(() => database.remove());
 
   it.each<[string, (app: TestApp) => Promise<void>]>([
     ['is closed', (app) => app.close()],

@@ -39,14 +39,14 @@ function connectionFault(error: unknown): string {
 describe('The built program, told to stop,', () => {
   let database: TemporaryDatabase;
 
-  beforeEach(() => {
-    database = temporaryDatabase();
+  beforeEach(async () => {
+    database = await temporaryDatabase();
   });
 
   afterEach(() => database.remove());
 
   function start(): Promise<StartedProgram> {
-    return startProgram(MAIN, { DATABASE_URL: `sqlite:${database.path}`, RATE_LIMIT: '1000000' });
+    return startProgram(MAIN, { ...database.environment, RATE_LIMIT: '1000000' });
   }
 
   /** Stops the program; answers its exit code and the milliseconds that took. */

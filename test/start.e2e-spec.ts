@@ -1,5 +1,6 @@
 import { linkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { describeOnSqlite, itOnSqlite } from './support/database-kind';
 import { ROOT } from './support/markdown';
 import { type ProgramRun, run, runBlocks } from './support/shell';
 import { startCommand, startProgram, type StartedProgram } from './support/started-program';
@@ -13,24 +14,24 @@ describe('The built program', () => {
   let database: TemporaryDatabase;
   const programs: StartedProgram[] = [];
 
-  beforeEach(() => {
-    database = temporaryDatabase();
+  beforeEach(async () => {
+    database = await temporaryDatabase();
   });
 
   afterEach(async () => {
     await Promise.all(programs.splice(0).map((program) => program.stop()));
-    database.remove();
+    await database.remove();
   });
 
   async function start(environment: Record<string, string> = {}): Promise<StartedProgram> {
-    const program = await startProgram(MAIN, { DATABASE_URL: `sqlite:${database.path}`, ...environment });
+    const program = await startProgram(MAIN, { ...database.environment, ...environment });
     programs.push(program);
     return program;
   }
 
   /** Starts the program where it cannot run, and waits for its end. */
   function refuse(environment: Record<string, string>): Promise<ProgramRun> {
-    const quiet = { NODE_ENV: '', API_KEY: KEY, PORT: '0', DATABASE_URL: `sqlite:${database.path}` };
+    const quiet = { NODE_ENV: '', API_KEY: KEY, PORT: '0', ...database.environment };
     return run(process.execPath, [MAIN], { folder: database.folder, environment: { ...quiet, ...environment } });
   }
 
@@ -68,7 +69,7 @@ describe('The built program', () => {
     });
   });
 
-  describe('ends with exit code 75 and one line while another process uses the database', () => {
+  describeOnSqlite('ends with exit code 75 and one line while another process uses the database', () => {
     beforeEach(() => start());
 
     const IN_USE = /^The database \S+ is in use by another process: .*\n$/;
@@ -110,7 +111,7 @@ describe('The built program', () => {
       });
     });
 
-    it('when the file is no database', async () => {
+    itOnSqlite('when the file is no database', async () => {
       writeFileSync(database.path, 'These are the minutes of a meeting, not a database.\n'.repeat(100));
       const refused = await refuse({});
       expect(refused).toMatchObject({ exitCode: 1, output: '' });
@@ -190,7 +191,7 @@ describe('The built program', () => {
     });
   });
 
-  it('says that it is unhealthy, and refuses writes, once its database file is gone', async () => {
+  itOnSqlite('says that it is unhealthy, and refuses writes, once its database file is gone', async () => {
     const program = await start();
     await program.send('POST', '/api/v1/entities', { body: ENTITY });
     for (const suffix of ['', '-wal', '-shm']) rmSync(database.path + suffix, { force: true });
@@ -200,7 +201,7 @@ describe('The built program', () => {
   });
 
   it('starts by npm start, and a signal to npm reaches it', async () => {
-    const environment = { DATABASE_URL: `sqlite:${database.path}`, HOME: database.folder };
+    const environment = { ...database.environment, HOME: database.folder };
     const program = await startCommand('npm', ['start'], ROOT, environment);
     await program.send('POST', '/api/v1/entities', { body: ENTITY });
     expect(await program.stop()).toBe(0);

@@ -166,7 +166,7 @@ describe('Verification finds', () => {
 
 describe('A start', () => {
   it('is refused with a clear line where entries have no head record beside them', async () => {
-    const database = temporaryDatabase();
+    const database = await temporaryDatabase();
     try {
       const app = await createTestApp({ environment: database.environment });
       await createEntity(app);
@@ -178,12 +178,12 @@ describe('A start', () => {
         /entries up to sequence 1 but no head/,
       );
     } finally {
-      database.remove();
+      await database.remove();
     }
   });
 
   it('is not hindered by a wrong head record, which is for verify to report', async () => {
-    const database = temporaryDatabase();
+    const database = await temporaryDatabase();
     try {
       let app = await createTestApp({ environment: database.environment });
       await createEntity(app);
@@ -198,7 +198,7 @@ describe('A start', () => {
       });
       await app.close();
     } finally {
-      database.remove();
+      await database.remove();
     }
   });
 });

@@ -6,6 +6,7 @@ import { CounterReader } from '../../src/ledger/counter-reader';
 import { Refusal, type LedgerTransaction } from '../../src/ledger/ledger-transaction';
 import type { SqlConnection } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/create-test-app';
+import { onPostgres } from '../support/database-kind';
 import { addClaim, auditOf, chainIsValid, createEntity } from '../support/factories';
 import { foreignConnection } from '../support/foreign-connection';
 import { addNote, NOTE, Note, Notes, NotesModule } from '../support/notes.module';
@@ -334,7 +335,7 @@ describe('Connections that read', () => {
       () => notes.repository.query(`UPDATE notes SET text = 'changed'`),
       () => notes.repository.manager.transaction((manager) => manager.delete(Note, { slug: 'there' })),
     ]) {
-      await expect(write()).rejects.toThrow(/readonly/);
+      await expect(write()).rejects.toThrow(onPostgres ? /read-only transaction/ : /readonly/);
     }
     expect(await notes.repository.find()).toMatchObject([{ slug: 'there', text: '' }]);
   });
@@ -342,15 +343,17 @@ describe('Connections that read', () => {
   it('of the service cannot write either, whatever they are told', async () => {
     const database = app.application.get(Database);
     for (const connection of [database.points, database.lists, database.chain]) {
-      await connection.run('PRAGMA query_only = OFF');
+      if (!onPostgres) await connection.run('PRAGMA query_only = OFF');
       for (const sql of [
         `UPDATE notes SET text = 'changed'`,
         'DELETE FROM ledger_entries',
         'DROP TABLE notes',
         'CREATE TABLE more (id text)',
-        'PRAGMA user_version = 7',
+        onPostgres ? 'DROP INDEX notes' : 'PRAGMA user_version = 7',
       ]) {
-        await expect(connection.run(sql)).rejects.toMatchObject({ driverCode: 'SQLITE_READONLY' });
+        await expect(connection.run(sql)).rejects.toMatchObject({
+          driverCode: onPostgres ? '25006' : 'SQLITE_READONLY',
+        });
       }
     }
     await chainIsValid(app);

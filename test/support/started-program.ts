@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { API_KEY } from './create-test-app';
 import { type Answer, send, type Sent } from './send';
+import { temporaryDatabase } from './temporary-database';
 
 /** The built program, running in a process of its own. */
 export interface StartedProgram {
@@ -19,18 +20,21 @@ export interface StartedProgram {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts a built `main.js` on a free port with a database of its own, and waits until it listens. */
+/** Starts a built `main.js` on a free port, with a database of its own unless one is named, and waits until it listens. */
 export async function startProgram(
   main: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<StartedProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'governance-program-'));
-  const started = await startCommand(process.execPath, [main], folder, environment);
+  const database = 'DATABASE_URL' in environment ? null : await temporaryDatabase();
+  const variables = { ...database?.environment, ...environment };
+  const started = await startCommand(process.execPath, [main], folder, variables);
   return {
     ...started,
     stop: async (signal) => {
       const exitCode = await started.stop(signal);
       rmSync(folder, { recursive: true, force: true });
+      await database?.remove();
       return exitCode;
     },
   };

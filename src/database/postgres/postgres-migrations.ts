@@ -6,6 +6,11 @@ import { migrationConfig } from './postgres-settings';
 /** Names the advisory lock: any number that no other program in the same database uses. */
 const MIGRATION_LOCK = 7_463_001_200;
 
+/** The text columns of a table that compare in any other way than by bytes. */
+const SELECT_OTHER_TEXT = `SELECT attname AS "name" FROM pg_attribute
+  WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped
+  AND atttypid = 'text'::regtype AND attcollation <> 'pg_catalog."C"'::regcollation`;
+
 /** Runs what is missing of the migrations. Of processes that start at once, one migrates and the others wait for it. */
 export async function migrate(url: string, schema: SchemaContribution): Promise<void> {
   const lock = await PostgresConnection.open(migrationConfig(url));
@@ -40,14 +45,12 @@ async function runMigrations(url: string, schema: SchemaContribution): Promise<v
  * same everywhere, and an update of the system's language data cannot spoil an index.
  */
 async function compareTextByBytes(dataSource: DataSource): Promise<void> {
-  for (const { tableName } of dataSource.entityMetadatas) {
-    const columns = await dataSource.query<{ name: string }[]>(
-      `SELECT attname AS "name" FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped
-       AND atttypid = 'text'::regtype AND attcollation <> 'pg_catalog."C"'::regcollation`,
-      [dataSource.driver.escape(tableName)],
-    );
-    if (columns.length === 0) continue;
-    const changes = columns.map(({ name }) => `ALTER COLUMN "${name}" TYPE text COLLATE "C"`);
-    await dataSource.query(`ALTER TABLE "${tableName}" ${changes.join(', ')}`);
-  }
+  await dataSource.transaction(async (manager) => {
+    for (const { tableName } of dataSource.entityMetadatas) {
+      const columns = await manager.query<{ name: string }[]>(SELECT_OTHER_TEXT, [`"${tableName}"`]);
+      if (columns.length === 0) continue;
+      const changes = columns.map(({ name }) => `ALTER COLUMN "${name}" TYPE text COLLATE "C"`);
+      await manager.query(`ALTER TABLE "${tableName}" ${changes.join(', ')}`);
+    }
+  });
 }
