@@ -9,6 +9,7 @@ import { recomputeChain, type Proof } from './support/recompute-chain';
 import { faults, send } from './support/send';
 
 const PROVENANCE = '/api/v1/provenance';
+const VERIFY = `${PROVENANCE}/verify`;
 const HASH = /^[0-9a-f]{64}$/;
 
 describe('Provenance', () => {
@@ -188,6 +189,8 @@ describe('Provenance', () => {
     it('is valid for an empty chain', async () => {
       const empty = await createTestApp();
       const { body } = await send(empty, 'POST', `${PROVENANCE}/verify`);
+      const listed = (await send(empty, 'GET', PROVENANCE)).body;
+      await empty.close();
       expect(body).toEqual({
         valid: true,
         entriesVerified: 0,
@@ -195,17 +198,34 @@ describe('Provenance', () => {
         invalidHashes: 0,
         head: { sequence: 0, hash: '0'.repeat(64) },
         firstInvalid: null,
+        durationMs: expect.any(Number),
       });
-      expect((await send(empty, 'GET', PROVENANCE)).body).toEqual({ data: [], total: 0 });
-      await empty.close();
+      expect(listed).toEqual({ data: [], total: 0 });
     });
 
-    it('takes no body and no parameters', async () => {
-      expect(faults(await send(app, 'POST', `${PROVENANCE}/verify`, { body: { from: 1 } }))).toEqual({
-        from: expect.any(String),
-      });
-      expect((await send(app, 'POST', `${PROVENANCE}/verify`, { body: {} })).status).toBe(200);
-      expect((await send(app, 'POST', `${PROVENANCE}/verify?from=1`)).status).toBe(400);
+    it('begins at a sequence when it is given one', async () => {
+      const { length } = await list('limit=1000');
+      const verified = async (body: object): Promise<unknown> => (await send(app, 'POST', VERIFY, { body })).body;
+      expect(await verified({ from: 1 })).toMatchObject({ valid: true, entriesVerified: length });
+      expect(await verified({ from: 3 })).toMatchObject({ valid: true, entriesVerified: length - 2 });
+      expect(await verified({ from: null })).toMatchObject({ valid: true, entriesVerified: length });
+      expect(await verified({})).toMatchObject({ valid: true, entriesVerified: length });
+    });
+
+    it.each([0, -1, 1.5, '3', true, [3], 2 ** 53])('does not begin at %p', async (from) => {
+      expect(faults(await send(app, 'POST', VERIFY, { body: { from } }))).toEqual({ from: expect.any(String) });
+    });
+
+    it('takes nothing else', async () => {
+      expect(faults(await send(app, 'POST', VERIFY, { body: { to: 1 } }))).toEqual({ to: expect.any(String) });
+      expect((await send(app, 'POST', `${VERIFY}?from=1`)).status).toBe(400);
+    });
+
+    it('answers calls that come together rightly, wherever each begins', async () => {
+      const { length } = await list('limit=1000');
+      const begins = [1, 2, 1, 3, 2, 1, length];
+      const answers = await Promise.all(begins.map((from) => send(app, 'POST', VERIFY, { body: { from } })));
+      expect(answers.map(({ body }) => body.entriesVerified)).toEqual(begins.map((from) => length - from + 1));
     });
   });
 });

@@ -1,6 +1,7 @@
 import type { SqlConnection, SqlRow, SqlValue } from '../src/database/sql-connection';
 import type { VerificationResponse } from '../src/provenance/dto/verification.response';
 import { createTestApp, type TestApp } from './support/create-test-app';
+import { itOnSqlite } from './support/database-kind';
 import { addClaim, createEntity } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';
 import { send } from './support/send';
@@ -12,7 +13,7 @@ const [FIRST, MIDDLE, LAST] = [1, 4, LENGTH];
 describe('Verification finds', () => {
   let app: TestApp;
   let foreign: SqlConnection;
-  let untouched: VerificationResponse;
+  let untouched: Omit<VerificationResponse, 'durationMs'>;
 
   beforeAll(async () => {
     app = await createTestApp();
@@ -33,10 +34,13 @@ describe('Verification finds', () => {
     await app.close();
   });
 
-  async function verify(): Promise<VerificationResponse> {
-    const { status, body } = await send(app, 'POST', '/api/v1/provenance/verify');
+  async function verify(from?: number): Promise<Omit<VerificationResponse, 'durationMs'>> {
+    const request = from === undefined ? {} : { body: { from } };
+    const { status, body } = await send(app, 'POST', '/api/v1/provenance/verify', request);
     expect(status).toBe(200);
-    return body;
+    const { durationMs, ...verdict } = body;
+    expect(durationMs).toBeGreaterThanOrEqual(0);
+    return verdict;
   }
 
   async function restore(): Promise<void> {
@@ -156,6 +160,38 @@ describe('Verification finds', () => {
       head: { ...plain(untouched.head), [column]: value },
       firstInvalid,
     });
+  });
+
+  itOnSqlite('bytes where text belongs, even those of the very text', async () => {
+    for (const column of ['action', 'details', 'state', 'hash']) {
+      await foreign.run(`UPDATE ledger_entries SET "${column}" = CAST("${column}" AS BLOB) WHERE sequence = ${MIDDLE}`);
+      expect(await verify()).toMatchObject({ valid: false, entriesVerified: LENGTH, firstInvalid: MIDDLE });
+      await restore();
+    }
+  });
+
+  itOnSqlite('text that goes on after a NUL', async () => {
+    await foreign.run(`UPDATE ledger_entries SET "state" = "state" || char(0) || 'x' WHERE sequence = ${MIDDLE}`);
+    expect(await verify()).toMatchObject({ valid: false, invalidHashes: 1, firstInvalid: MIDDLE });
+  });
+
+  it('from a sequence on, only what comes from there on, the link before it included', async () => {
+    const sound = { ...plain(untouched), entriesVerified: LENGTH - MIDDLE + 1 };
+    expect(await verify(MIDDLE)).toEqual(sound);
+    await change(MIDDLE - 1, 'action', 'x');
+    expect(await verify(MIDDLE)).toEqual(sound);
+    await change(MIDDLE - 1, 'hash', 'f'.repeat(64));
+    expect(await verify(MIDDLE)).toEqual({ ...sound, valid: false, brokenLinks: 1, firstInvalid: MIDDLE });
+    await foreign.run('DELETE FROM ledger_entries WHERE sequence = $1', [MIDDLE - 1]);
+    expect(await verify(MIDDLE)).toMatchObject({ valid: false, brokenLinks: 1, firstInvalid: MIDDLE });
+  });
+
+  it('from beyond the end, only that the chain ends where the head record says', async () => {
+    const nothing = { ...plain(untouched), entriesVerified: 0 };
+    expect(await verify(LENGTH + 1)).toEqual(nothing);
+    expect(await verify(Number.MAX_SAFE_INTEGER)).toEqual(nothing);
+    await foreign.run('DELETE FROM ledger_entries WHERE sequence = $1', [LENGTH]);
+    expect(await verify(LENGTH + 1)).toEqual({ ...nothing, valid: false, brokenLinks: 1, firstInvalid: LENGTH });
   });
 
   it('that the head record is gone', async () => {

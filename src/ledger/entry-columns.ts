@@ -31,3 +31,14 @@ export const ENTRY_COLUMNS: readonly (ColumnDefinition & { readonly name: keyof 
 export function entryValues(entry: StoredEntry): SqlValue[] {
   return ENTRY_COLUMNS.map(({ name }) => entry[name]);
 }
+
+/** The entries in the JSON text of a list of rows, each a list of its values in the order of the columns. */
+export function entriesFromJson(text: string): StoredEntry[] {
+  return (JSON.parse(text) as SqlValue[][]).map(entryOf);
+}
+
+function entryOf(values: readonly SqlValue[]): StoredEntry {
+  const entry: Record<string, SqlValue> = {};
+  ENTRY_COLUMNS.forEach(({ name }, index) => (entry[name] = values[index] ?? null));
+  return entry as unknown as StoredEntry;
+}

@@ -99,7 +99,13 @@ export function seal(entry: UnsealedEntry, previousHash: string): StoredEntry {
 export function hashesMatch(entry: StoredEntry): boolean {
   return (
     entry.auditHash === sha256(auditText(entry)) &&
-    entry.stateHash === (entry.state === null ? null : sha256(entry.state)) &&
+    entry.stateHash === stateHashOf(entry.state) &&
     entry.hash === sha256(sealText(entry))
   );
+}
+
+/** What was altered may hold anything; only text has a hash. */
+function stateHashOf(state: unknown): string | null | undefined {
+  if (state === null) return null;
+  return typeof state === 'string' ? sha256(state) : undefined;
 }

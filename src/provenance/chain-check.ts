@@ -5,6 +5,9 @@ export interface ChainEnd {
   readonly hash: string;
 }
 
+/** What the first entry is linked to. */
+export const CHAIN_START: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
+
 /** What a verification found. */
 export interface ChainVerdict {
   readonly valid: boolean;
@@ -18,11 +21,13 @@ export interface ChainVerdict {
 
 /** Checks entries given one after another, in order of their sequence, against the former and against themselves. */
 export class ChainCheck {
-  private former: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
   private entriesVerified = 0;
   private brokenLinks = 0;
   private invalidHashes = 0;
   private firstInvalid: number | null = null;
+
+  /** @param former the entry before the first that is given. */
+  constructor(private former: ChainEnd = CHAIN_START) {}
 
   add(entry: StoredEntry): void {
     const isLinked = entry.sequence === this.former.sequence + 1 && entry.previousHash === this.former.hash;

@@ -1,5 +1,5 @@
-import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { notFound } from '../errors/domain-error';
 import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
@@ -10,6 +10,7 @@ import { EntryReader } from '../ledger/entry-reader';
 import { ChainVerifier } from './chain-verifier';
 import { ProvenanceEntryResponse, ProvenanceProofResponse } from './dto/provenance-entry.response';
 import { ProvenanceListQuery } from './dto/provenance-list.query';
+import { VerifyChainRequest } from './dto/verify-chain.request';
 import { VerificationResponse } from './dto/verification.response';
 
 const SEQUENCE = /^[1-9]\d{0,15}$/;
@@ -44,13 +45,15 @@ export class ProvenanceController {
   @Post('verify')
   @HttpCode(200)
   @ApiOperation({
-    summary: 'Verify the whole chain',
+    summary: 'Verify the chain',
     description:
-      'Recomputes every hash and link up to the head found at the start. Calls that arrive meanwhile share the next run.',
+      'Recomputes every hash and link, of the whole chain or from a sequence on, up to the head found at the start. Calls ' +
+      'that arrive meanwhile share the next run.',
   })
+  @ApiBody({ type: VerifyChainRequest, required: false })
   @ApiOkResponse({ type: VerificationResponse, description: 'What was found; 200 also for a chain that is not valid.' })
-  async verify(): Promise<VerificationResponse> {
-    return VerificationResponse.from(await this.verifier.verify());
+  async verify(@Body() { from }: VerifyChainRequest): Promise<VerificationResponse> {
+    return VerificationResponse.from(await this.verifier.verify(from));
   }
 
   @Get(':sequence')

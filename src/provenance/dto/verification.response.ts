@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { ChainVerdict } from '../chain-check';
+import type { TimedVerdict } from '../chain-verifier';
 
 export class ChainHeadResponse {
   @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
@@ -31,8 +31,11 @@ export class VerificationResponse {
   @ApiProperty({ type: 'integer', nullable: true, example: null, description: 'The first sequence at fault.' })
   readonly firstInvalid!: number | null;
 
-  static from(this: void, verdict: ChainVerdict): VerificationResponse {
-    const { valid, entriesVerified, brokenLinks, invalidHashes, head, firstInvalid } = verdict;
-    return { valid, entriesVerified, brokenLinks, invalidHashes, head, firstInvalid };
+  @ApiProperty({ type: 'integer', minimum: 0, example: 12, description: 'Milliseconds the verification took.' })
+  readonly durationMs!: number;
+
+  static from(this: void, verdict: TimedVerdict): VerificationResponse {
+    const { valid, entriesVerified, brokenLinks, invalidHashes, head, firstInvalid, duration: durationMs } = verdict;
+    return { valid, entriesVerified, brokenLinks, invalidHashes, head, firstInvalid, durationMs };
   }
 }

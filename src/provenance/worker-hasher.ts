@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { ChainEnd, ChainVerdict } from './chain-check';
+import { type ChainHasher, InlineHasher } from './chain-hasher';
+import type { HashingOrder } from './hashing-worker';
+
+const PROGRAM = join(__dirname, 'hashing-worker.js');
+
+/** In a thread of its own; on this one where the sources run uncompiled, as in tests, since a thread takes JavaScript only. */
+export function openHasher(former: ChainEnd): ChainHasher {
+  return existsSync(PROGRAM) ? new WorkerHasher(former) : new InlineHasher(former);
+}
+
+interface Waiting {
+  readonly resolve: (answer: ChainVerdict | null) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Checks in a thread of its own, so that requests do not wait for it. */
+class WorkerHasher implements ChainHasher {
+  private readonly worker: Worker;
+  private readonly waiting: Waiting[] = [];
+
+  constructor(former: ChainEnd) {
+    this.worker = new Worker(PROGRAM, { workerData: former, env: {}, argv: [], execArgv: [] });
+    this.worker.on('message', (answer: ChainVerdict | null) => this.waiting.shift()?.resolve(answer));
+    this.worker.on('error', (error) => this.fail(error));
+    this.worker.on('exit', () => this.fail(new Error('The thread that checks the chain has ended.')));
+  }
+
+  async add(entries: string): Promise<void> {
+    await this.order({ entries });
+  }
+
+  async finish(head: ChainEnd): Promise<ChainVerdict> {
+    const verdict = await this.order({ head });
+    if (verdict === null) throw new Error('The thread that checks the chain gave no verdict.');
+    return verdict;
+  }
+
+  async close(): Promise<void> {
+    await this.worker.terminate();
+  }
+
+  private order(order: HashingOrder): Promise<ChainVerdict | null> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ resolve, reject });
+      this.worker.postMessage(order);
+    });
+  }
+
+  private fail(error: Error): void {
+    for (const { reject } of this.waiting.splice(0)) reject(error);
+  }
+}
