@@ -19,6 +19,9 @@ export type TrustedProxies = number | readonly string[];
 /** Null: cross-origin requests are off. */
 export type AllowedOrigins = readonly string[] | '*' | null;
 
+export const DATABASE_DRIVERS = ['sqlite3', 'better-sqlite3'] as const;
+export type DatabaseDriver = (typeof DATABASE_DRIVERS)[number];
+
 /** A file. `path` is as configured; the database module resolves it. */
 export interface SqliteDatabase {
   readonly kind: 'sqlite';
@@ -54,6 +57,8 @@ export abstract class Configuration {
   abstract readonly redisUrl: string | null;
   abstract readonly corsOrigins: AllowedOrigins;
   abstract readonly database: ConfiguredDatabase;
+  /** What opens the file of a SQLite database. */
+  abstract readonly databaseDriver: DatabaseDriver;
   /** Bytes. */
   abstract readonly bodyLimit: number;
   abstract readonly trustedProxies: TrustedProxies;

@@ -30,6 +30,7 @@ describe('defaults', () => {
       redisUrl: null,
       corsOrigins: null,
       database: { kind: 'sqlite', path: './data/governance.db' },
+      databaseDriver: 'sqlite3',
       bodyLimit: 1_048_576,
       trustedProxies: 0,
       policyDefaultEffect: 'deny',
@@ -101,6 +102,7 @@ describe('values', () => {
     ...['redis://localhost', 'redis://:p%40ss@127.0.0.1:6380/2', 'rediss://app:secret@[::1]:6379/'].map(
       (url): [keyof Configuration, string, string, unknown] => ['redisUrl', 'REDIS_URL', url, url],
     ),
+    ['databaseDriver', 'DATABASE_DRIVER', 'better-sqlite3', 'better-sqlite3'],
     ['bodyLimit', 'BODY_LIMIT', '1', 1],
     ['trustedProxies', 'TRUST_PROXY', '2', 2],
     ['trustedProxies', 'TRUST_PROXY', '10.0.0.0/8, ::1,192.0.2.7', ['10.0.0.0/8', '::1', '192.0.2.7']],
@@ -172,6 +174,7 @@ describe('values', () => {
       'postgres://app:x#y@db/governance',
       'postgres://app:x y@db/governance',
     ],
+    DATABASE_DRIVER: ['sqlite', 'pg'],
     BODY_LIMIT: ['0', '1mb', '104857601'],
     TRUST_PROXY: ['true', '33', '10.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'loopback', '10.0.0.1,', 'fe80::1%eth0'],
     POLICY_DEFAULT_EFFECT: ['Deny', 'require_approval'],

@@ -1,6 +1,12 @@
 import { parseAllowedOrigins } from './allowed-origins';
 import { API_KEY_EXPECTED, maskApiKey, parseApiKey } from './api-key';
-import { type Configuration, LOG_LEVELS, NODE_ENVIRONMENTS, POLICY_DEFAULT_EFFECTS } from './configuration';
+import {
+  type Configuration,
+  DATABASE_DRIVERS,
+  LOG_LEVELS,
+  NODE_ENVIRONMENTS,
+  POLICY_DEFAULT_EFFECTS,
+} from './configuration';
 import { explainDatabaseUrl, maskDatabaseUrl, parseDatabaseUrl, temporaryDatabaseUrl } from './database-url';
 import { parseHost } from './host';
 import { parseRedisUrl } from './redis-url';
@@ -101,6 +107,13 @@ export const VARIABLES: Variables = {
     mask: maskDatabaseUrl,
     parse: parseDatabaseUrl,
     explain: explainDatabaseUrl,
+  },
+  databaseDriver: {
+    name: 'DATABASE_DRIVER',
+    description: 'Driver of a SQLite file; better-sqlite3 must be installed beside the service.',
+    default: 'sqlite3',
+    example: 'sqlite3',
+    ...oneOf(DATABASE_DRIVERS),
   },
   bodyLimit: {
     name: 'BODY_LIMIT',

@@ -5,7 +5,10 @@ import { Configuration } from '../config/configuration';
 import { Database } from './database';
 import { PostgresDatabase } from './postgres/postgres-database';
 import { SchemaContribution } from './schema-contribution';
+import { loadBetterSqlite3 } from './sqlite/better-sqlite3-file-driver';
+import type { FileDriver } from './sqlite/file-driver';
 import { SqliteDatabase } from './sqlite/sqlite-database';
+import { SQLITE3 } from './sqlite/sqlite3-file-driver';
 
 /** Opens the database with the tables and migrations of every module, before anything can read it. */
 @Module({
@@ -30,12 +33,16 @@ class OpenedDatabaseModule {}
 })
 export class DatabaseModule {}
 
-function openDatabase(configuration: Configuration, discovery: DiscoveryService): Promise<Database> {
+async function openDatabase(configuration: Configuration, discovery: DiscoveryService): Promise<Database> {
   const { database } = configuration;
   const schema = contributedSchema(discovery);
   return database.kind === 'postgres'
     ? PostgresDatabase.open(database.url, schema)
-    : SqliteDatabase.open(database.path, schema);
+    : SqliteDatabase.open(database.path, schema, fileDriver(configuration));
+}
+
+function fileDriver({ databaseDriver }: Configuration): FileDriver {
+  return databaseDriver === 'better-sqlite3' ? loadBetterSqlite3() : SQLITE3;
 }
 
 function contributedSchema(discovery: DiscoveryService): SchemaContribution {

@@ -3,9 +3,8 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Database } from '../database';
 import type { SchemaContribution } from '../schema-contribution';
 import type { SqlConnection } from '../sql-connection';
-import { SqliteConnection } from './sqlite-connection';
+import type { FileDriver } from './file-driver';
 import { SQLITE_DIALECT } from './sqlite-dialect';
-import { OPEN_CREATE, OPEN_READONLY, OPEN_READWRITE, sqliteDriver } from './sqlite-driver';
 import { identityOf, isStillInPlace, refuseHardLinks, resolveDatabaseFile, type FileIdentity } from './sqlite-file';
 import { SqliteLock } from './sqlite-lock';
 import { applyReaderSettings, applyWriterSettings } from './sqlite-settings';
@@ -20,6 +19,7 @@ export class SqliteDatabase extends Database {
   private constructor(
     readonly location: string,
     private readonly schema: SchemaContribution,
+    private readonly driver: FileDriver,
     private readonly lock: SqliteLock,
     readonly points: SqlConnection,
     readonly lists: SqlConnection,
@@ -28,14 +28,14 @@ export class SqliteDatabase extends Database {
     super();
   }
 
-  static async open(configuredPath: string, schema: SchemaContribution): Promise<SqliteDatabase> {
+  static async open(configuredPath: string, schema: SchemaContribution, driver: FileDriver): Promise<SqliteDatabase> {
     const path = resolveDatabaseFile(configuredPath);
     refuseHardLinks(path);
-    const lock = await SqliteLock.take(path);
+    const lock = await SqliteLock.take(path, driver);
     try {
-      await migrate(path, schema);
-      const [points, lists, chain] = [await openReader(path), await openReader(path), await openReader(path)];
-      return new SqliteDatabase(path, schema, lock, points, lists, chain);
+      await migrate(path, schema, driver);
+      const reader = (): Promise<SqlConnection> => openReader(path, driver);
+      return new SqliteDatabase(path, schema, driver, lock, await reader(), await reader(), await reader());
     } catch (error) {
       await lock.release();
       throw error;
@@ -43,7 +43,7 @@ export class SqliteDatabase extends Database {
   }
 
   async openWriter(): Promise<SqlConnection> {
-    const connection = await SqliteConnection.open(this.location, OPEN_READWRITE);
+    const connection = await this.driver.open(this.location, 'write');
     try {
       await applyWriterSettings(connection);
       // The first read makes the write-ahead log, whose identity is watched beside the file's.
@@ -71,13 +71,7 @@ export class SqliteDatabase extends Database {
   }
 
   repositoryOptions(): DataSourceOptions {
-    return {
-      type: 'sqlite',
-      driver: sqliteDriver,
-      database: this.location,
-      flags: OPEN_READONLY,
-      entities: [...this.schema.tables],
-    };
+    return { ...this.driver.typeOrmOptions(this.location, 'read'), entities: [...this.schema.tables] };
   }
 
   async close(): Promise<void> {
@@ -86,21 +80,16 @@ export class SqliteDatabase extends Database {
   }
 }
 
-async function openReader(path: string): Promise<SqlConnection> {
-  const connection = await SqliteConnection.open(path, OPEN_READONLY);
+async function openReader(path: string, driver: FileDriver): Promise<SqlConnection> {
+  const connection = await driver.open(path, 'read');
   await applyReaderSettings(connection);
   return connection;
 }
 
 /** Runs what is missing of the migrations, each in a transaction of its own, on a connection that is closed after. */
-async function migrate(path: string, schema: SchemaContribution): Promise<void> {
+async function migrate(path: string, schema: SchemaContribution, driver: FileDriver): Promise<void> {
   const dataSource = new DataSource({
-    type: 'sqlite',
-    driver: sqliteDriver,
-    database: path,
-    flags: OPEN_READWRITE | OPEN_CREATE,
-    enableWAL: true,
-    busyTimeout: 2000,
+    ...driver.typeOrmOptions(path, 'create'),
     entities: [...schema.tables],
     migrations: [...schema.migrations],
     migrationsTransactionMode: 'each',

@@ -19,7 +19,12 @@ function kindOf(code: string): FaultKind {
   return STORAGE.has(code) ? 'storage' : 'programming';
 }
 
+/** Of an extended code, such as SQLITE_CONSTRAINT_UNIQUE, which only some drivers tell, the primary one. */
+function primaryCode(code: string): string {
+  return /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? 'SQLITE_MISUSE';
+}
+
 export function sqliteFault(error: Error): DatabaseFault {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : 'SQLITE_MISUSE';
+  const code = 'code' in error && typeof error.code === 'string' ? primaryCode(error.code) : 'SQLITE_MISUSE';
   return new DatabaseFault(kindOf(code), code, error.message);
 }

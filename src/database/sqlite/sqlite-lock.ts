@@ -1,17 +1,17 @@
 import { DatabaseFault } from '../database-fault';
 import { DatabaseInUseError } from '../database-in-use.error';
-import { SqliteConnection } from './sqlite-connection';
-import { OPEN_CREATE, OPEN_READWRITE } from './sqlite-driver';
+import type { SqlConnection } from '../sql-connection';
+import type { FileDriver } from './file-driver';
 
 /**
  * Holds the database for this process: an exclusive transaction on a sibling file, kept open. The operating system
  * frees it when the process dies, however it dies; a file with a process id in it would not, above all in containers.
  */
 export class SqliteLock {
-  private constructor(private readonly connection: SqliteConnection) {}
+  private constructor(private readonly connection: SqlConnection) {}
 
-  static async take(databasePath: string): Promise<SqliteLock> {
-    const connection = await SqliteConnection.open(`${databasePath}.lock`, OPEN_READWRITE | OPEN_CREATE);
+  static async take(databasePath: string, driver: FileDriver): Promise<SqliteLock> {
+    const connection = await driver.open(`${databasePath}.lock`, 'create');
     try {
       await connection.run('PRAGMA busy_timeout = 0');
       await connection.run('BEGIN EXCLUSIVE');
