@@ -7,32 +7,34 @@ import type { PolicyResponse } from '../../src/policies/dto/policy.response';
 import type { TestApp } from './create-test-app';
 import { send } from './send';
 
+/** An application in this process or in one of its own. */
+type ServedApp = Pick<TestApp, 'url'>;
 type Members = Readonly<Record<string, unknown>>;
 
 /** Creates an entity and answers the record. */
-export async function createEntity(app: TestApp, body: Members = {}): Promise<EntityResponse> {
+export async function createEntity(app: ServedApp, body: Members = {}): Promise<EntityResponse> {
   return created(app, '/api/v1/entities', { type: 'service', name: 'Payment gateway', ...body });
 }
 
 /** Adds a claim to an entity and answers the record. */
-export async function addClaim(app: TestApp, entityId: string, body: Members = {}): Promise<ClaimResponse> {
+export async function addClaim(app: ServedApp, entityId: string, body: Members = {}): Promise<ClaimResponse> {
   return created(app, `/api/v1/entities/${entityId}/claims`, { predicate: 'owner', value: 'team-payments', ...body });
 }
 
 /** Proposes a decision of low risk and answers the record. */
-export async function propose(app: TestApp, proposedBy: string, body: Members = {}): Promise<DecisionResponse> {
+export async function propose(app: ServedApp, proposedBy: string, body: Members = {}): Promise<DecisionResponse> {
   const decision = { type: 'deployment', title: 'Deploy release 4.2', proposedBy, riskLevel: 'low' };
   return created(app, '/api/v1/decisions', { ...decision, ...body });
 }
 
 /** Creates an agent and answers the record. */
-export async function createAgent(app: TestApp, body: Readonly<Record<string, unknown>>): Promise<AgentResponse> {
+export async function createAgent(app: ServedApp, body: Readonly<Record<string, unknown>>): Promise<AgentResponse> {
   return created(app, '/api/v1/agents', body);
 }
 
 /** Creates a policy that allows everything to everyone but for what `body` says; every policy gets a name of its own. */
 export async function createPolicy(
-  app: TestApp,
+  app: ServedApp,
   body: Readonly<Record<string, unknown>> = {},
 ): Promise<PolicyResponse> {
   policies += 1;
@@ -49,18 +51,18 @@ export async function createPolicy(
 let policies = 0;
 
 /** The audit entries about a record, oldest first. */
-export async function auditOf(app: TestApp, subjectId: string): Promise<AuditEntryResponse[]> {
+export async function auditOf(app: ServedApp, subjectId: string): Promise<AuditEntryResponse[]> {
   const answer = await send(app, 'GET', `/api/v1/audit?order=asc&limit=1000&subjectId=${subjectId}`);
   return answer.body.data;
 }
 
 /** Fails the test when the chain does not verify. */
-export async function chainIsValid(app: TestApp): Promise<void> {
+export async function chainIsValid(app: ServedApp): Promise<void> {
   const answer = await send(app, 'POST', '/api/v1/provenance/verify');
   expect(answer.body).toMatchObject({ valid: true, brokenLinks: 0, invalidHashes: 0 });
 }
 
-async function created<Body>(app: TestApp, path: string, body: unknown): Promise<Body> {
+async function created<Body>(app: ServedApp, path: string, body: unknown): Promise<Body> {
   const answer = await send(app, 'POST', path, { body });
   if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
   return answer.body as Body;
