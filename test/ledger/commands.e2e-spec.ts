@@ -2,6 +2,7 @@ import { Database } from '../../src/database/database';
 import { conflict } from '../../src/errors/domain-error';
 import type { JsonObject } from '../../src/json/json-value';
 import { CLAIM } from '../../src/entities/claim.kind';
+import { ENTITY } from '../../src/entities/entity.kind';
 import { CounterReader } from '../../src/ledger/counter-reader';
 import { Refusal, type LedgerTransaction } from '../../src/ledger/ledger-transaction';
 import type { SqlConnection } from '../../src/database/sql-connection';
@@ -225,6 +226,22 @@ describe('Commands of one batch', () => {
       notes.write(async (transaction) => (await transaction.findAll(NOTE, { topic })).map(({ slug }) => slug)),
     ]);
     expect(results[3]).toEqual({ status: 'fulfilled', value: ['one', 'three'] });
+  });
+
+  it('that remove what belongs to a record leave nothing of it to those after them', async () => {
+    const { id: entityId } = await createEntity(app);
+    const claim = await addClaim(app, entityId);
+    const [removed, found, others] = await Promise.all([
+      notes.write(async (transaction) => {
+        const entity = await transaction.find(ENTITY, entityId);
+        const count = await transaction.removeWithOwner(CLAIM, { entityId });
+        if (entity !== undefined) transaction.remove(ENTITY, entity, { action: 'entity.deleted', entityId });
+        return count;
+      }),
+      notes.write(async (transaction) => transaction.find(CLAIM, claim.id)),
+      notes.write(async (transaction) => transaction.removeWithOwner(CLAIM, { entityId })),
+    ]);
+    expect([removed, found, others]).toEqual([1, undefined, 0]);
   });
 
   it('that remove what belongs to a record and then fail leave it all', async () => {
