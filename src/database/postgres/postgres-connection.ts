@@ -68,5 +68,5 @@ export class PostgresConnection implements SqlConnection {
 /** The server answers a COMMIT after a failed statement with success, and rolls back. */
 function requireCommit(command: string): void {
   if (command === 'COMMIT') return;
-  throw new DatabaseFault('unavailable', command, 'The server rolled the transaction back instead of committing it.');
+  throw new DatabaseFault('programming', command, 'The server rolled the transaction back instead of committing it.');
 }

@@ -7,7 +7,8 @@ import { POSTGRES_DIALECT } from './postgres-dialect';
 import { migrate } from './postgres-migrations';
 import { PostgresPresence } from './postgres-presence';
 import { PostgresReaders } from './postgres-readers';
-import { readerConfig, requireDurability, serverConfig, writerConfig } from './postgres-settings';
+import { readerConfig, serverConfig, writerConfig } from './postgres-settings';
+import { requireDurability } from './server-requirements';
 
 /** Sessions for each kind of reading; with the writer's and the presence's there are ten at most. */
 const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };

@@ -8,7 +8,7 @@ import { DatabaseFault, type FaultKind } from '../database-fault';
 const KIND_OF_CLASS: ReadonlyMap<string, FaultKind> = new Map<string, FaultKind>([
   ['08', 'unavailable'], // connection
   ['23', 'constraint'],
-  ['25', 'unavailable'], // transaction state: read-only server, session that idled too long, statement failed before
+  ['25', 'unavailable'], // transaction state: read-only server, session that idled too long
   ['26', 'unavailable'], // prepared statement gone: the session is not the one it was prepared in
   ['40', 'unavailable'], // transaction rolled back: deadlock
   ['53', 'unavailable'], // resources: disk full, memory, connections
@@ -17,6 +17,9 @@ const KIND_OF_CLASS: ReadonlyMap<string, FaultKind> = new Map<string, FaultKind>
   ['58', 'unavailable'], // system
   ['XX', 'unavailable'], // internal
 ]);
+
+/** A statement failed before and nobody minded: the command that swallowed that has to be found. */
+const FAILED_BEFORE = '25P02';
 
 /** The server's last words in a session: shutdown, crash, start, too long idle in a transaction. */
 const LAST_WORDS = new Set(['57P01', '57P02', '57P03', '57P05', '25P03']);
@@ -40,6 +43,7 @@ export function connectionFault(error: unknown, { host, port, database }: Client
 }
 
 function kindOf({ code = '' }: DatabaseError): FaultKind {
+  if (code === FAILED_BEFORE) return 'programming';
   return KIND_OF_CLASS.get(code.slice(0, 2)) ?? 'programming';
 }
 

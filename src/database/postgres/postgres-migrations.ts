@@ -2,6 +2,7 @@ import { DataSource } from 'typeorm';
 import type { SchemaContribution } from '../schema-contribution';
 import { PostgresConnection } from './postgres-connection';
 import { migrationConfig } from './postgres-settings';
+import { requireDurability } from './server-requirements';
 
 /** Names the advisory lock: any number that no other program in the same database uses. */
 const MIGRATION_LOCK = 7_463_001_200;
@@ -15,6 +16,7 @@ const SELECT_OTHER_TEXT = `SELECT attname AS "name" FROM pg_attribute
 export async function migrate(url: string, schema: SchemaContribution): Promise<void> {
   const lock = await PostgresConnection.open(migrationConfig(url));
   try {
+    await requireDurability(lock);
     await lock.run('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
     await runMigrations(url, schema);
   } finally {

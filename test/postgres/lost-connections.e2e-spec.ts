@@ -1,0 +1,204 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseFault } from '../../src/database/database-fault';
+import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
+import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { onServer } from '../support/database-server';
+import { chainIsValid, createEntity } from '../support/factories';
+import { foreignConnection } from '../support/foreign-connection';
+import { addNote, NOTE, Notes, NotesModule } from '../support/notes.module';
+import { send, type Answer } from '../support/send';
+import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { POSTGRES_SERVER } from '../support/where-reachable';
+
+const ENTITIES = '/api/v1/entities';
+const CLIENTS = 16;
+
+/** Lets the next COMMIT fail as when the connection is lost; `before` takes place first and may send it. */
+function failNextCommit(before: (connection: SqlConnection) => Promise<unknown>): jest.SpyInstance {
+  let hasFailed = false;
+  const run = async function (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]): Promise<void> {
+    if (sql !== 'COMMIT' || hasFailed) {
+      await this.all(sql, parameters);
+      return;
+    }
+    hasFailed = true;
+    await before(this);
+    throw new DatabaseFault('unavailable', 'CONNECTION', 'Connection terminated unexpectedly');
+  };
+  return jest.spyOn(PostgresConnection.prototype, 'run').mockImplementation(run);
+}
+
+describe('The service, whose sessions end,', () => {
+  let database: TemporaryDatabase;
+  let gate: TcpGate;
+  let app: TestApp;
+  let notes: Notes;
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    gate = await openTcpGate(POSTGRES_SERVER.host, POSTGRES_SERVER.port);
+    const url = new URL(database.environment.DATABASE_URL);
+    url.port = String(gate.port);
+    app = await createTestApp({ environment: { DATABASE_URL: url.href }, modules: [NotesModule] });
+    notes = app.application.get(Notes, { strict: false });
+  });
+  afterEach(async () => {
+    await healed();
+    await chainIsValid(app);
+    const { entities, provenanceEntries } = (await send(app, 'GET', '/api/v1/stats')).body;
+    expect((await send(app, 'GET', `${ENTITIES}?limit=1`)).body.total).toBe(entities);
+    expect((await send(app, 'GET', '/api/v1/provenance?limit=1')).body.total).toBe(provenanceEntries);
+  });
+  afterAll(async () => {
+    await app.close();
+    await gate.close();
+    await database.remove();
+  });
+
+  const post = (name: string): Promise<Answer> => send(app, 'POST', ENTITIES, { body: { type: 'service', name } });
+  const health = async (): Promise<number> => (await send(app, 'GET', '/api/v1/health')).status;
+
+  async function healed(): Promise<void> {
+    while ((await health()) !== 200) await sleep(50);
+  }
+
+  /** Ends every session of the service, as a restart of the server or an administrator does. */
+  async function endSessions(): Promise<void> {
+    await onServer(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      database.environment.DATABASE_URL,
+    );
+  }
+
+  async function stored(type: string): Promise<number> {
+    return (await send(app, 'GET', `${ENTITIES}?limit=1&type=${type}`)).body.total;
+  }
+
+  it('while nothing is under way replaces them unnoticed', async () => {
+    await createEntity(app);
+    await notes.repository.find();
+    await endSessions();
+    await sleep(200);
+    expect((await post('after')).status).toBe(201);
+    expect((await send(app, 'GET', ENTITIES)).status).toBe(200);
+    expect(await notes.repository.find()).toEqual([]);
+    expect(await health()).toBe(200);
+  });
+
+  it('under load keeps all that it acknowledged, and nothing that it refused', async () => {
+    const stopped = new AbortController();
+    const kept: string[] = [];
+    const others = new Set<number>();
+    const clients = Array.from({ length: CLIENTS }, async () => {
+      while (!stopped.signal.aborted) {
+        const { status, body } = await send(app, 'POST', ENTITIES, { body: { type: 'load', name: 'x' } });
+        if (status === 201) kept.push(body.id);
+        else others.add(status);
+        const read = await send(app, 'GET', `${ENTITIES}/${kept.at(-1) ?? 'none'}`);
+        if (read.status !== 200) others.add(read.status);
+      }
+    });
+    for (let kills = 0; kills < 25; kills += 1) {
+      await endSessions();
+      await sleep(120);
+    }
+    stopped.abort();
+    await Promise.all(clients);
+    await healed();
+    others.delete(404); // Before the first is kept.
+    expect([...others].filter((status) => status !== 503)).toEqual([]);
+    expect(kept.length).toBeGreaterThan(CLIENTS);
+    expect(await stored('load')).toBe(kept.length);
+    const found = await Promise.all(kept.slice(-300).map((id) => send(app, 'GET', `${ENTITIES}/${id}`)));
+    expect(found.filter(({ status }) => status !== 200)).toEqual([]);
+  }, 60_000);
+
+  it.each([
+    ['before', 503, 0],
+    ['after', 201, 1],
+  ] as const)('%s a COMMIT reached the server answers %i', async (when, status, rows) => {
+    const type = `commit-${when}`;
+    const commit = failNextCommit(async (connection) => {
+      if (when === 'after') await connection.all('COMMIT');
+      await endSessions();
+    });
+    const answer = await send(app, 'POST', ENTITIES, { body: { type, name: 'x' } });
+    commit.mockRestore();
+    expect(answer.status).toBe(status);
+    await healed();
+    expect(await stored(type)).toBe(rows);
+  });
+
+  it('by a network that is cut tells 503 to writes and reads, lives, and heals', async () => {
+    gate.cut();
+    await sleep(100);
+    expect(await health()).toBe(503);
+    expect(await post('cut')).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
+    const read = await send(app, 'GET', ENTITIES);
+    expect(read).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
+    expect(read.headers.get('retry-after')).toMatch(/^\d+$/);
+    gate.open();
+    await healed();
+    expect((await post('open')).status).toBe(201);
+  });
+
+  it('by a network that says nothing any more tells 503 within a bounded time, and heals', async () => {
+    gate.hold();
+    const answers = await Promise.all([post('held'), send(app, 'GET', ENTITIES), send(app, 'GET', '/api/v1/stats')]);
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect(await health()).toBe(503);
+    gate.open();
+    gate.cut();
+    gate.open();
+    await healed();
+    expect((await post('open')).status).toBe(201);
+  }, 60_000);
+
+  describe('or whose head row somebody else holds,', () => {
+    let foreign: SqlConnection;
+
+    beforeEach(async () => {
+      foreign = await foreignConnection(app);
+      await foreign.run('BEGIN');
+      await foreign.run('SELECT * FROM ledger_head FOR UPDATE');
+    });
+    afterEach(() => foreign.close());
+
+    it('refuses writes with 503 in time, goes on reading, and heals', async () => {
+      const begin = Date.now();
+      const refused = await post('locked');
+      expect(refused).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
+      expect(Date.now() - begin).toBeLessThan(8_000);
+      expect((await send(app, 'GET', ENTITIES)).status).toBe(200);
+      expect(await health()).toBe(503);
+      await foreign.run('ROLLBACK');
+      await healed();
+      expect((await post('free')).status).toBe(201);
+    });
+
+    it('waits for one that lets go in time', async () => {
+      const waiting = post('waited');
+      await sleep(500);
+      await foreign.run('ROLLBACK');
+      expect((await waiting).status).toBe(201);
+    });
+  });
+
+  it('refuses a command that swallows a failed statement, and none of its neighbours', async () => {
+    const results = await Promise.allSettled([
+      notes.add('first'),
+      notes.write(async (transaction) => {
+        addNote(transaction, 'swallower');
+        // No text of the server's can hold NUL.
+        await expect(transaction.findBy(NOTE, { slug: '\0' })).rejects.toThrow(DatabaseFault);
+      }),
+      notes.add('last'),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    const found = await Promise.all(['first', 'swallower', 'last'].map((slug) => notes.reader.findBy(NOTE, { slug })));
+    expect(found.map((note) => note?.slug)).toEqual(['first', undefined, 'last']);
+  });
+});
