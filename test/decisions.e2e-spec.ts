@@ -2,6 +2,7 @@ import type { StatisticsResponse } from '../src/health/dto/statistics.response';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from './support/factories';
 import { faults, send, type Answer } from './support/send';
+import { temporaryDatabase } from './support/temporary-database';
 
 const DECISIONS = '/api/v1/decisions';
 const HOUR = 3_600_000;
@@ -66,6 +67,26 @@ describe('Decisions', () => {
     ['critical', 100],
   ])('of %s risk need %i approvals, as REQUIRED_APPROVALS says', async (riskLevel, requiredApprovals) => {
     expect((await post(complete({ riskLevel }))).body).toMatchObject({ riskLevel, requiredApprovals });
+  });
+
+  it('keep the number of approvals they were proposed with, whatever REQUIRED_APPROVALS says later', async () => {
+    const database = await temporaryDatabase();
+    const start = (approvals: string): Promise<TestApp> =>
+      createTestApp({ environment: { ...database.environment, REQUIRED_APPROVALS: approvals } });
+    let other = await start('low=1');
+    try {
+      const { id: agentId } = await createAgent(other, { name: 'proposer' });
+      const { id: approverId } = await createAgent(other, { name: 'approver' });
+      const decision = await propose(other, agentId);
+      await other.close();
+      other = await start('low=3');
+      expect((await propose(other, agentId)).requiredApprovals).toBe(3);
+      const { body } = await send(other, 'POST', `${DECISIONS}/${decision.id}/approve`, { body: { approverId } });
+      expect(body).toMatchObject({ status: 'approved', requiredApprovals: 1 });
+    } finally {
+      await other.close();
+      await database.remove();
+    }
   });
 
   it('take everything at its limits', async () => {

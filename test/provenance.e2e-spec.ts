@@ -22,7 +22,7 @@ describe('Provenance', () => {
     app = await createTestApp({ modules: [ActionsModule], environment: EVERY_ACTION_ENVIRONMENT });
     await doEverything(app);
     const { id } = await createEntity(app);
-    claim = await addClaim(app, id, { value: 0.1, context: { constructor: [1e21, 'é😀', null] } });
+    claim = await addClaim(app, id, { value: 0.1, context: { toJSON: 'x', constructor: [1e21, 'é😀', null] } });
     entries = await list('limit=1000');
     audit = (await send(app, 'GET', '/api/v1/audit?order=asc&limit=1000')).body.data;
   });

@@ -1,4 +1,3 @@
-import { canonicalize } from 'json-canonicalize';
 import { createHash } from 'node:crypto';
 import type { TestApp } from './create-test-app';
 import { send } from './send';
@@ -37,7 +36,15 @@ export async function recomputeChain(app: TestApp): Promise<{ proofs: Proof[]; f
 
 /** SHA-256 of the RFC 8785 text of a value, in hex. */
 export function canonicalHash(value: object): string {
-  return createHash('sha256').update(canonicalize(value), 'utf8').digest('hex');
+  return createHash('sha256').update(canonical(value), 'utf8').digest('hex');
+}
+
+/** As anyone would write it: scalars by JSON.stringify, members sorted by code units. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`;
 }
 
 function faultsOf(proof: Proof, listed: object, previousHash: string, sequence: number): string[] {
@@ -49,7 +56,7 @@ function faultsOf(proof: Proof, listed: object, previousHash: string, sequence: 
     ['auditHash', proof.auditHash, canonicalHash(audit)],
     ['stateHash', proof.stateHash, state === null ? null : canonicalHash(state)],
     ['hash', hash, canonicalHash(sealed)],
-    ['the list', canonicalize(listed), canonicalize(entry)],
+    ['the list', canonicalHash(listed), canonicalHash(entry)],
   ];
   return agreements.flatMap(([what, found, expected]) =>
     found === expected ? [] : [`${what} of ${sequence}: ${String(found)} instead of ${String(expected)}`],
