@@ -36,7 +36,10 @@ const UNSHOWN = { text: 'not hashed', integer: 7, json: ['not hashed'] };
 function encodedState({ state, audit }: Vector): string | null {
   const codec = CODECS.get(audit.subjectType);
   if (state === null || codec === undefined) return null;
-  const unshown = Object.fromEntries(codec.columns.map(({ name, type }) => [name, UNSHOWN[type]]));
+  const unset = codec.kind.laterMembers ?? [];
+  const unshown = Object.fromEntries(
+    codec.columns.map(({ name, type }) => [name, unset.includes(name) ? null : UNSHOWN[type]]),
+  );
   return codec.encode(Object.assign(unshown, state)).state;
 }
 
