@@ -9,4 +9,6 @@ export const AGENT: RecordKind<Agent> = {
   hashedMembers: ['id', 'name', 'description', 'capabilities', 'roles', 'status', 'createdAt', 'updatedAt', 'revision'],
   uniqueKeys: [['name']],
   counter: 'agents',
+  countedBy: ['status'],
+  listColumns: ['capabilities', 'roles'],
 };

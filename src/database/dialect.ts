@@ -14,10 +14,10 @@ export interface Dialect {
   jsonElements(parameter: string): string;
   /** The value at an index of the JSON array `item.value`, in the column's type. */
   jsonAt(index: number, column: ColumnDefinition): string;
+  /** A column in a condition for which no index is to be looked up, where the planner cannot tell that another is better. */
+  unindexed(column: string): string;
   /** Aggregates rows to the text of a JSON list, each row a list of the columns' values. */
   jsonRows(columns: readonly string[]): string;
-  /** True when the JSON list in a column holds the text in a parameter. */
-  listContains(column: string, parameter: string): string;
 }
 
 export function quoted(name: string): string {

@@ -23,6 +23,9 @@ export interface Review {
 @Index(['type', 'createdSequence'])
 @Index(['proposedBy', 'createdSequence'])
 @Index(['status', 'expiresAt'])
+@Index(['status', 'riskLevel', 'createdSequence'])
+@Index(['status', 'type', 'createdSequence'])
+@Index(['status', 'proposedBy', 'createdSequence'])
 export class Decision {
   @PrimaryColumn('text')
   readonly id!: string;

@@ -23,4 +23,5 @@ export const DECISION: RecordKind<Decision> = {
     'resolvedAt',
   ],
   counter: 'decisions',
+  countedBy: ['status', 'riskLevel', 'type', 'proposedBy'],
 };

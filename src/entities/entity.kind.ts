@@ -7,5 +7,5 @@ export const ENTITY: RecordKind<GovernedEntity> = {
   table: GovernedEntity,
   hashedMembers: ['id', 'type', 'name', 'properties', 'createdAt', 'updatedAt', 'revision'],
   counter: 'entities',
-  countedBy: 'type',
+  countedBy: ['type'],
 };

@@ -19,6 +19,9 @@ export type ExecutionOutcome = (typeof EXECUTION_OUTCOMES)[number];
 @Index(['action', 'createdSequence'])
 @Index(['outcome', 'createdSequence'])
 @Index(['createdAt', 'createdSequence'])
+@Index(['agentId', 'action', 'createdSequence'])
+@Index(['agentId', 'outcome', 'createdSequence'])
+@Index(['action', 'outcome', 'createdSequence'])
 export class Execution {
   @PrimaryColumn('text')
   readonly id!: string;

@@ -23,4 +23,6 @@ export const EXECUTION: RecordKind<Execution> = {
     'completedAt',
   ],
   counter: 'executions',
+  countedBy: ['agentId', 'action', 'outcome'],
+  timeColumn: 'createdAt',
 };

@@ -6,6 +6,7 @@ import { ExecuteController } from './execute.controller';
 import { ExecuteService } from './execute.service';
 import { ExecutionCompletions } from './execution-completions';
 import { EXECUTION } from './execution.kind';
+import { ExecutionListFilters1763700000012 } from './execution-list-filters.migration';
 import { ExecutionProcess1763600000013 } from './execution-process.migration';
 import { ExecutionsSchema1763600000012 } from './executions-schema.migration';
 import { ExecutionsController } from './executions.controller';
@@ -18,7 +19,7 @@ import { InterruptedExecutions } from './interrupted-executions';
   imports: [
     LedgerModule.forFeature({
       kinds: [EXECUTION],
-      migrations: [ExecutionsSchema1763600000012, ExecutionProcess1763600000013],
+      migrations: [ExecutionsSchema1763600000012, ExecutionProcess1763600000013, ExecutionListFilters1763700000012],
     }),
     DiscoveryModule,
     PoliciesModule,

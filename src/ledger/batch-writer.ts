@@ -1,18 +1,22 @@
 import { quoted, type Dialect } from '../database/dialect';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
+import { counterName, listItems } from './counter-name';
 import { ENTRY_COLUMNS, entryValues } from './entry-columns';
 import type { StoredEntry } from './hash-chain';
 import type { LedgerPosition } from './ledger-position';
 import type { OwnedRemoval } from './pending-changes';
 import type { RecordCodec } from './record-codec';
 import type { RowChange } from './row-overlay';
-import { equalities, insertRows, moveCounters } from './statements';
+import { LIST_ITEM_COLUMNS, LIST_ITEMS } from './list-items';
+import { deleteRows, equalities, insertRows, moveCounters } from './statements';
 
 const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5 WHERE "id" = 1`;
 
 interface LedgerSql {
   readonly insertEntries: string;
   readonly moveCounters: string;
+  readonly deleteItems: string;
+  readonly insertItems: string;
 }
 
 const sqlByDialect = new WeakMap<Dialect, LedgerSql>();
@@ -21,8 +25,12 @@ const sqlByDialect = new WeakMap<Dialect, LedgerSql>();
 function ledgerSql(dialect: Dialect): LedgerSql {
   const known = sqlByDialect.get(dialect);
   if (known !== undefined) return known;
-  const insertEntries = insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS);
-  const made = { insertEntries, moveCounters: moveCounters(dialect) };
+  const made = {
+    insertEntries: insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS),
+    moveCounters: moveCounters(dialect),
+    deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
+    insertItems: insertRows(dialect, LIST_ITEMS, LIST_ITEM_COLUMNS),
+  };
   sqlByDialect.set(dialect, made);
   return made;
 }
@@ -64,6 +72,10 @@ export class BatchWriter {
       this.write(codec.updateRows, changed);
       this.write(codec.insertRows, added);
     }
+    for (const { formerItems, items } of groups) {
+      this.write(this.sql.deleteItems, formerItems);
+      this.write(this.sql.insertItems, items);
+    }
   }
 
   writeEntries(entries: readonly StoredEntry[]): void {
@@ -99,11 +111,14 @@ export class BatchWriter {
   }
 }
 
-/** The changes to one kind, as the rows of its three statements. */
+/** The changes to one kind, as the rows of its statements. */
 class KindChanges {
   readonly removed: SqlValue[][] = [];
   readonly changed: (readonly SqlValue[])[] = [];
   readonly added: (readonly SqlValue[])[] = [];
+  /** Ids of the records whose list items are written anew. */
+  readonly formerItems: SqlValue[][] = [];
+  readonly items: SqlValue[][] = [];
 
   constructor(
     readonly codec: RecordCodec,
@@ -113,10 +128,20 @@ class KindChanges {
       if (change.codec !== codec) continue;
       if (change.encoded === null) this.removed.push([change.id]);
       else (change.isNew ? this.added : this.changed).push(change.encoded.values);
+      if (codec.kind.listColumns !== undefined) this.addItems(change);
     }
   }
 
   get isNeeded(): boolean {
     return this.removed.length + this.changed.length + this.added.length > 0;
+  }
+
+  private addItems({ row, id, isNew }: RowChange): void {
+    if (!isNew) this.formerItems.push([id]);
+    if (row === null) return;
+    const { kind } = this.codec;
+    for (const { column, value } of listItems(kind, row)) {
+      this.items.push([counterName(kind.counter, column, value), row.createdSequence, id]);
+    }
   }
 }

@@ -1,6 +1,7 @@
 import { quoted, type Dialect } from '../database/dialect';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
 import { BatchWriter } from './batch-writer';
+import { entryCounts } from './entry-counters';
 import { SYSTEM_CALLER } from './caller';
 import { seal, type StoredEntry } from './hash-chain';
 import type { LedgerPosition } from './ledger-position';
@@ -143,6 +144,7 @@ export class Batch {
       this.position.hash,
     );
     this.entries.push(entry);
+    this.writer.count(entryCounts(entry));
     this.size += entry.state?.length ?? 0;
     this.position = { ...this.position, sequence, hash: entry.hash, timestamp, lastUlid: this.ulids.last };
   }

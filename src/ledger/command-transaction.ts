@@ -2,7 +2,7 @@ import type { SqlValue } from '../database/sql-connection';
 import type { Batch } from './batch';
 import type { Caller } from './caller';
 import { canonicalJson } from './canonical-json';
-import { counterName } from './counter-name';
+import { countersOf } from './counter-name';
 import type { EntryNote, LedgerTransaction } from './ledger-transaction';
 import type { OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
 import type { RecordCodec } from './record-codec';
@@ -66,10 +66,8 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     const former = this.former(kind, row.id);
     this.change(kind, row.id, row, false, note);
-    if (kind.countedBy !== undefined && columnOf(former, kind.countedBy) !== columnOf(row, kind.countedBy)) {
-      this.count(kind, former, -1);
-      this.count(kind, row, 1);
-    }
+    this.count(kind, former, -1);
+    this.count(kind, row, 1);
     return row;
   }
 
@@ -81,7 +79,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
 
   async removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<number> {
     this.refuseOwnChanges(kind);
-    if (kind.countedBy !== undefined)
+    if (kind.countedBy !== undefined || kind.listColumns !== undefined)
       throw new Error(`Rows of ${kind.counter} are counted apart; remove them one by one.`);
     const values = where as Readonly<Record<string, SqlValue>>;
     const count = await this.batch.countAll(kind, values);
@@ -127,9 +125,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   }
 
   private count(kind: AnyRecordKind, row: GovernedRow, step: number): void {
-    this.add(kind.counter, step);
-    if (kind.countedBy === undefined) return;
-    this.add(counterName(kind.counter, kind.countedBy, columnOf(row, kind.countedBy)), step);
+    for (const counter of countersOf(kind, row)) this.add(counter, step);
   }
 
   private add(counter: string, step: number): void {
@@ -155,8 +151,4 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
 
 function changedRow(change: RowChange, kind: AnyRecordKind): GovernedRow | undefined {
   return change.codec.kind === kind ? (change.row ?? undefined) : undefined;
-}
-
-function columnOf(row: GovernedRow, column: string): unknown {
-  return (row as unknown as KeyValues)[column];
 }

@@ -1,4 +1,32 @@
-/** The counter of the rows of a kind whose counted column has one value, such as `entities:type:service`. */
+import type { AnyRecordKind, GovernedRow } from './record-kind';
+
+/** The counter of the rows whose counted column has, or holds, one value, such as `entities:type:service`. */
 export function counterName(counter: string, column: string, value: unknown): string {
   return `${counter}:${column}:${String(value)}`;
+}
+
+/** One item of a JSON list in a column of a row. */
+export interface ListItem {
+  readonly column: string;
+  readonly value: string;
+}
+
+/** The items of a row's list columns, each value once. */
+export function listItems({ listColumns = [] }: AnyRecordKind, row: GovernedRow): ListItem[] {
+  return listColumns.flatMap((column) => [...new Set(listOf(row, column))].map((value) => ({ column, value })));
+}
+
+/** Every counter that counts the row. */
+export function countersOf(kind: AnyRecordKind, row: GovernedRow): string[] {
+  const { counter, countedBy = [] } = kind;
+  const columns = row as unknown as Readonly<Record<string, unknown>>;
+  return [
+    counter,
+    ...countedBy.map((column) => counterName(counter, column, columns[column])),
+    ...listItems(kind, row).map(({ column, value }) => counterName(counter, column, value)),
+  ];
+}
+
+function listOf(row: GovernedRow, column: string): readonly string[] {
+  return (row as unknown as Readonly<Record<string, readonly string[]>>)[column] ?? [];
 }

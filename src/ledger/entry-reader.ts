@@ -3,6 +3,7 @@ import { Database } from '../database/database';
 import { DatabaseFault } from '../database/database-fault';
 import { quoted } from '../database/dialect';
 import { ENTRY_COLUMNS, entryValues } from './entry-columns';
+import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from './entry-counters';
 import type { StoredEntry } from './hash-chain';
 import type { PageSource } from './page-query';
 import { RecordReader } from './record-reader';
@@ -30,8 +31,12 @@ const LISTED: PageSource = {
   table: 'ledger_entries',
   columns: COLUMNS.filter((name) => name !== 'state'),
   orderColumn: 'sequence',
-  counter: null,
-  countedBy: null,
+  timeColumn: 'timestamp',
+  counter: ENTRY_COUNTER,
+  countedBy: ENTRIES_COUNTED_BY,
+  listColumns: [],
+  selectiveColumns: ['subjectId', 'entityId'],
+  isLedger: true,
 };
 
 export type ListedEntry = Omit<StoredEntry, 'state'>;

@@ -13,6 +13,9 @@ import type { EntryOutcome } from './ledger-transaction';
 @Index(['action', 'sequence'])
 @Index(['outcome', 'sequence'])
 @Index(['timestamp', 'sequence'])
+@Index(['agentId', 'action', 'sequence'])
+@Index(['agentId', 'outcome', 'sequence'])
+@Index(['action', 'outcome', 'sequence'])
 export class LedgerEntry {
   @PrimaryColumn('bigint')
   readonly sequence!: number;

@@ -10,12 +10,17 @@ import { LedgerContribution } from './ledger-contribution';
 import { LedgerCounter } from './ledger-counter.entity';
 import { LedgerEntry } from './ledger-entry.entity';
 import { LedgerHead } from './ledger-head.entity';
+import { LedgerListItem } from './ledger-list-item.entity';
+import { ListFilters1763700000000 } from './list-filters.migration';
 import { LedgerService } from './ledger.service';
 import { RecordCatalog } from './record-catalog';
 import type { AnyRecordKind } from './record-kind';
 import { RecordReader } from './record-reader';
 
-const LEDGER_SCHEMA = new SchemaContribution([LedgerEntry, LedgerHead, LedgerCounter], [LedgerSchema1763600000000]);
+const LEDGER_SCHEMA = new SchemaContribution(
+  [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem],
+  [LedgerSchema1763600000000, ListFilters1763700000000],
+);
 
 export interface LedgerFeature {
   /** Owners before what belongs to them. */

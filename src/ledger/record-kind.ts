@@ -16,7 +16,9 @@ export interface RecordKind<Row extends GovernedRow> extends AnyRecordKind {
   readonly hashedMembers: readonly ColumnOf<Row>[];
   readonly laterMembers?: readonly ColumnOf<Row>[];
   readonly uniqueKeys?: readonly (readonly ColumnOf<Row>[])[];
-  readonly countedBy?: ColumnOf<Row>;
+  readonly countedBy?: readonly ColumnOf<Row>[];
+  readonly listColumns?: readonly ColumnOf<Row>[];
+  readonly timeColumn?: ColumnOf<Row>;
 }
 
 /** A kind whose row type does not matter. */
@@ -33,6 +35,10 @@ export interface AnyRecordKind {
   readonly uniqueKeys?: readonly (readonly string[])[];
   /** Plural name under which the rows are counted, as in `/stats`. */
   readonly counter: string;
-  /** A column whose values have totals of their own. */
-  readonly countedBy?: string;
+  /** Columns each of whose values has a total of its own. */
+  readonly countedBy?: readonly string[];
+  /** JSON lists of texts that lists can be filtered by; each text has a total of its own, too. */
+  readonly listColumns?: readonly string[];
+  /** The column with the time of creation, indexed, where lists are filtered by it. It never changes. */
+  readonly timeColumn?: string;
 }

@@ -41,8 +41,12 @@ export class RecordReader {
         table: codec.table,
         columns: codec.columns.map(({ name }) => name),
         orderColumn: 'createdSequence',
+        timeColumn: kind.timeColumn ?? null,
         counter: kind.counter,
-        countedBy: kind.countedBy ?? null,
+        countedBy: kind.countedBy ?? [],
+        listColumns: kind.listColumns ?? [],
+        selectiveColumns: [],
+        isLedger: false,
       },
       request,
     );

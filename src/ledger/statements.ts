@@ -25,10 +25,10 @@ export function updateRows(dialect: Dialect, table: string, columns: readonly Co
   );
 }
 
-/** Deletes the rows whose ids are in a JSON array of arrays of one. */
-export function deleteRows(dialect: Dialect, table: string): string {
-  const id = dialect.jsonAt(0, { name: 'id', type: 'text' });
-  return `DELETE FROM ${quoted(table)} WHERE "id" IN (SELECT ${id} FROM ${dialect.jsonElements('$1')})`;
+/** Deletes the rows whose text column has one of the values in a JSON array of arrays of one. */
+export function deleteRows(dialect: Dialect, table: string, column = 'id'): string {
+  const value = dialect.jsonAt(0, { name: column, type: 'text' });
+  return `DELETE FROM ${quoted(table)} WHERE ${quoted(column)} IN (SELECT ${value} FROM ${dialect.jsonElements('$1')})`;
 }
 
 /** Selects the rows whose text column has one of the values in a JSON array of arrays of one. */

@@ -23,4 +23,5 @@ export const POLICY: RecordKind<Policy> = {
   ],
   uniqueKeys: [['name', 'version']],
   counter: 'policies',
+  countedBy: ['status', 'effect'],
 };

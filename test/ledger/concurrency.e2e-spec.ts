@@ -179,7 +179,7 @@ describe('Migrations', () => {
     const dataSource = app.application.get(DataSource);
     expect(dataSource.entityMetadatas.map(({ tableName }) => tableName).sort()).toEqual([
       ...['agents', 'claims', 'decisions', 'entities', 'executions'],
-      ...['ledger_counters', 'ledger_entries', 'ledger_head', 'notes', 'policies'],
+      ...['ledger_counters', 'ledger_entries', 'ledger_head', 'ledger_list_items', 'notes', 'policies'],
     ]);
     if (onPostgres) expectTextToCompareByBytes(dataSource);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();

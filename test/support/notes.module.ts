@@ -46,7 +46,7 @@ export const NOTE: RecordKind<Note> = {
   hashedMembers: ['id', 'slug', 'topic', 'text'],
   uniqueKeys: [['slug']],
   counter: 'notes',
-  countedBy: 'topic',
+  countedBy: ['topic'],
 };
 
 export class NotesSchema1763600009000 implements MigrationInterface {

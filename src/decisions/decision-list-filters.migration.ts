@@ -1,0 +1,23 @@
+import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { countRows } from '../ledger/count-rows';
+
+/** Decisions are counted by each filter, and found by their status and another. */
+export class DecisionListFilters1763700000040 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.createIndices('decisions', pairs());
+    await countRows(queryRunner, 'decisions', 'decisions', ['status', 'riskLevel', 'type', 'proposedBy']);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`DELETE FROM "ledger_counters" WHERE "name" LIKE 'decisions:%'`);
+    await queryRunner.dropIndices('decisions', pairs());
+  }
+}
+
+function pairs(): TableIndex[] {
+  return [
+    ['status', 'riskLevel'],
+    ['status', 'type'],
+    ['status', 'proposedBy'],
+  ].map((columns) => new TableIndex({ columnNames: [...columns, 'createdSequence'] }));
+}

@@ -1,0 +1,13 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { countRows } from '../ledger/count-rows';
+
+/** Policies are counted by their status and their effect. */
+export class PolicyListFilters1763700000011 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await countRows(queryRunner, 'policies', 'policies', ['status', 'effect']);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`DELETE FROM "ledger_counters" WHERE "name" LIKE 'policies:%'`);
+  }
+}

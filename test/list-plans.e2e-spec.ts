@@ -1,0 +1,110 @@
+import { Database } from '../src/database/database';
+import type { SqlConnection, SqlValue } from '../src/database/sql-connection';
+import { createTestApp, type TestApp } from './support/create-test-app';
+import { describeOnSqlite } from './support/database-kind';
+import { createAgent, createEntity, propose } from './support/factories';
+import { foreignConnection } from './support/foreign-connection';
+import { send } from './support/send';
+
+const TIME = '2026-11-20T06:18:03.123Z';
+const ENTRIES = { entityId: 'x', agentId: 'x', subjectId: 'x', action: 'x', from: TIME, to: TIME };
+
+/** Every list, and a value for each of its filters. */
+const LISTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  entities: { type: 'x' },
+  'entities/ENTITY/claims': { predicate: 'x' },
+  agents: { capability: 'x', role: 'x', status: 'active' },
+  executions: { agentId: 'x', action: 'x', outcome: 'executed', from: TIME, to: TIME },
+  decisions: { status: 'proposed', riskLevel: 'high', type: 'x', proposedBy: 'x' },
+  policies: { name: 'x', status: 'active', effect: 'allow' },
+  audit: { ...ENTRIES, outcome: 'denied' },
+  provenance: { ...ENTRIES, after: '5' },
+};
+
+/** Where one of these is given, few rows are left: it must be the one that is looked up. */
+const SELECTIVE = ['subjectId', 'entityId'];
+
+interface Step {
+  readonly id: number;
+  readonly parent: number;
+  readonly detail: string;
+}
+
+/** One filter alone, and each pair. */
+function filterSets(filters: Readonly<Record<string, string>>): [names: string, query: string][] {
+  const names = Object.keys(filters);
+  const sets = names.flatMap((first, index) => [[first], ...names.slice(index + 1).map((second) => [first, second])]);
+  return [[], ...sets].map((set) => [set.join(' and ') || 'no filter', set.map((n) => `${n}=${filters[n]}`).join('&')]);
+}
+
+const CASES = Object.entries(LISTS).flatMap(([path, filters]) =>
+  filterSets(filters).map(([names, query]) => ({ path, names, query })),
+);
+
+describeOnSqlite('The plan of', () => {
+  let app: TestApp;
+  let entityId: string;
+  let planner: SqlConnection;
+  const read = (path: string): ReturnType<typeof send> =>
+    send(app, 'GET', `/api/v1/${path.replace('ENTITY', entityId)}`);
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    planner = await foreignConnection(app);
+    entityId = (await createEntity(app)).id;
+    const { id } = await createAgent(app, { name: 'proposer' });
+    await propose(app, id);
+  });
+  afterAll(async () => {
+    await planner.close();
+    await app.close();
+  });
+
+  /** The steps of the statement that a request runs, as SQLite plans it. */
+  async function planOf(path: string): Promise<Step[]> {
+    const { lists } = app.application.get(Database);
+    const statements: [sql: string, parameters: readonly SqlValue[]][] = [];
+    const all = lists.all.bind(lists);
+    const spy = jest.spyOn(lists, 'all').mockImplementation((sql, parameters = []) => {
+      statements.push([sql, parameters]);
+      return all(sql, parameters);
+    });
+    expect((await read(path)).body).toMatchObject({ total: expect.any(Number) });
+    spy.mockRestore();
+    // The service looks for decisions that expire by itself.
+    const asked = statements.filter(([sql]) => !sql.includes('"expiresAt" <='));
+    expect(asked).toHaveLength(1);
+    const [[sql, parameters] = ['', []]] = asked;
+    // On the connection of the lists it would keep what later ones see at this moment.
+    return planner.all<Step>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
+  }
+
+  it.each(CASES)('$path by $names looks up all it reads', async ({ path, names, query }) => {
+    for (const order of ['asc', 'desc']) {
+      const steps = await planOf(`${path}?order=${order}&limit=2&${query}`);
+      const isFiltered = names !== 'no filter' || path.includes('claims');
+      expect(steps.filter((step) => isUnbounded(step, isFiltered)).map(({ detail }) => detail)).toEqual([]);
+      const selective = SELECTIVE.find((name) => names.split(' and ').includes(name));
+      if (selective === undefined) continue;
+      for (const { detail } of steps.filter(({ detail }) => detail.startsWith('SEARCH ledger_entries'))) {
+        expect(detail).toMatch(/\((entityId|subjectId)=\?|\(timestamp[<>]\?/);
+      }
+    }
+  });
+
+  it('a page by cursor is a look-up of the place it starts at', async () => {
+    await Promise.all([createEntity(app), createEntity(app)]);
+    const { body } = await read('entities?limit=1');
+    const steps = await planOf(`entities?limit=1&cursor=${body.nextCursor}`);
+    expect(steps.map(({ detail }) => detail)).toContainEqual(
+      expect.stringMatching(/^SEARCH entities .*createdSequence>\?/),
+    );
+  });
+});
+
+/** A scan of a table that skips rows, or a sort of more than a page. Without a filter a scan in order ends with the page. */
+function isUnbounded({ parent, detail }: Step, isFiltered: boolean): boolean {
+  if (detail.startsWith('USE TEMP B-TREE')) return parent !== 0;
+  if (!detail.startsWith('SCAN') || /^SCAN (counted|page|CONSTANT ROW)/.test(detail)) return false;
+  return isFiltered || !detail.includes('USING');
+}
