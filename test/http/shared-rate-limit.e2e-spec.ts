@@ -7,6 +7,9 @@ import { send, sendRaw, type Answer } from '../support/send';
 import { openTcpGate, type TcpGate } from '../support/tcp-gate';
 import { describeWhereReachable, REDIS_SERVER } from '../support/where-reachable';
 
+// A Redis that takes longer than 100 ms counts as gone, and on a machine that is busy with others it sometimes does.
+jest.retryTimes(2, { logErrorsBeforeRetry: true });
+
 const LIMIT = 20;
 const WINDOW = 2_000;
 
@@ -18,8 +21,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
   beforeEach(async () => {
     gate = await openTcpGate(REDIS_SERVER.host, REDIS_SERVER.port);
     apps = [];
-    // Nobody else counts for it, not even another run of these tests.
-    client = `2001:db8:${randomInt(65_536).toString(16)}:${randomInt(65_536).toString(16)}::1`;
+    client = newClient();
   });
   afterEach(async () => {
     await Promise.all(apps.map((app) => app.close()));
@@ -66,13 +68,13 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
   }
 
   it('is one over all processes, with the headers of one', async () => {
-    await start(2);
+    await start(2, { RATE_WINDOW: '60000' });
     const first = await request(0);
     const second = await request(1);
     expect([remainingOf(first), remainingOf(second)]).toEqual([LIMIT - 1, LIMIT - 2]);
     const resets = [first, second].map(({ headers }) => Number(headers.get('x-ratelimit-reset')));
     expect(Math.abs((resets[0] ?? 0) - (resets[1] ?? 0))).toBeLessThanOrEqual(1);
-    expect(resets[0]).toBeLessThanOrEqual((Date.now() + WINDOW) / 1000 + 1);
+    expect(resets[0]).toBeLessThanOrEqual((Date.now() + 60_000) / 1000 + 1);
     expect(await statuses(40)).toEqual({ 200: LIMIT - 2, 429: 40 - (LIMIT - 2) });
     const refused = await request(1);
     expect(refused.body.error.code).toBe('RATE_LIMITED');
@@ -101,7 +103,6 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     'is that of each process while Redis is gone (%s), and one again when it is back',
     async (fault) => {
       const warn = jest.spyOn(Logger.prototype, 'warn');
-      const log = jest.spyOn(Logger.prototype, 'log');
       await start(2, { RATE_WINDOW: '60000' });
       await statuses(4);
       gate[fault]();
@@ -111,30 +112,35 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
       const lines = warn.mock.calls.filter(([line]) => String(line).startsWith('Redis does not answer'));
       expect(lines).toHaveLength(2);
       gate.open();
-      await untilShared(log);
-      client = client.replace('2001:', '2003:');
-      expect(await statuses(30)).toEqual({ 200: LIMIT, 429: 30 - LIMIT });
+      await untilShared();
     },
   );
 
   it('does not keep the service from starting without Redis', async () => {
     gate.cut();
     const warn = jest.spyOn(Logger.prototype, 'warn');
-    await start(1);
-    expect(warn).toHaveBeenCalledTimes(1);
+    await start(2, { RATE_WINDOW: '60000' });
+    expect(warn).toHaveBeenCalledTimes(2);
     expect(remainingOf(await request(0))).toBe(LIMIT - 1);
-    expect(await statuses(LIMIT)).toEqual({ 200: LIMIT - 1, 429: 1 });
+    expect(await statuses(2 * LIMIT)).toEqual({ 200: 2 * LIMIT - 1, 429: 1 });
+    gate.open();
+    await untilShared();
   });
 
-  async function untilShared(log: jest.SpyInstance): Promise<void> {
-    const isBack = (): boolean => {
-      const lines = log.mock.calls.filter(([line]) => String(line).startsWith('Redis answers again'));
-      return lines.length === apps.length;
-    };
-    for (const deadline = Date.now() + 8_000; !isBack() && Date.now() < deadline;) {
-      await statuses(2);
-      await sleep(100);
+  /** Until a client that is new to all processes has one limit over all of them. */
+  async function untilShared(): Promise<void> {
+    let counted: Record<number, number> = {};
+    for (const deadline = Date.now() + 10_000; counted[200] !== LIMIT && Date.now() < deadline;) {
+      await sleep(200);
+      client = newClient();
+      counted = await statuses(LIMIT + 2);
     }
-    expect(isBack()).toBe(true);
+    expect(counted).toEqual({ 200: LIMIT, 429: 2 });
   }
 });
+
+/** Nobody else counts for it, not even another run of these tests. */
+function newClient(): string {
+  const part = (): string => randomInt(65_536).toString(16);
+  return `2001:db8:${part()}:${part()}::1`;
+}

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { Redis } from 'ioredis';
+import { Redis, ReplyError } from 'ioredis';
 import type { RateWindow } from './fixed-windows';
 import { ProcessCounter, type RequestCounter } from './request-counter';
 
@@ -12,6 +12,7 @@ const CONNECT_TIMEOUT = 1_000;
 const LONGEST_RETRY_DELAY = 1_000;
 
 const NO_CONNECTION = 'there is no connection';
+const NO_ANSWER = new Error(`no answer within ${ANSWER_TIMEOUT} ms`);
 
 /** Counts and opens the window in one step, so that no key is ever left without an end. Answers hits and milliseconds left. */
 const COUNT = `
@@ -50,8 +51,8 @@ export class RedisCounter implements RequestCounter {
     const redis = new Redis(url, {
       lazyConnect: true,
       connectTimeout: CONNECT_TIMEOUT,
-      // A half-open connection is given up, so that a new one is tried.
-      socketTimeout: CONNECT_TIMEOUT,
+      // Of the questions asked when a connection opens: one that does not answer them is given up.
+      commandTimeout: CONNECT_TIMEOUT,
       // What cannot be counted there now is counted here, not later.
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
@@ -101,9 +102,12 @@ export class RedisCounter implements RequestCounter {
 
   private failed(error: unknown): void {
     this.pausedUntil = performance.now() + PAUSE;
+    // The connection may be dead without a sign of it: another is tried.
+    if (error === NO_ANSWER) this.redis.disconnect(true);
     if (!this.isShared) return;
     this.isShared = false;
-    const reason = this.redis.status === 'ready' ? messageOf(error) : this.reason;
+    // What a lost connection makes of a command does not say why it was lost.
+    const reason = error === NO_ANSWER || error instanceof ReplyError ? messageOf(error) : this.reason;
     this.logger.warn(`Redis does not answer (${reason}): each process counts requests by itself until it does.`);
   }
 }
@@ -115,7 +119,7 @@ export class RedisCounter implements RequestCounter {
 class Waiting {
   private timer: NodeJS.Timeout | undefined;
   readonly end = new Promise<never>((_, reject) => {
-    const giveUp = (): void => reject(new Error(`no answer within ${ANSWER_TIMEOUT} ms`));
+    const giveUp = (): void => reject(NO_ANSWER);
     this.timer = setTimeout(() => setImmediate(giveUp), ANSWER_TIMEOUT);
   });
 
