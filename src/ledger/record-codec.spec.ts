@@ -37,7 +37,8 @@ describe('the hashed form of a record', () => {
   });
 
   it('covers the later member, in its place, once it is set', () => {
-    expect(later.encode({ ...NOTE, labels: ['a'] }).state).toBe('{"id":"not_1","labels":["a"],"text":"first"}');
+    const labelled: Note = { ...NOTE, labels: ['a'] };
+    expect(later.encode(labelled).state).toBe('{"id":"not_1","labels":["a"],"text":"first"}');
   });
 
   it('must be made of columns', () => {
