@@ -7,9 +7,6 @@ import { send, sendRaw, type Answer } from '../support/send';
 import { openTcpGate, type TcpGate } from '../support/tcp-gate';
 import { describeWhereReachable, REDIS_SERVER } from '../support/where-reachable';
 
-// A Redis that takes longer than 100 ms counts as gone, and on a machine that is busy with others it sometimes does.
-jest.retryTimes(2, { logErrorsBeforeRetry: true });
-
 const LIMIT = 20;
 const WINDOW = 2_000;
 

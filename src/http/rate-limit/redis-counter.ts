@@ -4,7 +4,7 @@ import type { RateWindow } from './fixed-windows';
 import { ProcessCounter, type RequestCounter } from './request-counter';
 
 /** Milliseconds a request waits for Redis at most before it is counted here alone. */
-const ANSWER_TIMEOUT = 100;
+const ANSWER_TIMEOUT = 250;
 /** Milliseconds without Redis after it failed, before one request tries it again. */
 const PAUSE = 1_000;
 /** Milliseconds. */
