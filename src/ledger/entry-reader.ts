@@ -19,7 +19,7 @@ const SELECT_PIECE_EXTENT =
   `octet_length("details") + COALESCE(octet_length("state"), 0) AS "size" FROM "ledger_entries" ${PIECE}) AS piece`;
 const SELECT_BEFORE = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" < $1 ORDER BY "sequence" DESC LIMIT 1`;
 /** Entries of a piece at most, and bytes of what can be long in them. */
-const PIECE_ENTRIES = 500;
+const PIECE_ENTRIES = 250;
 const PIECE_BYTES = 4_000_000;
 const SELECT_EXTENT =
   `SELECT head."sequence", head."hash", last."sequence" AS "lastSequence" ` +

@@ -7,6 +7,9 @@ import type { HashingOrder } from './hashing-worker';
 
 const PROGRAM = join(__dirname, 'hashing-worker.js');
 
+/** Megabytes. Entries are looked at once and forgotten: more would be filled before it is cleared, for nothing. */
+const YOUNG_GENERATION = 12;
+
 /** In a thread of its own; on this one where the sources run uncompiled, as in tests, since a thread takes JavaScript only. */
 export function openHasher(former: ChainEnd): ChainHasher {
   return existsSync(PROGRAM) ? new WorkerHasher(former) : new InlineHasher(former);
@@ -23,7 +26,8 @@ class WorkerHasher implements ChainHasher {
   private readonly waiting: Waiting[] = [];
 
   constructor(former: ChainEnd) {
-    this.worker = new Worker(PROGRAM, { workerData: former, env: {}, argv: [], execArgv: [] });
+    const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION };
+    this.worker = new Worker(PROGRAM, { workerData: former, env: {}, argv: [], execArgv: [], resourceLimits });
     this.worker.on('message', (answer: ChainVerdict | null) => this.waiting.shift()?.resolve(answer));
     this.worker.on('error', (error) => this.fail(error));
     this.worker.on('exit', () => this.fail(new Error('The thread that checks the chain has ended.')));

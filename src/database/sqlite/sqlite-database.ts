@@ -7,7 +7,7 @@ import type { FileDriver } from './file-driver';
 import { SQLITE_DIALECT } from './sqlite-dialect';
 import { identityOf, isStillInPlace, refuseHardLinks, resolveDatabaseFile, type FileIdentity } from './sqlite-file';
 import { SqliteLock } from './sqlite-lock';
-import { applyReaderSettings, applyWriterSettings } from './sqlite-settings';
+import { applyReaderSettings, applyWriterSettings, PASSING_CACHE_SIZE } from './sqlite-settings';
 
 /** A database file this process alone writes. Order of opening: lock, migrations, then the readers. */
 export class SqliteDatabase extends Database {
@@ -34,8 +34,9 @@ export class SqliteDatabase extends Database {
     const lock = await SqliteLock.take(path, driver);
     try {
       await migrate(path, schema, driver);
-      const reader = (): Promise<SqlConnection> => openReader(path, driver);
-      return new SqliteDatabase(path, schema, driver, lock, await reader(), await reader(), await reader());
+      const [points, lists] = [await openReader(path, driver), await openReader(path, driver)];
+      const chain = await openReader(path, driver, PASSING_CACHE_SIZE);
+      return new SqliteDatabase(path, schema, driver, lock, points, lists, chain);
     } catch (error) {
       await lock.release();
       throw error;
@@ -80,9 +81,9 @@ export class SqliteDatabase extends Database {
   }
 }
 
-async function openReader(path: string, driver: FileDriver): Promise<SqlConnection> {
+async function openReader(path: string, driver: FileDriver, cacheSize?: number): Promise<SqlConnection> {
   const connection = await driver.open(path, 'read');
-  await applyReaderSettings(connection);
+  await applyReaderSettings(connection, cacheSize);
   return connection;
 }
 

@@ -24,7 +24,12 @@ export async function applyWriterSettings(connection: SqlConnection): Promise<vo
   }
 }
 
-export async function applyReaderSettings(connection: SqlConnection): Promise<void> {
+/** Kibibytes of pages a connection keeps. */
+const CACHE_SIZE = 65_536;
+/** For one that reads everything once, in order: what it keeps it does not see again. */
+export const PASSING_CACHE_SIZE = 2_048;
+
+export async function applyReaderSettings(connection: SqlConnection, cacheSize = CACHE_SIZE): Promise<void> {
   await connection.run('PRAGMA busy_timeout = 2000');
-  await connection.run('PRAGMA cache_size = -65536');
+  await connection.run(`PRAGMA cache_size = -${cacheSize}`);
 }

@@ -1,0 +1,104 @@
+import { SAMPLE_REQUEST } from '../http/sample-entity';
+import type { Effort } from '../parts';
+import { number, printLine, printRatio, printTable } from '../support/report';
+import { ServerProcess } from '../support/server-process';
+import { median, ratioOf } from '../support/statistics';
+import type { Workplace } from '../support/workplace';
+import { seed, type Volume } from './seed';
+
+const SMALL: Volume = { entities: 10_000, policies: 100 };
+const LARGE: Volume = { entities: 1_000_000, policies: 10_000 };
+/** At 1,000,000 rows a request may take 1.3 × its time at 10,000. */
+const BAR = 0.77;
+/** Requests of one kind to each server, per round and second asked for; one at a time, in turns. */
+const REQUESTS_PER_SECOND = 100;
+const PATH = '/api/v1/entities';
+
+type Asked = readonly [method: string, path: string, body?: object];
+
+/** A kind of request, and how one to a server of a volume looks. */
+interface Question {
+  readonly title: string;
+  readonly request: (server: ServerProcess, volume: Volume) => Promise<Asked>;
+}
+
+const QUESTIONS: readonly Question[] = [
+  { title: 'POST /entities', request: async () => ['POST', PATH, SAMPLE_REQUEST] },
+  { title: 'GET /entities/:id', request: async (...at) => ['GET', `${PATH}/${await middleId(...at)}`] },
+  { title: 'first page of 50', request: async () => ['GET', PATH] },
+  { title: 'first page of a type', request: async () => ['GET', `${PATH}?type=type-3`] },
+  {
+    title: 'last page but one, by cursor',
+    request: async (...at) => ['GET', `${PATH}?cursor=${await deepCursor(...at)}`],
+  },
+  { title: 'audit of an entity', request: async (...at) => ['GET', `/api/v1/audit?entityId=${await middleId(...at)}`] },
+  { title: 'audit of an action', request: async () => ['GET', '/api/v1/audit?action=entity.created'] },
+  { title: 'audit from a time on', request: async () => ['GET', '/api/v1/audit?from=2999-01-01'] },
+  { title: 'GET /stats', request: async () => ['GET', '/api/v1/stats'] },
+];
+
+/** What the same requests take where there is a hundred times as much. */
+export async function benchmarkGrowth(workplace: Workplace, effort: Effort): Promise<void> {
+  const databases = [
+    { name: 'ten thousand', volume: SMALL },
+    { name: 'a million', volume: LARGE },
+  ] as const;
+  for (const { name, volume } of databases) await seed(workplace.path(`${name}.db`), volume);
+  const [small, large] = [
+    await ServerProcess.start(workplace, 'service', databases[0].name),
+    await ServerProcess.start(workplace, 'service', databases[1].name),
+  ];
+  await compare(small, large, effort);
+}
+
+/** Asks both servers in turns, so that what else the machine does falls on both. */
+export async function compare(small: ServerProcess, large: ServerProcess, { seconds, rounds }: Effort): Promise<void> {
+  const requests = Math.ceil(seconds * REQUESTS_PER_SECOND);
+  const table: string[][] = [];
+  const ratios: (() => void)[] = [];
+  for (const { title, request } of QUESTIONS) {
+    const sides = [
+      { server: small, asked: await request(small, SMALL), medians: [] as number[] },
+      { server: large, asked: await request(large, LARGE), medians: [] as number[] },
+    ] as const;
+    // The first round is for the compiler of the engine, and is not counted.
+    for (let round = 0; round <= rounds; round += 1) {
+      const times = sides.map(() => [] as number[]);
+      for (let sent = 0; sent < requests; sent += 1) {
+        for (const [index, { server, asked }] of sides.entries()) times[index]?.push(await timed(server, asked));
+      }
+      if (round > 0) sides.forEach(({ medians }, index) => medians.push(median(times[index] ?? [])));
+    }
+    const [less, more] = sides.map(({ medians }) => medians);
+    table.push([title, ...sides.map(({ medians }) => number(median(medians), 2))]);
+    const ratio = ratioOf(less ?? [], more ?? []);
+    ratios.push(() => printRatio(`${title}: 10,000 / 1,000,000`, ratio, BAR));
+  }
+  printTable([`median ms, ${rounds} × ${requests} requests, one at a time`, '10,000', '1,000,000'], table);
+  printLine();
+  for (const print of ratios) print();
+  const megabytes = [small, large].map(({ residentBytes }) => number(residentBytes / 1e6));
+  printLine(`\nmemory held, 10,000 and 1,000,000 rows: ${megabytes.join(' and ')} MB`);
+}
+
+async function timed(server: ServerProcess, [method, path, body]: Asked): Promise<number> {
+  const start = performance.now();
+  await server.send(method, path, body);
+  return performance.now() - start;
+}
+
+interface EntityPage {
+  readonly data: readonly { readonly id: string }[];
+  readonly nextCursor?: string;
+}
+
+async function middleId(server: ServerProcess, { entities }: Volume): Promise<string> {
+  const page = (await server.send('GET', `${PATH}?limit=1&offset=${entities / 2}`)) as EntityPage;
+  return page.data[0]?.id ?? '';
+}
+
+/** The page that ends where the last but one begins is reached by its offset, once. */
+async function deepCursor(server: ServerProcess, { entities }: Volume): Promise<string> {
+  const page = (await server.send('GET', `${PATH}?offset=${entities - 150}`)) as EntityPage;
+  return page.nextCursor ?? '';
+}
