@@ -3,10 +3,18 @@ import { Agent, get } from 'node:http';
 /** Milliseconds between requests. They are sent on time whether or not the former is answered, as clients do. */
 const INTERVAL = 5;
 
+export interface ProbeFigures {
+  /** Milliseconds each request took, from the moment it was due. */
+  readonly latencies: readonly number[];
+  /** Requests that were not answered with 200. */
+  readonly failed: number;
+}
+
 /** Asks for the health of a service again and again, from its making until it is stopped. */
 export class HealthProbe {
   private readonly agent = new Agent({ keepAlive: true });
   private readonly latencies: Promise<number>[] = [];
+  private failed = 0;
   private readonly timer: NodeJS.Timeout;
   private next = performance.now();
 
@@ -14,12 +22,11 @@ export class HealthProbe {
     this.timer = setInterval(() => this.send(), INTERVAL);
   }
 
-  /** Answers the milliseconds each request took, from the moment it was due. */
-  async stop(): Promise<number[]> {
+  async stop(): Promise<ProbeFigures> {
     clearInterval(this.timer);
     const latencies = await Promise.all(this.latencies);
     this.agent.destroy();
-    return latencies;
+    return { latencies, failed: this.failed };
   }
 
   private send(): void {
@@ -29,14 +36,15 @@ export class HealthProbe {
   }
 
   private request(start: number): Promise<number> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
+      const end = (isHealthy: boolean): void => {
+        if (!isHealthy) this.failed += 1;
+        resolve(performance.now() - start);
+      };
       const request = get(`${this.url}/api/v1/health`, { agent: this.agent }, (response) => {
-        response.resume().once('end', () => {
-          if (response.statusCode === 200) resolve(performance.now() - start);
-          else reject(new Error(`GET /health answered ${response.statusCode}.`));
-        });
+        response.resume().once('end', () => end(response.statusCode === 200));
       });
-      request.once('error', reject);
+      request.once('error', () => end(false));
     });
   }
 }

@@ -17,6 +17,7 @@ interface Observation {
   readonly title: string;
   readonly seconds: number;
   readonly probes: number;
+  readonly failed: number;
   readonly p50: number;
   readonly p99: number;
   /** Megabytes above what the process held before. */
@@ -57,12 +58,13 @@ async function observe(service: ServerProcess, title: string, work: () => Promis
   const start = performance.now();
   await work();
   const elapsed = performance.now() - start;
-  const latencies = await probe.stop();
+  const { latencies, failed } = await probe.stop();
   clearInterval(sampling);
   return {
     title,
     seconds: elapsed / 1000,
     probes: latencies.length,
+    failed,
     p50: percentile(latencies, 0.5),
     p99: percentile(latencies, 0.99),
     memoryGrowth: (memoryMost - memoryBefore) / MEGABYTE,
@@ -70,11 +72,20 @@ async function observe(service: ServerProcess, title: string, work: () => Promis
 }
 
 function report(observations: readonly Observation[]): void {
-  const header = [`${number(ENTRIES)} entries`, 'seconds', 'GET /health', 'p50 ms', 'p99 ms', 'memory growth MB'];
-  const row = ({ title, seconds, probes, p50, p99, memoryGrowth }: Observation): string[] => [
+  const header = [
+    `${number(ENTRIES)} entries`,
+    'seconds',
+    'GET /health',
+    'failed',
+    'p50 ms',
+    'p99 ms',
+    'memory growth MB',
+  ];
+  const row = ({ title, seconds, probes, failed, p50, p99, memoryGrowth }: Observation): string[] => [
     title,
     number(seconds, 2),
     number(probes),
+    number(failed),
     number(p50, 1),
     number(p99, 1),
     number(memoryGrowth, 1),

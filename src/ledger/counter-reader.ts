@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
+import { PointReader } from './point-reader';
 
 /** How many there are, at one moment. */
 export interface LedgerCounts {
@@ -13,7 +14,17 @@ const SELECT_HEAD_SEQUENCE = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 
 /** Reads the counters that move with the head: what they cost does not grow with what they count. */
 @Injectable()
 export class CounterReader {
-  constructor(private readonly database: Database) {}
+  private readonly selectCounts: string;
+  /** By the list of counters as JSON. Who asks while a statement is under way, such as many probes at once, shares the next. */
+  private readonly readings = new PointReader<LedgerCounts>((asked) => this.readAll(asked));
+
+  constructor(private readonly database: Database) {
+    const { dialect } = database;
+    const name = dialect.jsonAt(0, { name: 'name', type: 'text' });
+    this.selectCounts =
+      `SELECT "name", "value" FROM "ledger_counters" WHERE "name" IN (SELECT ${name} FROM ${dialect.jsonElements('$1')}) ` +
+      `UNION ALL SELECT '', "sequence" FROM "ledger_head" WHERE "id" = 1`;
+  }
 
   /** Sequence of the last entry; 0 when there is none. */
   async headSequence(): Promise<number> {
@@ -21,14 +32,19 @@ export class CounterReader {
     return head?.sequence ?? 0;
   }
 
-  async read(counters: readonly string[]): Promise<LedgerCounts> {
-    const names = counters.map((_, index) => `$${index + 1}`).join(', ');
-    const rows = await this.database.points.all<{ name: string; value: number }>(
-      `SELECT "name", "value" FROM "ledger_counters" WHERE "name" IN (${names}) ` +
-        `UNION ALL SELECT '', "sequence" FROM "ledger_head" WHERE "id" = 1`,
-      counters,
-    );
+  read(counters: readonly string[]): Promise<LedgerCounts> {
+    return this.readings.find(JSON.stringify(counters)) as Promise<LedgerCounts>;
+  }
+
+  private async readAll(asked: readonly string[]): Promise<ReadonlyMap<string, LedgerCounts>> {
+    const lists = new Map(asked.map((text) => [text, JSON.parse(text) as string[]]));
+    const names = new Set([...lists.values()].flat());
+    const parameters = [JSON.stringify([...names].map((name) => [name]))];
+    const rows = await this.database.points.all<{ name: string; value: number }>(this.selectCounts, parameters);
     const values = new Map(rows.map(({ name, value }) => [name, value]));
-    return { entries: values.get('') ?? 0, records: counters.map((name) => values.get(name) ?? 0) };
+    const counted = (name: string): number => values.get(name) ?? 0;
+    return new Map(
+      [...lists].map(([text, counters]) => [text, { entries: counted(''), records: counters.map(counted) }]),
+    );
   }
 }
