@@ -5,6 +5,7 @@ import { median, ratioOf } from '../support/statistics';
 import type { Workplace } from '../support/workplace';
 import { COMMAND_KINDS, type CommandKind, type LoopFigures } from './command-kind';
 import { type LoopName, LoopProcess } from './loop-process';
+import { rowsPerTable } from './rows-per-table';
 
 const LOOPS: readonly LoopName[] = ['ledger', 'raw driver'];
 const BAR = 0.5;
@@ -21,7 +22,7 @@ export async function benchmarkLedger(workplace: Workplace, effort: Effort): Pro
   for (const kind of COMMAND_KINDS) all.set(kind, await measure(loops, kind, effort));
   report(all, effort);
   for (const loop of loops.values()) await loop.stop();
-  await checkRawChain(workplace);
+  await checkReference(workplace);
 }
 
 async function measure(
@@ -64,9 +65,18 @@ function rowOf(title: string, rounds: readonly LoopFigures[]): string[] {
   ];
 }
 
-/** That the reference did the same work is shown by the service itself, which verifies the chain it wrote. */
-async function checkRawChain(workplace: Workplace): Promise<void> {
+/** That the reference did the same work is shown by what both left behind, and by the service, which verifies its chain. */
+async function checkReference(workplace: Workplace): Promise<void> {
+  const [ledger, raw] = [
+    await rowsPerTable(workplace.path('ledger.db')),
+    await rowsPerTable(workplace.path('raw driver.db')),
+  ];
+  const different = Object.keys(ledger).filter((table) => ledger[table] !== raw[table]);
+  printLine(
+    `\nTables with as many rows of the ledger as of the raw driver: ${different.length === 0 ? 'all' : 'not all'}`,
+  );
+  for (const table of different) printLine(`  ${table}: ${ledger[table]} and ${raw[table]}`);
   const service = await ServerProcess.start(workplace, 'service', 'raw driver');
   const verdict = await service.send('POST', '/api/v1/provenance/verify');
-  printLine(`\nThe service's verification of what the raw loop wrote: ${JSON.stringify(verdict)}`);
+  printLine(`The service's verification of what the raw driver wrote: ${JSON.stringify(verdict)}`);
 }

@@ -8,10 +8,10 @@ import { createEntity, WRITE_ENTITIES } from './raw/create-entity';
 import { approve, propose, WRITE_APPROVALS, WRITE_DECISIONS } from './raw/decisions';
 import { execute, WRITE_EXECUTIONS } from './raw/execute';
 import { RawDatabase } from './raw/raw-database';
-import { type RawCommand, RawLedger, type RawWriting } from './raw/raw-ledger';
+import { type RawCommand, RawLedger } from './raw/raw-ledger';
 import { POOL } from './samples';
 
-const WRITINGS: Readonly<Record<CommandKind, RawWriting>> = {
+const WRITINGS: Readonly<Record<CommandKind, string>> = {
   'create entity': WRITE_ENTITIES,
   'add claim': WRITE_CLAIMS,
   'create agent': WRITE_AGENTS,
@@ -67,7 +67,7 @@ class RawLoop implements CommandLoop {
 
   /** Answers the ids of what was written. */
   private async write(
-    writing: RawWriting,
+    writeRows: string,
     commands: number,
     command: (index: number) => RawCommand,
     latencies: number[] = [],
@@ -76,7 +76,7 @@ class RawLoop implements CommandLoop {
     for (let from = 0; from < commands; from += CALLERS) {
       const start = performance.now();
       const batch = Array.from({ length: Math.min(CALLERS, commands - from) }, (_, index) => command(from + index));
-      ids.push(...(await this.ledger.commit(writing, batch)));
+      ids.push(...(await this.ledger.commit(writeRows, batch)));
       const time = performance.now() - start;
       batch.forEach(() => latencies.push(time));
     }

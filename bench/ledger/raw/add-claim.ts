@@ -1,11 +1,8 @@
 import { canonicalize } from 'json-canonicalize';
 import { CLAIM } from '../samples';
-import { insertRows, PLAIN_ENTRY, type RawCommand, type RawWriting } from './raw-ledger';
+import { insertRows, PLAIN_ENTRY, type RawCommand } from './raw-ledger';
 
-export const WRITE_CLAIMS: RawWriting = {
-  sql: insertRows('claims', 'id,createdSequence,entityId,predicate,value,context,createdAt'),
-  counters: ['claims'],
-};
+export const WRITE_CLAIMS = insertRows('claims', 'id,createdSequence,entityId,predicate,value,context,createdAt');
 
 export function addClaim(entityId: string): RawCommand {
   return {
@@ -21,7 +18,8 @@ export function addClaim(entityId: string): RawCommand {
         `,"predicate":${JSON.stringify(CLAIM.predicate)},"value":${value}}`;
       return {
         values: [id, sequence, entityId, CLAIM.predicate, value, context, now],
-        entry: { ...PLAIN_ENTRY, action: 'claim.added', subjectType: 'claim', subjectId: id, entityId, state },
+        counters: { claims: 1 },
+        entry: { action: 'claim.added', subjectType: 'claim', subjectId: id, state, ...PLAIN_ENTRY, entityId },
       };
     },
   };

@@ -1,14 +1,16 @@
 import { canonicalize } from 'json-canonicalize';
 import { AGENT } from '../samples';
-import { insertRows, PLAIN_ENTRY, type RawCommand, type RawWriting } from './raw-ledger';
+import { insertRows, PLAIN_ENTRY, type RawCommand } from './raw-ledger';
 
-export const WRITE_AGENTS: RawWriting = {
-  sql: insertRows(
-    'agents',
-    'id,createdSequence,name,description,capabilities,roles,status,createdAt,updatedAt,revision',
-  ),
-  counters: ['agents'],
-};
+export const WRITE_AGENTS = insertRows(
+  'agents',
+  'id,createdSequence,name,description,capabilities,roles,status,createdAt,updatedAt,revision',
+);
+const ITEMS = [
+  ...AGENT.capabilities.map((capability) => `agents:capabilities:${capability}`),
+  ...AGENT.roles.map((role) => `agents:roles:${role}`),
+];
+const COUNTERS = { agents: 1, 'agents:status:active': 1, ...Object.fromEntries(ITEMS.map((item) => [item, 1])) };
 
 export function createAgent(name: string): RawCommand {
   return {
@@ -25,7 +27,9 @@ export function createAgent(name: string): RawCommand {
         `,"updatedAt":"${now}"}`;
       return {
         values: [id, sequence, name, AGENT.description, capabilities, roles, 'active', now, now, 1],
-        entry: { ...PLAIN_ENTRY, action: 'agent.created', subjectType: 'agent', subjectId: id, agentId: id, state },
+        counters: COUNTERS,
+        items: ITEMS,
+        entry: { action: 'agent.created', subjectType: 'agent', subjectId: id, state, ...PLAIN_ENTRY, agentId: id },
       };
     },
   };

@@ -1,11 +1,12 @@
 import { canonicalize } from 'json-canonicalize';
 import { ENTITY } from '../samples';
-import { insertRows, PLAIN_ENTRY, type RawCommand, type RawWriting } from './raw-ledger';
+import { insertRows, PLAIN_ENTRY, type RawCommand } from './raw-ledger';
 
-export const WRITE_ENTITIES: RawWriting = {
-  sql: insertRows('entities', 'id,createdSequence,type,name,properties,createdAt,updatedAt,revision'),
-  counters: ['entities', `entities:type:${ENTITY.type}`],
-};
+export const WRITE_ENTITIES = insertRows(
+  'entities',
+  'id,createdSequence,type,name,properties,createdAt,updatedAt,revision',
+);
+const COUNTERS = { entities: 1, [`entities:type:${ENTITY.type}`]: 1 };
 
 export function createEntity(): RawCommand {
   return {
@@ -19,7 +20,8 @@ export function createEntity(): RawCommand {
         `,"revision":1,"type":${JSON.stringify(ENTITY.type)},"updatedAt":"${now}"}`;
       return {
         values: [id, sequence, ENTITY.type, ENTITY.name, properties, now, now, 1],
-        entry: { ...PLAIN_ENTRY, action: 'entity.created', subjectType: 'entity', subjectId: id, entityId: id, state },
+        counters: COUNTERS,
+        entry: { action: 'entity.created', subjectType: 'entity', subjectId: id, state, ...PLAIN_ENTRY, entityId: id },
       };
     },
   };

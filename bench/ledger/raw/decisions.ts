@@ -1,23 +1,17 @@
 import { canonicalize } from 'json-canonicalize';
 import { DECISION } from '../samples';
 import type { Row } from './raw-database';
-import { insertRows, PLAIN_ENTRY, type RawCommand, type RawWriting } from './raw-ledger';
+import { insertRows, PLAIN_ENTRY, type RawCommand } from './raw-ledger';
 
-export const WRITE_DECISIONS: RawWriting = {
-  sql: insertRows(
-    'decisions',
-    'id,createdSequence,type,title,description,context,proposedBy,riskLevel,status,requiredApprovals,reviews,' +
-      'expiresAt,createdAt,updatedAt,resolvedAt',
-  ),
-  counters: ['decisions'],
-};
+export const WRITE_DECISIONS = insertRows(
+  'decisions',
+  'id,createdSequence,type,title,description,context,proposedBy,riskLevel,status,requiredApprovals,reviews,' +
+    'expiresAt,createdAt,updatedAt,resolvedAt',
+);
 
-export const WRITE_APPROVALS: RawWriting = {
-  sql:
-    'UPDATE decisions SET status = item.value ->> 1, reviews = item.value ->> 2, updatedAt = item.value ->> 3, ' +
-    'resolvedAt = item.value ->> 3 FROM json_each(?1) AS item WHERE decisions.id = item.value ->> 0',
-  counters: [],
-};
+export const WRITE_APPROVALS =
+  'UPDATE decisions SET status = item.value ->> 1, reviews = item.value ->> 2, updatedAt = item.value ->> 3, ' +
+  'resolvedAt = item.value ->> 3 FROM json_each(?1) AS item WHERE decisions.id = item.value ->> 0';
 
 const SELECT_DECISION = 'SELECT * FROM decisions WHERE id = ?1';
 const SELECT_AGENT = 'SELECT * FROM agents WHERE id = ?1';
@@ -38,7 +32,8 @@ export function propose(proposedBy: string): RawCommand {
           ...[id, sequence, type, title, description, context, proposedBy, riskLevel, 'proposed', 1, '[]'],
           ...[null, now, now, null],
         ],
-        entry: { ...about(id, state), action: 'decision.proposed', agentId: proposedBy, details: PROPOSAL_DETAILS },
+        counters: { [`decisions:proposedBy:${proposedBy}`]: 1, ...NEW },
+        entry: { action: 'decision.proposed', ...about(id, state), agentId: proposedBy, details: PROPOSAL_DETAILS },
       };
     },
   };
@@ -57,9 +52,10 @@ export function approve(decisionId: string, approverId: string): RawCommand {
       const state = stateOf({ ...decision, status: 'approved', reviews, updatedAt: now, resolvedAt: now });
       return {
         values: [decisionId, 'approved', reviews, now],
+        counters: { 'decisions:status:proposed': -1, 'decisions:status:approved': 1 },
         entry: {
-          ...about(decisionId, state),
           action: 'decision.approved',
+          ...about(decisionId, state),
           agentId: approverId,
           details: '{"approvals":1,"requiredApprovals":1,"verdict":"approve"}',
         },
@@ -68,10 +64,16 @@ export function approve(decisionId: string, approverId: string): RawCommand {
   };
 }
 
+const NEW = {
+  decisions: 1,
+  'decisions:status:proposed': 1,
+  [`decisions:type:${DECISION.type}`]: 1,
+  [`decisions:riskLevel:${DECISION.riskLevel}`]: 1,
+};
 const PROPOSAL_DETAILS = `{"requiredApprovals":1,"riskLevel":"${DECISION.riskLevel}"}`;
 
 function about(subjectId: string, state: string) {
-  return { ...PLAIN_ENTRY, subjectType: 'decision', subjectId, state };
+  return { subjectType: 'decision', subjectId, state, ...PLAIN_ENTRY };
 }
 
 function stateOf(row: Row): string {

@@ -1,14 +1,16 @@
 import { canonicalize } from 'json-canonicalize';
 import { EXECUTION } from '../samples';
-import { insertRows, PLAIN_ENTRY, type RawCommand, type RawWriting } from './raw-ledger';
+import { insertRows, PLAIN_ENTRY, type RawCommand } from './raw-ledger';
 
-export const WRITE_EXECUTIONS: RawWriting = {
-  sql: insertRows(
-    'executions',
-    'id,createdSequence,agentId,agentName,action,resourceType,resourceId,parameters,outcome,policies,decisionId,' +
-      'result,failureReason,createdAt,completedAt,entityId',
-  ),
-  counters: ['executions'],
+export const WRITE_EXECUTIONS = insertRows(
+  'executions',
+  'id,createdSequence,agentId,agentName,action,resourceType,resourceId,parameters,outcome,policies,decisionId,' +
+    'result,failureReason,createdAt,completedAt,entityId',
+);
+const COUNTERS = {
+  executions: 1,
+  [`executions:action:${EXECUTION.action}`]: 1,
+  'executions:outcome:authorized': 1,
 };
 
 /** The policy that decides is known beforehand here. */
@@ -37,9 +39,15 @@ export function execute(agentId: string): RawCommand {
           ...[id, sequence, agentId, name, action, resourceType, resourceId, parameters, 'authorized', policies],
           ...[null, null, null, now, null, null],
         ],
+        counters: { [`executions:agentId:${agentId}`]: 1, ...COUNTERS },
         entry: {
-          ...{ ...PLAIN_ENTRY, subjectType: 'execution', subjectId: id, state },
-          ...{ action: 'execution.authorized', agentId, details },
+          action: 'execution.authorized',
+          subjectType: 'execution',
+          subjectId: id,
+          state,
+          ...PLAIN_ENTRY,
+          agentId,
+          details,
         },
       };
     },

@@ -1,0 +1,24 @@
+import { RawDatabase } from './raw/raw-database';
+
+/** Rows of every table that the measured commands write, without what the one policy of the ledger's side left. */
+export async function rowsPerTable(path: string): Promise<Readonly<Record<string, number>>> {
+  const database = await RawDatabase.open(path);
+  const counts: Record<string, number> = {};
+  for (const [table, condition] of Object.entries(CONDITIONS)) {
+    const [row] = await database.all(`SELECT count(*) AS rows FROM ${table} WHERE ${condition}`);
+    counts[table] = Number(row?.['rows']);
+  }
+  await database.close();
+  return counts;
+}
+
+const CONDITIONS: Readonly<Record<string, string>> = {
+  entities: 'true',
+  claims: 'true',
+  agents: 'true',
+  decisions: 'true',
+  executions: 'true',
+  ledger_list_items: 'true',
+  ledger_entries: `action <> 'policy.created'`,
+  ledger_counters: `name NOT LIKE 'policies%' AND name <> 'ledger_entries:action:policy.created'`,
+};
