@@ -42,7 +42,9 @@ describe('The settings of a session', () => {
   });
 
   it('read 64-bit integers as numbers', () => {
-    const parse = serverConfig(URL_WITH_ALL).types?.getTypeParser(types.builtins.INT8, 'text') as (text: string) => unknown;
+    const parse = serverConfig(URL_WITH_ALL).types?.getTypeParser(types.builtins.INT8, 'text') as (
+      text: string,
+    ) => unknown;
     expect(parse('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER);
   });
 });

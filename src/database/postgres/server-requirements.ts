@@ -13,7 +13,8 @@ const SELECT_SETTINGS = `SELECT current_setting('fsync') AS "fsync", current_set
 export async function requireDurability(connection: SqlConnection): Promise<void> {
   const [settings = {}] = await connection.all<Record<string, string>>(SELECT_SETTINGS);
   for (const name of ['fsync', 'synchronous_commit', 'full_page_writes']) {
-    if (settings[name] === 'off') throw refusal(`server runs with ${name}=off, which loses acknowledged writes. Turn it on.`);
+    if (settings[name] === 'off')
+      throw refusal(`server runs with ${name}=off, which loses acknowledged writes. Turn it on.`);
   }
   if (settings['server_encoding'] !== 'UTF8') throw refusal('database must have the encoding UTF8.');
   if (settings['standby'] === 'true') throw refusal('server is a standby, which cannot write. Name the primary.');
