@@ -1,16 +1,17 @@
 import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { createIndexes, dropIndexes } from '../database/indexes';
 import { countRows } from '../ledger/count-rows';
 
 /** Decisions are counted by each filter, and found by their status and another. */
 export class DecisionListFilters1763700000040 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.createIndices('decisions', pairs());
+    await createIndexes(queryRunner, 'decisions', pairs());
     await countRows(queryRunner, 'decisions', 'decisions', ['status', 'riskLevel', 'type', 'proposedBy']);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`DELETE FROM "ledger_counters" WHERE "name" LIKE 'decisions:%'`);
-    await queryRunner.dropIndices('decisions', pairs());
+    await dropIndexes(queryRunner, 'decisions', pairs());
   }
 }
 

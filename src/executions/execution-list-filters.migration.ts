@@ -1,16 +1,17 @@
 import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { createIndexes, dropIndexes } from '../database/indexes';
 import { countRows } from '../ledger/count-rows';
 
 /** Executions are counted by each filter, and found by two of them. */
 export class ExecutionListFilters1763700000012 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.createIndices('executions', pairs());
+    await createIndexes(queryRunner, 'executions', pairs());
     await countRows(queryRunner, 'executions', 'executions', ['agentId', 'action', 'outcome']);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`DELETE FROM "ledger_counters" WHERE "name" LIKE 'executions:%'`);
-    await queryRunner.dropIndices('executions', pairs());
+    await dropIndexes(queryRunner, 'executions', pairs());
   }
 }
 

@@ -1,4 +1,5 @@
 import { Table, TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { createIndexes, dropIndexes } from '../database/indexes';
 import { sequenceColumn, textColumn } from '../database/columns';
 import { countRows } from './count-rows';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from './entry-counters';
@@ -8,12 +9,12 @@ import { LIST_ITEMS } from './list-items';
 export class ListFilters1763700000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createTable(listItems());
-    await queryRunner.createIndices('ledger_entries', pairs());
+    await createIndexes(queryRunner, 'ledger_entries', pairs());
     await countRows(queryRunner, 'ledger_entries', ENTRY_COUNTER, ENTRIES_COUNTED_BY);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.dropIndices('ledger_entries', pairs());
+    await dropIndexes(queryRunner, 'ledger_entries', pairs());
     await queryRunner.dropTable(LIST_ITEMS);
   }
 }
