@@ -4,6 +4,7 @@ import type { Precondition } from '../http/conditional/precondition';
 import type { Caller } from '../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
+import { byKey } from '../ledger/lookup';
 import type { Page, PageRequest } from '../ledger/record-page';
 import { RecordReader } from '../ledger/record-reader';
 import { changedFields, updated, withStatus } from './agent-changes';
@@ -11,7 +12,7 @@ import type { AgentUpdate } from './agent-changes';
 import type { Agent, AgentStatus } from './agent.entity';
 import { AGENT } from './agent.kind';
 import type { CreateAgentRequest } from './dto/create-agent.request';
-import { findAgent } from './find-agent';
+import { agentLookup, findAgent } from './find-agent';
 
 @Injectable()
 export class AgentsService {
@@ -34,7 +35,7 @@ export class AgentsService {
   /** @throws CONFLICT when the name is taken. */
   create(caller: Caller, request: CreateAgentRequest): Promise<Agent> {
     const { name, description = '', capabilities = [], roles = [] } = request;
-    return this.ledger.write(caller, async (transaction) => {
+    return this.ledger.expecting(byKey(AGENT, 'name', name)).write(caller, async (transaction) => {
       const { now } = transaction;
       if ((await transaction.findBy(AGENT, { name })) !== undefined) throw nameTaken(name);
       const id = transaction.newId(AGENT);
@@ -46,7 +47,7 @@ export class AgentsService {
 
   /** An update that changes nothing leaves no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
   update(caller: Caller, idOrName: string, precondition: Precondition, update: AgentUpdate): Promise<Agent> {
-    return this.ledger.write(caller, async (transaction) => {
+    return this.ledger.expecting(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = await existing(transaction, idOrName);
       if (!precondition.matches(agent.revision)) throw preconditionFailed();
       const fields = changedFields(agent, update);
@@ -73,7 +74,7 @@ export class AgentsService {
     action: string,
     reason: string | null,
   ): Promise<Agent> {
-    return this.ledger.write(caller, async (transaction) => {
+    return this.ledger.expecting(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = await existing(transaction, idOrName);
       if (agent.status === status) return agent;
       return transaction.update(AGENT, withStatus(agent, status, transaction.now), {

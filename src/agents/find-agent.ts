@@ -1,3 +1,4 @@
+import { byId, byKey, type Lookup } from '../ledger/lookup';
 import type { RecordKind } from '../ledger/record-kind';
 import type { Agent } from './agent.entity';
 import { AGENT } from './agent.kind';
@@ -11,7 +12,14 @@ interface AgentLookup {
 
 /** An agent by its id or its name; no name begins like an id. */
 export function findAgent(records: AgentLookup, idOrName: string): Promise<Agent | undefined> {
-  return idOrName.startsWith(`${AGENT.idPrefix}_`)
-    ? records.find(AGENT, idOrName)
-    : records.findBy(AGENT, { name: normaliseAgentName(idOrName) });
+  return isId(idOrName) ? records.find(AGENT, idOrName) : records.findBy(AGENT, { name: normaliseAgentName(idOrName) });
+}
+
+/** What `findAgent` will look up. */
+export function agentLookup(idOrName: string): Lookup {
+  return isId(idOrName) ? byId(AGENT, idOrName) : byKey(AGENT, 'name', normaliseAgentName(idOrName));
+}
+
+function isId(idOrName: string): boolean {
+  return idOrName.startsWith(`${AGENT.idPrefix}_`);
 }

@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { SYSTEM_CALLER } from '../ledger/caller';
 import { LedgerService } from '../ledger/ledger.service';
+import { byId } from '../ledger/lookup';
 import type { Page, PageRequest } from '../ledger/record-page';
 import { RecordReader } from '../ledger/record-reader';
 import { expiredNote } from './decision-notes';
@@ -10,7 +11,7 @@ import { DECISION } from './decision.kind';
 
 /** Milliseconds between looks on average: a decision is settled within a second of its expiry. */
 const INTERVAL = 200;
-const PAGE_SIZE = 200;
+const PAGE_SIZE = 500;
 
 /** Settles decisions whose time is over, so that they do not merely look expired to who reads them. */
 @Injectable()
@@ -61,7 +62,7 @@ export class DecisionExpiryService implements OnApplicationBootstrap, OnModuleDe
   }
 
   private settle(id: string): Promise<void> {
-    return this.ledger.write(SYSTEM_CALLER, async (transaction) => {
+    return this.ledger.expecting(byId(DECISION, id)).write(SYSTEM_CALLER, async (transaction) => {
       const decision = await transaction.find(DECISION, id);
       // A review may have come first.
       if (decision === undefined || !isExpired(decision, transaction.now)) return;

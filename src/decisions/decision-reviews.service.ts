@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { referencedAgent, suspension } from '../agents/agent-reference';
 import type { Agent } from '../agents/agent.entity';
+import { AGENT } from '../agents/agent.kind';
 import { Configuration } from '../config/configuration';
 import { conflict, notFound, policyDenied, type DomainError } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import { Refusal, type LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
+import { byId } from '../ledger/lookup';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation-request';
 import { PolicyBook } from '../policies/policy-book';
 import { deniedReviewNote, expiredNote, reviewNote } from './decision-notes';
@@ -39,7 +41,11 @@ export class DecisionReviewsService {
    * PERMISSION_DENIED and POLICY_DENIED, with the refusal recorded.
    */
   review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
-    return this.ledger.write(caller, (transaction) => this.settle(transaction, decisionId, request));
+    const { approverId } = request;
+    const approver = approverId === null ? [] : [byId(AGENT, approverId)];
+    return this.ledger
+      .expecting(byId(DECISION, decisionId), ...approver)
+      .write(caller, (transaction) => this.settle(transaction, decisionId, request));
   }
 
   private async settle(

@@ -6,6 +6,7 @@ import { notFound } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import { Refusal } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
+import { byId } from '../ledger/lookup';
 import type { Page, PageRequest } from '../ledger/record-page';
 import { RecordReader } from '../ledger/record-reader';
 import { deniedProposalNote, proposedNote } from './decision-notes';
@@ -34,7 +35,7 @@ export class DecisionsService {
 
   /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
   propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
-    return this.ledger.write(caller, async (transaction) => {
+    return this.ledger.expecting(byId(AGENT, request.proposedBy)).write(caller, async (transaction) => {
       const proposer = await referencedAgent(transaction, 'proposedBy', request.proposedBy);
       const refused = suspension(proposer);
       if (refused !== null) {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { notFound } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import { LedgerService } from '../ledger/ledger.service';
+import { byId } from '../ledger/lookup';
 import type { Page, PageRequest } from '../ledger/record-page';
 import { RecordReader } from '../ledger/record-reader';
 import type { Claim } from './claim.entity';
@@ -31,7 +32,7 @@ export class ClaimsService {
 
   /** Claims that contradict each other coexist; none overwrites another. @throws NOT_FOUND */
   add(caller: Caller, entityId: string, { predicate, value, context = {} }: CreateClaimRequest): Promise<Claim> {
-    return this.ledger.write(caller, async (transaction) => {
+    return this.ledger.expecting(byId(ENTITY, entityId)).write(caller, async (transaction) => {
       if ((await transaction.find(ENTITY, entityId)) === undefined) throw notFound('entity');
       const id = transaction.newId(CLAIM);
       const claim = { id, entityId, predicate, value, context, createdAt: transaction.now };
@@ -41,7 +42,7 @@ export class ClaimsService {
 
   /** @throws NOT_FOUND */
   remove(caller: Caller, entityId: string, claimId: string): Promise<void> {
-    return this.ledger.write(caller, async (transaction) => {
+    return this.ledger.expecting(byId(CLAIM, claimId)).write(caller, async (transaction) => {
       const claim = await transaction.find(CLAIM, claimId);
       if (claim?.entityId !== entityId) throw notFound('claim');
       transaction.remove(CLAIM, claim, { action: 'claim.removed', entityId });

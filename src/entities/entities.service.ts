@@ -4,6 +4,7 @@ import type { Precondition } from '../http/conditional/precondition';
 import type { Caller } from '../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
+import { byId } from '../ledger/lookup';
 import { RecordReader } from '../ledger/record-reader';
 import type { Page, PageRequest } from '../ledger/record-page';
 import { CLAIM } from './claim.kind';
@@ -42,7 +43,7 @@ export class EntitiesService {
 
   /** An update that changes nothing leaves no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
   update(caller: Caller, id: string, precondition: Precondition, update: UpdateEntityRequest): Promise<GovernedEntity> {
-    return this.ledger.write(caller, async (transaction) => {
+    return this.ledger.expecting(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
       const fields = changedFields(entity, update);
       if (fields.length === 0) return entity;
@@ -53,7 +54,7 @@ export class EntitiesService {
 
   /** Its claims go with it; its history stays. @throws NOT_FOUND, PRECONDITION_FAILED */
   remove(caller: Caller, id: string, precondition: Precondition): Promise<void> {
-    return this.ledger.write(caller, async (transaction) => {
+    return this.ledger.expecting(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
       const claims = await transaction.removeWithOwner(CLAIM, { entityId: id });
       transaction.remove(ENTITY, entity, { ...noteOn(id, 'entity.deleted'), details: { claims } });

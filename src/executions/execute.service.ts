@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BeforeApplicationShutdown } from '@nestjs/common';
-import { findAgent } from '../agents/find-agent';
+import { agentLookup, findAgent } from '../agents/find-agent';
 import { Configuration } from '../config/configuration';
 import { Database } from '../database/database';
 import { ENTITY } from '../entities/entity.kind';
@@ -42,9 +42,11 @@ export class ExecuteService implements BeforeApplicationShutdown {
   /** @throws NOT_FOUND; PERMISSION_DENIED and POLICY_DENIED, with the refused execution recorded. */
   async execute(caller: Caller, agent: string, request: ActionRequest): Promise<Execution> {
     const handler = this.handlers.find(request.action);
-    const execution = await this.ledger.write(caller, (transaction) =>
-      this.authorise(transaction, agent, request, handler === undefined ? 'authorized' : 'running'),
-    );
+    const execution = await this.ledger
+      .expecting(agentLookup(agent))
+      .write(caller, (transaction) =>
+        this.authorise(transaction, agent, request, handler === undefined ? 'authorized' : 'running'),
+      );
     if (handler === undefined) return execution;
     const outcome = await this.runner.run(handler, contextOf(caller, execution));
     return outcome === null ? execution : this.completions.write({ caller, execution, outcome });

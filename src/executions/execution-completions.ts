@@ -3,6 +3,7 @@ import { notFound } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
+import { byId } from '../ledger/lookup';
 import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
 import { noteOf } from './execution-note';
@@ -53,7 +54,9 @@ export class ExecutionCompletions {
   }
 
   private async attempt({ caller, execution, outcome }: Completion): Promise<Execution> {
-    const written = await this.ledger.write(caller, (transaction) => complete(transaction, execution.id, outcome));
+    const written = await this.ledger
+      .expecting(byId(EXECUTION, execution.id))
+      .write(caller, (transaction) => complete(transaction, execution.id, outcome));
     if (written.outcome !== outcome.outcome) {
       this.logger.error(
         { executionId: execution.id, ended: outcome.outcome },

@@ -12,6 +12,7 @@ import type { QueuedCommand } from './ledger-queue';
 import { Refusal } from './ledger-transaction';
 import type { MemoryFollowers } from './memory-followers';
 import type { RecordCatalog } from './record-catalog';
+import { StoredRows } from './stored-rows';
 import type { WriterConnection } from './writer-connection';
 
 const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
@@ -48,9 +49,12 @@ export class BatchCommitter {
   async commit(commands: readonly QueuedCommand[]): Promise<CommittedBatch> {
     const { dialect } = this.database;
     const connection = await this.writer.current();
-    const head = await this.begin(connection);
+    const stored = new StoredRows(connection, this.catalog);
+    // Called together, so that a server on a network answers both in one round trip.
+    const lookups = commands.flatMap((command) => command.lookups);
+    const [head] = await Promise.all([this.begin(connection), stored.prefetch(lookups)]);
     await this.followers.catchUp(connection, head);
-    const batch = new Batch(connection, dialect, this.catalog, head);
+    const batch = new Batch(connection, dialect, this.catalog, stored, head);
     const outcomes: CommandOutcome[] = [];
     for (const command of commands) {
       const outcome = await run(batch, command);
@@ -66,7 +70,6 @@ export class BatchCommitter {
     return { outcomes, rest: commands.slice(outcomes.length), position: batch.position, commitDuration };
   }
 
-  /** Called together, so that a server on a network answers both in one round trip. */
   private async begin(connection: SqlConnection): Promise<LedgerPosition> {
     const { begin, lockRow } = this.database.dialect;
     const [, head] = await Promise.all([connection.run(begin), readHead(connection, lockRow)]);

@@ -10,6 +10,7 @@ import type { RecordCatalog } from './record-catalog';
 import type { AnyRecordKind, GovernedRow } from './record-kind';
 import { RowOverlay } from './row-overlay';
 import { equalities } from './statements';
+import type { StoredRows } from './stored-rows';
 import { UlidSequence } from './ulid-sequence';
 
 type Where = Readonly<Record<string, SqlValue>>;
@@ -22,8 +23,6 @@ export class Batch {
   readonly rows = new RowOverlay();
   private readonly ulids: UlidSequence;
   private readonly writer: BatchWriter;
-  /** Rows as the database below holds them: nobody else writes while the batch runs. */
-  private readonly stored = new Map<string, GovernedRow | undefined>();
   private entries: StoredEntry[] = [];
   private removals: OwnedRemoval[] = [];
   private size = 0;
@@ -32,6 +31,7 @@ export class Batch {
     private readonly connection: SqlConnection,
     dialect: Dialect,
     readonly catalog: RecordCatalog,
+    private readonly stored: StoredRows,
     public position: LedgerPosition,
   ) {
     this.ulids = new UlidSequence(position.lastUlid);
@@ -71,17 +71,17 @@ export class Batch {
     return hasChanged;
   }
 
-  async readById(kind: AnyRecordKind, id: string): Promise<GovernedRow | undefined> {
-    return this.readOne(kind, { id });
+  readById(kind: AnyRecordKind, id: string): Promise<GovernedRow | undefined> {
+    return this.stored.find(kind, { id });
   }
 
-  async readByKey(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
-    return this.readOne(kind, key);
+  readByKey(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
+    return this.stored.find(kind, key);
   }
 
   async readAll(kind: AnyRecordKind, where: Where): Promise<GovernedRow[]> {
     await this.flush();
-    return this.select(kind, where);
+    return this.stored.select(kind, where);
   }
 
   async countAll(kind: AnyRecordKind, where: Where): Promise<number> {
@@ -97,25 +97,11 @@ export class Batch {
       this.writer.removeOwned(this.removals);
       this.writer.writeRows(this.rows.pending(), this.catalog.all);
       this.rows.clear();
-      this.stored.clear();
+      this.stored.forget();
       this.removals = [];
     }
     this.writer.writeEntries(this.entries);
     this.entries = [];
-  }
-
-  private async readOne(kind: AnyRecordKind, where: Where): Promise<GovernedRow | undefined> {
-    const key = JSON.stringify([kind.subjectType, where]);
-    if (this.stored.has(key)) return this.stored.get(key);
-    const [row] = await this.select(kind, where);
-    this.stored.set(key, row);
-    return row;
-  }
-
-  private async select(kind: AnyRecordKind, where: Where): Promise<GovernedRow[]> {
-    const codec = this.catalog.codec(kind);
-    const rows = await this.connection.all(codec.selectWhere(Object.keys(where)), Object.values(where));
-    return rows.map((row) => codec.decode(row));
   }
 
   private addEntry(pending: PendingEntry): void {

@@ -1,11 +1,14 @@
 import { unavailable } from '../errors/domain-error';
 import type { Caller } from './caller';
 import type { Command } from './ledger-transaction';
+import type { Lookup } from './lookup';
 
 /** A command that waits to be written, and the promise its caller waits for. */
 export interface QueuedCommand {
   readonly caller: Caller;
   readonly command: Command<unknown>;
+  /** Read for all commands of the batch at once. */
+  readonly lookups: readonly Lookup[];
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
   /** Monotonic milliseconds after which it is not begun any more. */

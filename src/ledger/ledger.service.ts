@@ -11,6 +11,7 @@ import type { LedgerObserver, ObservedBatch } from './ledger-observer';
 import { ledgerTime, type LedgerPosition } from './ledger-position';
 import { LedgerQueue, type QueuedCommand } from './ledger-queue';
 import type { Command } from './ledger-transaction';
+import type { Lookup } from './lookup';
 import { MemoryFollowers, type MemoryFollower } from './memory-followers';
 import { RecordCatalog } from './record-catalog';
 import { WriterConnection } from './writer-connection';
@@ -21,6 +22,8 @@ const QUEUE_CAPACITY = 10_000;
 /** Milliseconds. */
 const MAXIMUM_WAIT = 10_000;
 const HEARTBEAT = 1_000;
+
+export type LedgerWriter = Pick<LedgerService, 'write'>;
 
 /** The one way to change anything. A write is answered when the change, its entry and its seal are on disk together. */
 @Injectable()
@@ -59,12 +62,20 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * @throws what the command throws, with nothing written; the error of a `Refusal`, with its entry written;
    * `UNAVAILABLE` when the database cannot take the write now.
    */
-  write<Result>(caller: Caller, command: Command<Result>): Promise<Result> {
+  write<Result>(caller: Caller, command: Command<Result>, lookups: readonly Lookup[] = []): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       if (this.isClosing) throw unavailable('The service is stopping.');
-      this.queue.push({ caller, command, resolve: resolve as (value: unknown) => void, reject });
+      this.queue.push({ caller, command, lookups, resolve: resolve as (value: unknown) => void, reject });
       this.working ??= this.work();
     });
+  }
+
+  /**
+   * For a command whose lookups are known beforehand: they are read for its whole batch at once. Otherwise each command
+   * waits for its own, which takes long where the server is far. It changes nothing else.
+   */
+  expecting(...lookups: readonly Lookup[]): LedgerWriter {
+    return { write: (caller, command) => this.write(caller, command, lookups) };
   }
 
   /**

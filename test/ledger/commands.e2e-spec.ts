@@ -3,7 +3,10 @@ import { conflict } from '../../src/errors/domain-error';
 import type { JsonObject } from '../../src/json/json-value';
 import { CLAIM } from '../../src/entities/claim.kind';
 import { ENTITY } from '../../src/entities/entity.kind';
+import { SYSTEM_CALLER } from '../../src/ledger/caller';
 import { CounterReader } from '../../src/ledger/counter-reader';
+import type { LedgerWriter } from '../../src/ledger/ledger.service';
+import { byId, byKey, type Lookup } from '../../src/ledger/lookup';
 import { Refusal, type LedgerTransaction } from '../../src/ledger/ledger-transaction';
 import type { SqlConnection } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/create-test-app';
@@ -80,6 +83,31 @@ describe('Commands of one batch', () => {
     ]);
     expect(read).toEqual({ ...added, text: 'second' });
     expect(await notes.reader.findBy(NOTE, { slug })).toEqual({ ...added, text: 'third', topic: 'other' });
+  });
+
+  it('whose lookups were told beforehand find what they would find without', async () => {
+    const [slug, missing] = [newSlug(), newSlug()];
+    const known = await notes.add(newSlug());
+    const expecting = (...lookups: Lookup[]): LedgerWriter => notes.ledger.expecting(...lookups);
+    const [added, seen, none, changed, seenChanged, afterFlush] = await Promise.all([
+      notes.add(slug),
+      expecting(byKey(NOTE, 'slug', slug)).write(SYSTEM_CALLER, (transaction) => found(transaction, slug)),
+      expecting(byKey(NOTE, 'slug', missing)).write(SYSTEM_CALLER, (transaction) =>
+        transaction.findBy(NOTE, { slug: missing }),
+      ),
+      expecting(byKey(NOTE, 'slug', known.slug)).write(SYSTEM_CALLER, async (transaction) =>
+        transaction.update(NOTE, { ...(await found(transaction, known.slug)), text: 'changed' }, CHANGED),
+      ),
+      expecting(byId(NOTE, known.id)).write(SYSTEM_CALLER, (transaction) => transaction.find(NOTE, known.id)),
+      expecting(byId(NOTE, known.id)).write(SYSTEM_CALLER, async (transaction) => {
+        await transaction.findAll(NOTE, { topic: 'none' });
+        return transaction.find(NOTE, known.id);
+      }),
+    ]);
+    expect(seen).toEqual(added);
+    expect(none).toBeUndefined();
+    expect(changed).toEqual({ ...known, text: 'changed' });
+    expect([seenChanged, afterFlush]).toEqual([changed, changed]);
   });
 
   it('are answered once they are on disk, and then everybody sees them', async () => {

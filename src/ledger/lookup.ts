@@ -1,0 +1,17 @@
+import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from './record-kind';
+
+/** A row that a command will look up: by a text column that is unique. */
+export interface Lookup {
+  readonly kind: AnyRecordKind;
+  readonly column: string;
+  readonly value: string;
+}
+
+export function byId(kind: AnyRecordKind, id: string): Lookup {
+  return { kind, column: 'id', value: id };
+}
+
+/** By the only column of one of the kind's unique keys. */
+export function byKey<Row extends GovernedRow>(kind: RecordKind<Row>, column: ColumnOf<Row>, value: string): Lookup {
+  return { kind, column, value };
+}
