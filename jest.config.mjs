@@ -33,6 +33,7 @@ const postgres = {
   displayName: 'postgres',
   testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'],
   globals: { DATABASE_KIND: 'postgres' },
+  globalTeardown: '<rootDir>/test/support/after-all-tests.ts',
 };
 
 /** The server of test/support/where-reachable.ts. */
@@ -49,6 +50,8 @@ function isPostgresReachable() {
 
 /** @returns {Promise<import('jest').Config>} */
 export default async () => {
+  // Workers inherit it.
+  process.env.TEST_RUN = String(process.pid);
   const runsPostgres = process.env.CI === 'true' || (await isPostgresReachable());
   if (!runsPostgres) console.log('SKIPPED: the tests on PostgreSQL need a server at 127.0.0.1:5432.');
   return {

@@ -10,6 +10,7 @@ import type { Caller } from '../ledger/caller';
 import { Refusal } from '../ledger/ledger-transaction';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
+import { byId, type Lookup } from '../ledger/lookup';
 import { PolicyBook } from '../policies/policy-book';
 import { ExecutionCompletions } from './execution-completions';
 import { noteOf } from './execution-note';
@@ -43,7 +44,7 @@ export class ExecuteService implements BeforeApplicationShutdown {
   async execute(caller: Caller, agent: string, request: ActionRequest): Promise<Execution> {
     const handler = this.handlers.find(request.action);
     const execution = await this.ledger
-      .expecting(agentLookup(agent))
+      .expecting(agentLookup(agent), ...entityLookups(request.resourceId))
       .write(caller, (transaction) =>
         this.authorise(transaction, agent, request, handler === undefined ? 'authorized' : 'running'),
       );
@@ -117,9 +118,13 @@ function record(
 
 /** The entity whose id is the resource, or the last segment of its path. */
 async function entityIdOf(transaction: LedgerTransaction, resourceId: string): Promise<string | null> {
+  const [lookup] = entityLookups(resourceId);
+  return lookup === undefined ? null : ((await transaction.find(ENTITY, lookup.value))?.id ?? null);
+}
+
+function entityLookups(resourceId: string): Lookup[] {
   const id = resourceId.slice(resourceId.lastIndexOf('/') + 1);
-  if (!id.startsWith(`${ENTITY.idPrefix}_`)) return null;
-  return (await transaction.find(ENTITY, id))?.id ?? null;
+  return id.startsWith(`${ENTITY.idPrefix}_`) ? [byId(ENTITY, id)] : [];
 }
 
 /** The handler gets a copy of the parameters: what it does to them must not reach the record. */

@@ -4,19 +4,31 @@ import { POSTGRES_SERVER } from './where-reachable';
 
 const { host, port } = POSTGRES_SERVER;
 const SERVER = `postgres://postgres@${host}:${port}`;
+/** All databases of one run of the tests have it. */
+const PREFIX = `governance_test_${process.env['TEST_RUN'] ?? 'alone'}_`;
 /** A language that sorts otherwise than bytes do: the service must not depend on it. */
 const LANGUAGE = `LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`;
 
 /** Makes an empty database on the server of the tests and answers its URL. */
 export async function createPostgresDatabase(settings = LANGUAGE): Promise<string> {
-  const name = `governance_test_${randomUUID().replaceAll('-', '')}`;
+  const name = `${PREFIX}${randomUUID().replaceAll('-', '')}`;
   await onServer(`CREATE DATABASE ${name} TEMPLATE template0 ${settings}`);
   return `${SERVER}/${name}`;
 }
 
 /** Drops the database, whoever is still connected. */
 export async function dropPostgresDatabase(url: string): Promise<void> {
-  await onServer(`DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
+  await dropDatabase(new URL(url).pathname.slice(1));
+}
+
+/** Drops what failed tests and killed programs of this run have left. */
+export async function dropPostgresDatabases(): Promise<void> {
+  const left = await onServer(`SELECT datname AS name FROM pg_database WHERE starts_with(datname, '${PREFIX}')`);
+  for (const { name } of left) await dropDatabase(String(name));
+}
+
+async function dropDatabase(name: string): Promise<void> {
+  await onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }
 
 /** Runs statements on the server as its superuser, in a database of their own or in the given one. */

@@ -1,0 +1,44 @@
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { chainIsValid } from '../support/factories';
+import { send } from '../support/send';
+
+const ENTITIES = '/api/v1/entities';
+const LIMIT = 1_048_576;
+/** Characters that a text for the database has to escape, and ones of two, three and four bytes. */
+const PATTERN = '"\\\n\u0001\'é€😀{[}],:$1;--';
+
+/** A body of exactly the largest size. */
+function largestBody(name: string): string {
+  const empty = JSON.stringify({ type: 'large', name, properties: { text: '' } });
+  const pattern = JSON.stringify(PATTERN).slice(1, -1);
+  const room = LIMIT - Buffer.byteLength(empty);
+  const times = Math.floor(room / Buffer.byteLength(pattern));
+  const rest = room - times * Buffer.byteLength(pattern);
+  return empty.replace('"text":""', `"text":"${pattern.replaceAll('$', '$$$$').repeat(times)}${'x'.repeat(rest)}"`);
+}
+
+describe('Values up to the limit of a body', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  it('are kept as they are, many at once, and sealed', async () => {
+    const bodies = Array.from({ length: 24 }, (_unused, index) => largestBody(`entity ${index + 10}`));
+    expect(new Set(bodies.map((body) => Buffer.byteLength(body)))).toEqual(new Set([LIMIT]));
+    const answers = await Promise.all(bodies.map((body) => send(app, 'POST', ENTITIES, { body })));
+    expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 201));
+    for (const [index, { body }] of answers.entries()) {
+      const read = await send(app, 'GET', `${ENTITIES}/${body.id}`);
+      const { properties } = JSON.parse(bodies[index] ?? '');
+      expect(read.body.properties.text === properties.text).toBe(true);
+    }
+    await chainIsValid(app);
+  });
+
+  it('are refused beyond it', async () => {
+    expect((await send(app, 'POST', ENTITIES, { body: `${largestBody('x')} ` })).status).toBe(413);
+  });
+});
