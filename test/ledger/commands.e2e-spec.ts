@@ -113,7 +113,7 @@ describe('Commands of one batch', () => {
   it('are answered once they are on disk, and then everybody sees them', async () => {
     const note = await notes.add(newSlug());
     expect(await foreign.all('SELECT * FROM notes WHERE id = $1', [note.id])).toEqual([note]);
-    expect(await notes.repository.findOneBy({ slug: note.slug })).toMatchObject({ id: note.id });
+    expect(await notes.repository.findOneBy({ slug: note.slug })).toEqual(note);
   });
 
   it('that throw leave nothing, and their neighbours untouched', async () => {
