@@ -9,7 +9,7 @@ import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-d
 const DECISIONS = '/api/v1/decisions';
 /** Milliseconds within which the service settles an expired decision. */
 const PROMISED = 1000;
-const CROWD = 1000;
+const CROWD = 500;
 
 describe('Expiry of decisions', () => {
   let database: TemporaryDatabase;
