@@ -18,8 +18,7 @@ describe('The queue of commands', () => {
 
   function push(): void {
     const reject = (error: Error): number => refused.push(error);
-    queue.push({ caller: SYSTEM_CALLER, command: async () => null,
-    lookups: [], resolve: () => null, reject });
+    queue.push({ caller: SYSTEM_CALLER, command: async () => null, lookups: [], resolve: () => null, reject });
   }
 
   it('refuses what comes when it is full', () => {
