@@ -35,5 +35,7 @@ export function closeInsteadOfReading(request: IncomingMessage, response: Server
 
 function linger(socket: Socket): void {
   socket.end();
+  // Where part of the body had arrived before, Node has begun to discard the rest: it resumes the socket in this turn.
+  setImmediate(() => socket.pause());
   setTimeout(() => socket.destroy(), LINGER).unref();
 }
