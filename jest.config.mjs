@@ -58,6 +58,8 @@ export default async () => {
     projects: runsPostgres ? [sqlite, postgres] : [sqlite],
     // Each application has sessions of the server, of which there are a hundred.
     maxWorkers: Math.max(1, Math.min(3, availableParallelism() - 1)),
+    // Each file loads everything anew; a process that has seen many is slow and large, and another takes its place.
+    workerIdleMemoryLimit: '700MB',
     reporters: ['default', '<rootDir>/scripts/totals-reporter.mjs'],
   };
 };
