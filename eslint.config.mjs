@@ -8,7 +8,9 @@ export default defineConfig(
   eslint.configs.recommended,
   {
     files: ['**/*.mjs'],
-    languageOptions: { globals: { Buffer: 'readonly', console: 'readonly', process: 'readonly' } },
+    languageOptions: {
+      globals: { Buffer: 'readonly', console: 'readonly', fetch: 'readonly', process: 'readonly', URL: 'readonly' },
+    },
   },
   {
     files: ['**/*.ts'],

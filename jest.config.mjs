@@ -17,7 +17,7 @@ const common = {
   rootDir: import.meta.dirname,
   testEnvironment: 'node',
   transform: { '^.+\\.ts$': ['@swc/jest', typescript] },
-  setupFilesAfterEnv: ['<rootDir>/test/support/patience.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/patience.ts', '<rootDir>/test/support/no-leaks.ts'],
 };
 
 const sqlite = {
@@ -34,6 +34,14 @@ const postgres = {
   testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'],
   globals: { DATABASE_KIND: 'postgres' },
   globalTeardown: '<rootDir>/test/support/after-all-tests.ts',
+};
+
+/** The built program under faults: killed, without room or time, with failing disks and servers. */
+const faults = {
+  ...common,
+  displayName: 'faults',
+  testMatch: ['<rootDir>/test/faults/**/*.faults-spec.ts'],
+  globalSetup: '<rootDir>/test/faults/support/print-seed.ts',
 };
 
 /** The server of test/support/where-reachable.ts. */
@@ -55,9 +63,9 @@ export default async () => {
   const runsPostgres = process.env.CI === 'true' || (await isPostgresReachable());
   if (!runsPostgres) console.log('SKIPPED: the tests on PostgreSQL need a server at 127.0.0.1:5432.');
   return {
-    projects: runsPostgres ? [sqlite, postgres] : [sqlite],
+    projects: runsPostgres ? [sqlite, postgres, faults] : [sqlite, faults],
     // Each application has sessions of the server, of which there are a hundred.
-    maxWorkers: Math.max(1, Math.min(3, availableParallelism() - 1)),
+    maxWorkers: Math.min(3, availableParallelism()),
     // Each file loads everything anew; a process that has seen many is slow and large, and another takes its place.
     workerIdleMemoryLimit: '700MB',
     reporters: ['default', '<rootDir>/scripts/totals-reporter.mjs'],

@@ -1,6 +1,7 @@
-import { printHeading, printLine } from './support/report';
+import { printHeading, printLine, reportedRatios } from './support/report';
 import { readOptions } from './options';
 import { machine } from './support/machine';
+import { writePerformanceTable } from './support/performance-table';
 import { PARTS } from './parts';
 import { Workplace } from './support/workplace';
 
@@ -10,13 +11,15 @@ async function main(): Promise<void> {
   const workplace = new Workplace();
   const interrupted = (): void => void workplace.clear().finally(() => process.exit(130));
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
-  printLine(machine());
+  const lines = await machine(options.postgres);
+  for (const line of lines) printLine(line);
   try {
     for (const name of options.parts) {
       printHeading(PARTS[name].title);
       await PARTS[name].run(workplace, options);
       await workplace.clear();
     }
+    if (options.write) writePerformanceTable(lines, reportedRatios());
   } finally {
     await workplace.clear();
   }

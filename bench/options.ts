@@ -3,9 +3,11 @@ import { type Effort, PART_NAMES, type PartName } from './parts';
 
 export interface Options extends Effort {
   readonly parts: readonly PartName[];
+  /** Whether docs/performance.md gets the table of this run. */
+  readonly write: boolean;
 }
 
-const USAGE = `npm run bench -- [--only ${PART_NAMES.join(',')}] [--seconds 5] [--rounds 5]`;
+const USAGE = `npm run bench -- [--only ${PART_NAMES.join(',')}] [--seconds 2] [--rounds 5] [--postgres URL] [--write]`;
 
 /** Reads the command line; ends the process with a line of usage when it cannot be understood. */
 export function readOptions(commandLine: readonly string[]): Options {
@@ -14,14 +16,18 @@ export function readOptions(commandLine: readonly string[]): Options {
       args: [...commandLine],
       options: {
         only: { type: 'string', default: PART_NAMES.join() },
-        seconds: { type: 'string', default: '5' },
+        seconds: { type: 'string', default: '2' },
         rounds: { type: 'string', default: '5' },
+        postgres: { type: 'string', default: 'postgres://postgres@127.0.0.1:5432/postgres' },
+        write: { type: 'boolean', default: false },
       },
     });
     return {
       parts: values.only.split(',').map(partName),
       seconds: positive(values.seconds),
       rounds: Math.ceil(positive(values.rounds)),
+      postgres: values.postgres,
+      write: values.write,
     };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);

@@ -1,11 +1,27 @@
 import { benchmarkExecution } from './execution-part';
 import { benchmarkGrowth } from './growth/growth-part';
 import { benchmarkHttp } from './http/http-part';
-import { benchmarkLedger } from './ledger/ledger-part';
+import { benchmarkDrivers, benchmarkLedger, benchmarkLedgerOnPostgres } from './ledger/ledger-part';
+import { benchmarkMemory } from './memory/memory-part';
+import { benchmarkPolicies } from './policies/policies-part';
+import { benchmarkReplicas } from './replicas/replicas-part';
 import type { Workplace } from './support/workplace';
+import { benchmarkSyncs } from './syncs/syncs-part';
 import { benchmarkVerification } from './verification/verification-part';
 
-export const PART_NAMES = ['http', 'ledger', 'execute', 'verify', 'growth'] as const;
+export const PART_NAMES = [
+  'http',
+  'ledger',
+  'postgres',
+  'replicas',
+  'drivers',
+  'syncs',
+  'memory',
+  'policies',
+  'execute',
+  'verify',
+  'growth',
+] as const;
 export type PartName = (typeof PART_NAMES)[number];
 
 /** How long and how often each thing is measured. */
@@ -14,6 +30,8 @@ export interface Effort {
   readonly seconds: number;
   /** Measurements of each thing, alternating with those of its references. */
   readonly rounds: number;
+  /** The URL of a PostgreSQL server, on which databases are made and dropped. */
+  readonly postgres: string;
 }
 
 interface Part {
@@ -24,6 +42,12 @@ interface Part {
 export const PARTS: Readonly<Record<PartName, Part>> = {
   http: { title: 'Requests, at 64 connections', run: benchmarkHttp },
   ledger: { title: 'The ledger alone, in process, 64 callers', run: benchmarkLedger },
+  postgres: { title: 'The ledger alone on PostgreSQL, 64 callers', run: benchmarkLedgerOnPostgres },
+  replicas: { title: 'Two replicas on one PostgreSQL', run: benchmarkReplicas },
+  drivers: { title: 'better-sqlite3 in place of sqlite3', run: benchmarkDrivers },
+  syncs: { title: 'Syncs of the disk', run: benchmarkSyncs },
+  memory: { title: 'Memory', run: benchmarkMemory },
+  policies: { title: 'Policy evaluation, one thread', run: benchmarkPolicies },
   execute: { title: 'Execute, with 1,000 policies in force against 1', run: benchmarkExecution },
   verify: { title: 'Verification of 100,000 entries', run: benchmarkVerification },
   growth: { title: 'Growth, from 10,000 rows to 1,000,000', run: benchmarkGrowth },

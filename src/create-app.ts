@@ -2,15 +2,18 @@ import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { getStorageToken } from '@nestjs/throttler';
+import type { Application } from 'express';
+import type { DestinationStream } from 'pino';
 import { AppModule, type FeatureModule, MIDDLEWARE } from './app.module';
 import { Configuration } from './config/configuration';
-import type { Environment } from './config/read-configuration';
+import type { Environment } from './config/variable';
 import { ApiDocument } from './docs/api-document';
 import { createDocument } from './docs/document';
 import { corsOptions } from './http/middleware/cors';
 import type { RateLimits } from './http/rate-limit/rate-limits';
 import { prepareServer } from './http/server/http-server';
 import { JsonAdapter } from './http/server/json-adapter';
+import { limitServer } from './http/server/server-limits';
 import { ApplicationLogger } from './logging/application-logger';
 
 export interface AppOptions {
@@ -18,11 +21,17 @@ export interface AppOptions {
   readonly environment?: Environment;
   /** Modules of others, whose routes stand with ours under `/api/v1`. */
   readonly modules?: readonly FeatureModule[];
+  /** Takes the log's lines instead of standard output. */
+  readonly logStream?: DestinationStream;
 }
 
 /** Makes the application, ready to listen. Throws ConfigurationError and DatabaseInUseError. */
-export async function createApp({ environment, modules = [] }: AppOptions = {}): Promise<NestExpressApplication> {
-  return assemble(await AppModule.forRoot(environment, modules));
+export async function createApp({
+  environment,
+  modules = [],
+  logStream,
+}: AppOptions = {}): Promise<NestExpressApplication> {
+  return assemble(await AppModule.forRoot(environment, modules, logStream));
 }
 
 /** Makes the application of a root module that has the service's pipeline; other roots serve for measuring it. */
@@ -37,6 +46,7 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
   application.useLogger(application.get(ApplicationLogger));
   application.flushLogs();
   prepareExpress(application);
+  limitServer(application.getHttpServer(), application.get(Configuration).maxConnections);
   prepareServer(application.getHttpServer(), application.get<RateLimits>(getStorageToken()));
   application.get(ApiDocument).madeBy(() => createDocument(application));
   return application.init();
@@ -48,6 +58,9 @@ function prepareExpress(application: NestExpressApplication): void {
   application.disable('etag');
   application.disable('query parser');
   application.set('trust proxy', trustedProxies);
+  // Paths differ by case. Nest has made the router already, which asks for the setting only then.
+  const { router } = application.getHttpAdapter().getInstance() as Application;
+  Object.assign(router, { caseSensitive: true });
   application.use(...MIDDLEWARE);
   if (corsOrigins !== null) {
     application.enableCors(corsOptions(corsOrigins));

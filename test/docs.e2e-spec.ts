@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AGENT } from '../src/agents/agent.kind';
+import { RESTORATION } from '../src/checkpoints/restoration.kind';
 import { VARIABLES } from '../src/config/variables';
 import { DECISION } from '../src/decisions/decision.kind';
 import { CLAIM } from '../src/entities/claim.kind';
@@ -112,13 +113,13 @@ describe('Tables', () => {
     const listed = Object.fromEntries(
       rows.map(([kind = '', members = '']) => [kind, codeSpans(members.replace(/\([^)]*\)/g, ''))]),
     );
-    for (const kind of [ENTITY, CLAIM, AGENT, DECISION, POLICY, EXECUTION]) {
+    for (const kind of [ENTITY, CLAIM, AGENT, DECISION, POLICY, EXECUTION, RESTORATION]) {
       expect(listed[kind.subjectType]).toEqual(kind.hashedMembers);
     }
   });
 
   it('of the rules list every audit action', () => {
-    const actions = /'((?:entity|claim|agent|execution|decision|policy)\.[a-z_]+)'/g;
+    const actions = /'((?:entity|claim|agent|execution|decision|policy)\.[a-z_]+|ledger\.restored)'/g;
     const used = sourceTexts().flatMap((text) => [...text.matchAll(actions)].map(([, action = '']) => `\`${action}\``));
     const listed = tableRows(section(RULES, '## Audit')).flatMap(([first = '']) =>
       first.includes('.') ? [first] : [],

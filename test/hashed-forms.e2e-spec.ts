@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AGENT } from '../src/agents/agent.kind';
 import type { AuditEntryResponse } from '../src/audit/dto/audit-entry.response';
+import { RESTORATION } from '../src/checkpoints/restoration.kind';
 import { SQLITE_DIALECT } from '../src/database/sqlite/sqlite-dialect';
 import { DECISION } from '../src/decisions/decision.kind';
 import { CLAIM } from '../src/entities/claim.kind';
@@ -26,7 +27,7 @@ interface Vector {
 
 const PATH = join(__dirname, '../docs/vectors/hashed-forms-v1.json');
 const { entries } = JSON.parse(readFileSync(PATH, 'utf8')) as { entries: Vector[] };
-const KINDS = [AGENT, CLAIM, DECISION, ENTITY, EXECUTION, POLICY];
+const KINDS = [AGENT, CLAIM, DECISION, ENTITY, EXECUTION, POLICY, RESTORATION];
 const CODECS = new Map(KINDS.map((kind) => [kind.subjectType, new RecordCodec(kind, SQLITE_DIALECT)]));
 
 /** For columns that no answer shows: what they hold is not hashed. */

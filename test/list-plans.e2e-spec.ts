@@ -4,22 +4,8 @@ import { createTestApp, type TestApp } from './support/create-test-app';
 import { describeOnSqlite } from './support/database-kind';
 import { createAgent, createEntity, propose } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';
+import { LIST_CASES } from './support/list-cases';
 import { send } from './support/send';
-
-const TIME = '2026-11-20T06:18:03.123Z';
-const ENTRIES = { entityId: 'x', agentId: 'x', subjectId: 'x', action: 'x', from: TIME, to: TIME };
-
-/** Every list, and a value for each of its filters. */
-const LISTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  entities: { type: 'x' },
-  'entities/ENTITY/claims': { predicate: 'x' },
-  agents: { capability: 'x', role: 'x', status: 'active' },
-  executions: { agentId: 'x', action: 'x', outcome: 'executed', from: TIME, to: TIME },
-  decisions: { status: 'proposed', riskLevel: 'high', type: 'x', proposedBy: 'x' },
-  policies: { name: 'x', status: 'active', effect: 'allow' },
-  audit: { ...ENTRIES, outcome: 'denied' },
-  provenance: { ...ENTRIES, after: '5' },
-};
 
 /** Where one of these is given, few rows are left: it must be the one that is looked up. */
 const SELECTIVE = ['subjectId', 'entityId'];
@@ -29,17 +15,6 @@ interface Step {
   readonly parent: number;
   readonly detail: string;
 }
-
-/** One filter alone, and each pair. */
-function filterSets(filters: Readonly<Record<string, string>>): [names: string, query: string][] {
-  const names = Object.keys(filters);
-  const sets = names.flatMap((first, index) => [[first], ...names.slice(index + 1).map((second) => [first, second])]);
-  return [[], ...sets].map((set) => [set.join(' and ') || 'no filter', set.map((n) => `${n}=${filters[n]}`).join('&')]);
-}
-
-const CASES = Object.entries(LISTS).flatMap(([path, filters]) =>
-  filterSets(filters).map(([names, query]) => ({ path, names, query })),
-);
 
 describeOnSqlite('The plan of', () => {
   let app: TestApp;
@@ -79,7 +54,7 @@ describeOnSqlite('The plan of', () => {
     return planner.all<Step>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
   }
 
-  it.each(CASES)('$path by $names looks up all it reads', async ({ path, names, query }) => {
+  it.each(LIST_CASES)('$path by $names looks up all it reads', async ({ path, names, query }) => {
     for (const order of ['asc', 'desc']) {
       const steps = await planOf(`${path}?order=${order}&limit=2&${query}`);
       const isFiltered = names !== 'no filter' || path.includes('claims');

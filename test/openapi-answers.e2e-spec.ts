@@ -15,6 +15,18 @@ import { SwaggerSession } from './support/swagger-session';
 
 /** Of no record: the session has not created so many. */
 const NOWHERE = '00000000000000000000000099';
+/** What makes the body of a request with an idempotency key another one. */
+const OTHER_BODIES = {
+  entities_create: { name: 'Another' },
+  claims_add: { value: 'another' },
+  agents_create: { name: 'another' },
+  agents_suspend: { reason: 'Another.' },
+  agents_resume: { reason: 'Another.' },
+  policies_create: { version: '99' },
+  execute_execute: { parameters: { another: true } },
+  decisions_propose: { title: 'Another' },
+  provenance_verify: { state: false },
+};
 
 describe('Answers are as the document says', () => {
   let app: TestApp;
@@ -128,6 +140,22 @@ describe('Answers are as the document says', () => {
     const next = { ...(session.sentBody(closedYears ?? {}) as object), version: '2.0' };
     expect((await call(operation('policies_create'), { body: next })).status).toBe(201);
     expect(await faultsOfAll(having(409), (documented) => call(documented))).toEqual([]);
+  });
+
+  it('when an idempotency key is used again, and for another body', async () => {
+    for (const [id, members] of Object.entries(OTHER_BODIES)) {
+      const documented = operation(id);
+      const [example = {}] = exampleBodies(documented);
+      const body = { ...(session.sentBody(example) as object), ...members };
+      const headers = { 'Idempotency-Key': id };
+      const path = ofFirstRecords(documented);
+      expect((await call(documented, { body, headers }, path)).status).toBeLessThan(300);
+      const again = await call(documented, { body, headers }, path);
+      expect(again.headers.get('idempotent-replayed')).toBe('true');
+      const other = await call(documented, { body: session.sentBody(example), headers }, path);
+      expect(other.status).toBe(409);
+      expect([...check.faults(documented, again), ...check.faults(documented, other)]).toEqual([]);
+    }
   });
 
   it('when the rules refuse it', async () => {

@@ -53,7 +53,8 @@ describe.each(operations.map((operation) => [operation.id, operation] as const))
     const answers = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
     expect(answers).toHaveLength(1);
     const [[status, answer] = ['', undefined]] = answers;
-    if (status !== '204') expect(answer).toHaveProperty(['content', 'application/json', 'schema']);
+    const type = operation.operationId === 'provenance_export' ? 'application/x-ndjson' : 'application/json';
+    if (status !== '204') expect(answer).toHaveProperty(['content', type, 'schema']);
   });
 
   it('has an example of its body and of every parameter of its path', () => {

@@ -198,6 +198,11 @@ describe('Provenance', () => {
         invalidHashes: 0,
         head: { sequence: 0, hash: '0'.repeat(64) },
         firstInvalid: null,
+        tree: {
+          size: 0,
+          rootHash: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+          matches: true,
+        },
         durationMs: expect.any(Number),
       });
       expect(listed).toEqual({ data: [], total: 0 });

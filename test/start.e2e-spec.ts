@@ -1,5 +1,5 @@
-import { linkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, linkSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describeOnSqlite, itOnSqlite } from './support/database-kind';
 import { ROOT } from './support/markdown';
 import { type ProgramRun, run, runBlocks } from './support/shell';
@@ -191,6 +191,14 @@ describe('The built program', () => {
     });
   });
 
+  itOnSqlite('leaves nothing of its temporary database behind with NODE_ENV=test', async () => {
+    const program = await startCommand(process.execPath, [MAIN], database.folder, { NODE_ENV: 'test' });
+    const file = /^ *Database +(\S+)$/m.exec(program.printed())?.[1] ?? '';
+    expect(existsSync(file)).toBe(true);
+    expect(await program.stop()).toBe(0);
+    expect(existsSync(dirname(file))).toBe(false);
+  });
+
   itOnSqlite('says that it is unhealthy, and refuses writes, once its database file is gone', async () => {
     const program = await start();
     await program.send('POST', '/api/v1/entities', { body: ENTITY });
@@ -198,6 +206,14 @@ describe('The built program', () => {
     expect(await program.send('GET', '/api/v1/health')).toMatchObject({ status: 503, body: { status: 'unhealthy' } });
     const refused = await program.send('POST', '/api/v1/entities', { body: ENTITY });
     expect(refused).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
+  });
+
+  it('starts with the same command by npm start and in the image', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const command = /^CMD (\[.*\])$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))?.[1] ?? '[]';
+    expect(scripts['start']).toBe(`exec ${(JSON.parse(command) as string[]).join(' ')}`);
   });
 
   it('starts by npm start, and a signal to npm reaches it', async () => {

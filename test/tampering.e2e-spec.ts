@@ -99,6 +99,7 @@ describe('Verification finds', () => {
         brokenLinks,
         invalidHashes,
         firstInvalid: sequence,
+        tree: expect.objectContaining({ matches: column !== 'hash' }),
       });
       await restore();
     }
@@ -122,6 +123,7 @@ describe('Verification finds', () => {
       entriesVerified: LENGTH - 1,
       brokenLinks: 1,
       firstInvalid,
+      tree: { size: LENGTH - 1, rootHash: expect.any(String), matches: false },
     });
   });
 
@@ -137,13 +139,41 @@ describe('Verification finds', () => {
     expect(await verify()).toMatchObject({ valid: false, entriesVerified: LENGTH, invalidHashes: 2, firstInvalid: 3 });
   });
 
-  it.each([-1, 0, LENGTH + 1, 1000])('that an entry was put in at %i', async (sequence) => {
+  /** One like the first. */
+  async function putIn(sequence: number | bigint | string): Promise<void> {
     const columns = Object.keys(await entry(1)).filter((column) => column !== 'sequence');
     const names = columns.map((column) => `"${column}"`).join(', ');
     await foreign.run(
       `INSERT INTO ledger_entries (sequence, ${names}) SELECT ${sequence}, ${names} FROM ledger_entries WHERE sequence = 1`,
     );
-    expect(await verify()).toMatchObject({ valid: false, entriesVerified: LENGTH + 1 });
+  }
+
+  it.each([Number.MIN_SAFE_INTEGER, -1, 0, LENGTH + 1, 1000, Number.MAX_SAFE_INTEGER])(
+    'that an entry was put in at %i',
+    async (sequence) => {
+      await putIn(sequence);
+      expect(await verify()).toMatchObject({ valid: false, entriesVerified: LENGTH + 1 });
+    },
+  );
+
+  it.each([2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n])('that an entry was put in at %s', async (sequence) => {
+    await putIn(sequence);
+    const found = { ...plain(untouched), valid: false, brokenLinks: 1, firstInvalid: LENGTH + 1 };
+    expect(await verify()).toEqual(found);
+    expect(await verify(MIDDLE)).toEqual({ ...found, entriesVerified: LENGTH - MIDDLE + 1, tree: null });
+    await putIn(1000);
+    expect(await verify()).toMatchObject({ valid: false, brokenLinks: 3, firstInvalid: 1000 });
+  });
+
+  it.each([-(2n ** 53n), -(2n ** 53n) - 1n, -(2n ** 63n)])('that an entry was put in at %s', async (sequence) => {
+    await putIn(sequence);
+    expect(await verify()).toMatchObject({ valid: false, brokenLinks: 1, firstInvalid: FIRST });
+  });
+
+  itOnSqlite.each([`'x'`, `x'08'`, '1.5', `'1.5x'`])('that an entry was put in at %s', async (sequence) => {
+    await putIn(sequence);
+    const { valid, brokenLinks } = await verify();
+    expect({ valid, isBroken: brokenLinks > 0 }).toEqual({ valid: false, isBroken: true });
   });
 
   it.each<[column: string, value: SqlValue, firstInvalid: number]>([
@@ -170,13 +200,25 @@ describe('Verification finds', () => {
     }
   });
 
+  itOnSqlite.each([FIRST, MIDDLE, LAST])(
+    'bytes in any column of entry %i, also beside the records',
+    async (sequence) => {
+      for (const column of Object.keys(await entry(sequence))) {
+        await foreign.run(`UPDATE ledger_entries SET "${column}" = x'ff00' WHERE sequence = ${sequence}`);
+        const { status, body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+        expect({ column, status, valid: body.valid }).toEqual({ column, status: 200, valid: false });
+        await restore();
+      }
+    },
+  );
+
   itOnSqlite('text that goes on after a NUL', async () => {
     await foreign.run(`UPDATE ledger_entries SET "state" = "state" || char(0) || 'x' WHERE sequence = ${MIDDLE}`);
     expect(await verify()).toMatchObject({ valid: false, invalidHashes: 1, firstInvalid: MIDDLE });
   });
 
   it('from a sequence on, only what comes from there on, the link before it included', async () => {
-    const sound = { ...plain(untouched), entriesVerified: LENGTH - MIDDLE + 1 };
+    const sound = { ...plain(untouched), entriesVerified: LENGTH - MIDDLE + 1, tree: null };
     expect(await verify(MIDDLE)).toEqual(sound);
     await change(MIDDLE - 1, 'action', 'x');
     expect(await verify(MIDDLE)).toEqual(sound);
@@ -187,7 +229,7 @@ describe('Verification finds', () => {
   });
 
   it('from beyond the end, only that the chain ends where the head record says', async () => {
-    const nothing = { ...plain(untouched), entriesVerified: 0 };
+    const nothing = { ...plain(untouched), entriesVerified: 0, tree: null };
     expect(await verify(LENGTH + 1)).toEqual(nothing);
     expect(await verify(Number.MAX_SAFE_INTEGER)).toEqual(nothing);
     await foreign.run('DELETE FROM ledger_entries WHERE sequence = $1', [LENGTH]);

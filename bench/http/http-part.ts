@@ -1,30 +1,77 @@
 import type { Request } from 'autocannon';
 import type { Effort } from '../parts';
-import { number, printLine, printRatio, printTable } from '../support/report';
+import { type Bar, number, printLine, printRatio, printTable } from '../support/report';
 import { type ServerName, ServerProcess } from '../support/server-process';
-import { median, ratioOf } from '../support/statistics';
+import { median, type Ratio, ratioOf } from '../support/statistics';
 import type { Workplace } from '../support/workplace';
 import { load, type LoadFigures } from './load';
 import { SAMPLE_REQUEST } from './sample-entity';
 
 const PATH = '/api/v1/entities';
 const READ_ENTITIES = 100;
-const SERVERS: readonly ServerName[] = ['service', 'empty pipeline', 'express echo'];
-const BARS = { POST: 0.45, GET: 0.55 } as const;
+/** Rows on a page of the list that is measured. */
+const PAGE = 50;
 
-type Figures = Readonly<Record<ServerName, LoadFigures[]>>;
+type Kind = 'POST' | 'GET' | 'list';
+type Figures = ReadonlyMap<ServerName, readonly LoadFigures[]>;
+
+interface Measurement {
+  readonly title: string;
+  /** Tells its ratios from those of the others. */
+  readonly name: string;
+  readonly servers: readonly ServerName[];
+  readonly requests: readonly Request[];
+  /** What the echo is asked in place of `requests`, where it knows no such route. */
+  readonly echoed?: readonly Request[];
+  /** Requests per second against each reference, at least. */
+  readonly rateBars: Partial<Record<ServerName, number>>;
+  /** Processor time against the echo, at most. */
+  readonly processorBar?: number;
+  /** p99 of the latency against its median, at most. */
+  readonly tailBar?: number;
+}
+
+const ALL: readonly ServerName[] = ['service', 'empty pipeline', 'express echo'];
 
 /** The service against its own request pipeline without a database, and against a bare Express server. */
 export async function benchmarkHttp(workplace: Workplace, effort: Effort): Promise<void> {
   const servers = new Map<ServerName, ServerProcess>();
-  for (const name of SERVERS) servers.set(name, await ServerProcess.start(workplace, name, name));
-  const requests = {
-    POST: [{ method: 'POST', path: PATH, body: JSON.stringify(SAMPLE_REQUEST) }],
-    GET: await readRequests(servers.get('service')),
-  } as const;
-  for (const method of ['POST', 'GET'] as const) {
-    report(method, await measure(servers, [...requests[method]], effort), effort);
+  for (const name of ALL) servers.set(name, await ServerProcess.start(workplace, name, name));
+  const measurements = await measurementsOf(servers.get('service'));
+  for (const kind of ['POST', 'GET', 'list'] as const) {
+    const measurement = measurements[kind];
+    report(measurement, await measure(servers, measurement, effort), effort);
   }
+}
+
+async function measurementsOf(service: ServerProcess | undefined): Promise<Readonly<Record<Kind, Measurement>>> {
+  const reads = await readRequests(service);
+  return {
+    POST: {
+      title: `durable POST ${PATH}`,
+      name: 'POST',
+      servers: ALL,
+      requests: [{ method: 'POST', path: PATH, body: JSON.stringify(SAMPLE_REQUEST) }],
+      rateBars: { 'empty pipeline': 0.45, 'express echo': 0.33 },
+      processorBar: 3,
+      tailBar: 5,
+    },
+    GET: {
+      title: `GET ${PATH}/:id`,
+      name: 'GET by id',
+      servers: ALL,
+      requests: reads,
+      rateBars: { 'empty pipeline': 0.55, 'express echo': 0.5 },
+    },
+    list: {
+      title: `GET ${PATH}?limit=${PAGE}, with total`,
+      name: `list of ${PAGE}`,
+      servers: ['service', 'express echo'],
+      requests: [{ method: 'GET', path: `${PATH}?limit=${PAGE}` }],
+      echoed: reads,
+      rateBars: { 'express echo': 0.15 },
+    },
+  };
 }
 
 async function readRequests(service: ServerProcess | undefined): Promise<Request[]> {
@@ -38,46 +85,59 @@ async function readRequests(service: ServerProcess | undefined): Promise<Request
 
 async function measure(
   servers: ReadonlyMap<ServerName, ServerProcess>,
-  requests: Request[],
+  measurement: Measurement,
   { seconds, rounds }: Effort,
 ): Promise<Figures> {
-  const figures: Figures = { service: [], 'empty pipeline': [], 'express echo': [] };
+  const figures = new Map<ServerName, LoadFigures[]>(measurement.servers.map((name) => [name, []]));
   // The first round is for the compiler of the engine, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
-    for (const [name, server] of servers) {
-      const measured = await load(server, requests, seconds);
-      if (round > 0) figures[name].push(measured);
+    for (const [name, measured] of figures) {
+      const server = servers.get(name);
+      if (server === undefined) throw new Error(`There is no server ${name}.`);
+      const loaded = await load(server, requestsTo(name, measurement), seconds);
+      if (round > 0) measured.push(loaded);
     }
   }
   return figures;
 }
 
-function report(method: 'POST' | 'GET', figures: Figures, { seconds, rounds }: Effort): void {
-  const title = method === 'POST' ? `durable POST ${PATH}` : `GET ${PATH}/:id`;
-  const header = [
-    `${title}, ${rounds} × ${seconds} s`,
-    'requests/s',
-    'p50 ms',
-    'p90 ms',
-    'p99 ms',
-    'processor µs/request',
-  ];
-  const row = (name: ServerName): string[] => [
-    name,
-    number(middle(figures[name], 'requestsPerSecond')),
-    ...(['p50', 'p90', 'p99'] as const).map((member) => number(middle(figures[name], member), 1)),
-    number(middle(figures[name], 'processorMicroseconds')),
-  ];
-  printTable(header, SERVERS.map(row));
-  printLine();
-  const rate = (name: ServerName): number[] => figures[name].map(({ requestsPerSecond }) => requestsPerSecond);
-  const processor = (name: ServerName): number[] => figures[name].map((round) => round.processorMicroseconds);
-  printRatio('requests/s: service / empty pipeline', ratioOf(rate('service'), rate('empty pipeline')), BARS[method]);
-  printRatio('requests/s: service / express echo', ratioOf(rate('service'), rate('express echo')));
-  printRatio('processor: service / empty pipeline', ratioOf(processor('service'), processor('empty pipeline')));
-  printRatio('processor: service / express echo', ratioOf(processor('service'), processor('express echo')));
+function requestsTo(name: ServerName, { requests, echoed }: Measurement): Request[] {
+  return [...(name === 'express echo' ? (echoed ?? requests) : requests)];
 }
 
-function middle(rounds: readonly LoadFigures[], member: keyof LoadFigures): number {
-  return median(rounds.map((round) => round[member]));
+function report(
+  { title, name: measured, servers, rateBars, processorBar, tailBar }: Measurement,
+  figures: Figures,
+  { seconds, rounds }: Effort,
+): void {
+  const columns = ['requests/s', 'p50 ms', 'p90 ms', 'p99 ms', 'processor µs/request'];
+  const row = (name: ServerName): string[] => [
+    name,
+    number(median(member(figures, name, 'requestsPerSecond'))),
+    ...(['p50', 'p90', 'p99'] as const).map((latency) => number(median(member(figures, name, latency)), 1)),
+    number(median(member(figures, name, 'processorMicroseconds'))),
+  ];
+  printTable([`${title}, ${rounds} × ${seconds} s`, ...columns], servers.map(row));
+  printLine();
+  for (const reference of servers.slice(1)) {
+    const ratio = (name: keyof LoadFigures): Ratio =>
+      ratioOf(member(figures, 'service', name), member(figures, reference, name));
+    printRatio(
+      `${measured}, requests/s: service / ${reference}`,
+      ratio('requestsPerSecond'),
+      rateBars[reference] ?? null,
+    );
+    const ceiling = reference === 'express echo' ? atMost(processorBar) : null;
+    printRatio(`${measured}, processor: service / ${reference}`, ratio('processorMicroseconds'), ceiling);
+  }
+  const tail = ratioOf(member(figures, 'service', 'p99'), member(figures, 'service', 'p50'));
+  printRatio(`${measured}, latency of the service: p99 / median`, tail, atMost(tailBar));
+}
+
+function member(figures: Figures, name: ServerName, of: keyof LoadFigures): number[] {
+  return (figures.get(name) ?? []).map((round) => round[of]);
+}
+
+function atMost(bar: number | undefined): Bar | null {
+  return bar === undefined ? null : { atMost: bar };
 }

@@ -1,4 +1,6 @@
+import { createRequire } from 'node:module';
 import type { Effort } from '../parts';
+import { postgresDatabase, postgresVersion } from '../support/postgres-server';
 import { number, printLine, printRatio, printTable } from '../support/report';
 import { ServerProcess } from '../support/server-process';
 import { median, ratioOf } from '../support/statistics';
@@ -7,50 +9,109 @@ import { COMMAND_KINDS, type CommandKind, type LoopFigures } from './command-kin
 import { type LoopName, LoopProcess } from './loop-process';
 import { rowsPerTable } from './rows-per-table';
 
-const LOOPS: readonly LoopName[] = ['ledger', 'raw driver'];
-const BAR = 0.5;
+/** Of the raw loop's commands per second. */
+const BARS = { sqlite: 0.7, postgres: 0.5 } as const;
 /** Commands of one measurement, per second asked for. */
 const COMMANDS_PER_SECOND = 10_000;
 
-type Figures = Readonly<Record<LoopName, LoopFigures[]>>;
+/** A loop of commands on a database of its own. */
+interface Side {
+  readonly title: string;
+  readonly loop: LoopName;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** What is measured, and what it is compared with. */
+type Sides = readonly [measured: Side, reference: Side];
+type Figures = readonly [measured: LoopFigures[], reference: LoopFigures[]];
 
 /** The ledger, called as the controllers call it, against the least code that does the same durable work. */
 export async function benchmarkLedger(workplace: Workplace, effort: Effort): Promise<void> {
-  const loops = new Map<LoopName, LoopProcess>();
-  for (const name of LOOPS) loops.set(name, await LoopProcess.start(workplace, name, name));
+  const database = (name: string): Record<string, string> => ({
+    DATABASE_URL: `sqlite:${workplace.path(`${name}.db`)}`,
+  });
+  const sides: Sides = [
+    { title: 'ledger', loop: 'ledger', environment: database('ledger') },
+    { title: 'raw driver', loop: 'raw driver', environment: database('raw driver') },
+  ];
+  await compare(workplace, sides, effort, BARS.sqlite);
+  await checkReference(workplace, sides);
+}
+
+/** The same on PostgreSQL. */
+export async function benchmarkLedgerOnPostgres(workplace: Workplace, effort: Effort): Promise<void> {
+  const { postgres } = effort;
+  if ((await postgresVersion(postgres)) === undefined) {
+    printLine(`SKIPPED: no PostgreSQL answers at ${postgres}.`);
+    return;
+  }
+  const sides: Sides = [
+    { title: 'ledger', loop: 'ledger', environment: await postgresDatabase(workplace, postgres) },
+    { title: 'raw pg', loop: 'raw driver', environment: await postgresDatabase(workplace, postgres) },
+  ];
+  await compare(workplace, sides, effort, BARS.postgres);
+  await checkReference(workplace, sides);
+}
+
+/** The ledger on one driver against the ledger on the other. */
+export async function benchmarkDrivers(workplace: Workplace, effort: Effort): Promise<void> {
+  if (!isInstalled('better-sqlite3')) {
+    printLine('SKIPPED: better-sqlite3 is not installed; install it with: npm install --no-save better-sqlite3@12');
+    return;
+  }
+  const sides: Sides = [
+    { title: 'better-sqlite3', loop: 'ledger', environment: { DATABASE_DRIVER: 'better-sqlite3' } },
+    { title: 'sqlite3', loop: 'ledger', environment: { DATABASE_DRIVER: 'sqlite3' } },
+  ];
+  await compare(workplace, sides, effort);
+}
+
+async function compare(workplace: Workplace, sides: Sides, effort: Effort, bar?: number): Promise<void> {
+  const [measured, reference] = sides;
+  const loops = [await start(workplace, measured), await start(workplace, reference)] as const;
   const all = new Map<CommandKind, Figures>();
   for (const kind of COMMAND_KINDS) all.set(kind, await measure(loops, kind, effort));
-  report(all, effort);
-  for (const loop of loops.values()) await loop.stop();
-  await checkReference(workplace);
+  report(sides, all, effort, bar);
+  for (const loop of loops) await loop.stop();
+}
+
+function start(workplace: Workplace, { title, loop, environment }: Side): Promise<LoopProcess> {
+  return LoopProcess.start(workplace, loop, title, [], environment);
 }
 
 async function measure(
-  loops: ReadonlyMap<LoopName, LoopProcess>,
+  [measured, reference]: readonly [LoopProcess, LoopProcess],
   kind: CommandKind,
   { seconds, rounds }: Effort,
 ): Promise<Figures> {
-  const figures: Figures = { ledger: [], 'raw driver': [] };
+  const figures: Figures = [[], []];
   const commands = Math.ceil(seconds * COMMANDS_PER_SECOND);
   // The first round is for the compiler of the engine, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
-    for (const [name, loop] of loops) {
-      const measured = await loop.run({ kind, commands });
-      if (round > 0) figures[name].push(measured);
-    }
+    const both = [await measured.run({ kind, commands }), await reference.run({ kind, commands })] as const;
+    if (round > 0) both.forEach((each, side) => figures[side]?.push(each));
   }
   return figures;
 }
 
-function report(all: ReadonlyMap<CommandKind, Figures>, { seconds, rounds }: Effort): void {
+function report(
+  sides: Sides,
+  all: ReadonlyMap<CommandKind, Figures>,
+  { seconds, rounds }: Effort,
+  bar: number | undefined,
+): void {
   const commands = number(seconds * COMMANDS_PER_SECOND);
   const header = [`${rounds} × ${commands} commands`, 'commands/s', 'p50 ms', 'p99 ms', 'processor µs/command'];
-  const rows = [...all].flatMap(([kind, figures]) => LOOPS.map((name) => rowOf(`${kind}: ${name}`, figures[name])));
+  const rows = [...all].flatMap(([kind, figures]) =>
+    sides.map(({ title }, side) => rowOf(`${kind}: ${title}`, figures[side] ?? [])),
+  );
   printTable(header, rows);
   printLine();
+  const [measured, reference] = sides.map(({ title }) => title);
+  const compared = `${measured} / ${reference}`;
   for (const [kind, figures] of all) {
-    const rate = (name: LoopName): number[] => figures[name].map(({ commandsPerSecond }) => commandsPerSecond);
-    printRatio(`commands/s, ${kind}: ledger / raw driver`, ratioOf(rate('ledger'), rate('raw driver')), BAR);
+    const [ours, theirs] = figures.map((rounds) => rounds.map(({ commandsPerSecond }) => commandsPerSecond));
+    printRatio(`commands/s, ${kind}: ${compared}`, ratioOf(ours ?? [], theirs ?? []), bar);
   }
 }
 
@@ -66,17 +127,25 @@ function rowOf(title: string, rounds: readonly LoopFigures[]): string[] {
 }
 
 /** That the reference did the same work is shown by what both left behind, and by the service, which verifies its chain. */
-async function checkReference(workplace: Workplace): Promise<void> {
-  const [ledger, raw] = [
-    await rowsPerTable(workplace.path('ledger.db')),
-    await rowsPerTable(workplace.path('raw driver.db')),
-  ];
-  const different = Object.keys(ledger).filter((table) => ledger[table] !== raw[table]);
-  printLine(
-    `\nTables with as many rows of the ledger as of the raw driver: ${different.length === 0 ? 'all' : 'not all'}`,
-  );
-  for (const table of different) printLine(`  ${table}: ${ledger[table]} and ${raw[table]}`);
-  const service = await ServerProcess.start(workplace, 'service', 'raw driver');
+async function checkReference(workplace: Workplace, [measured, reference]: Sides): Promise<void> {
+  const [ours, theirs] = [await rowsPerTable(urlOf(measured)), await rowsPerTable(urlOf(reference))];
+  const different = Object.keys(ours).filter((table) => ours[table] !== theirs[table]);
+  printLine(`\nTables with as many rows of both: ${different.length === 0 ? 'all' : 'not all'}`);
+  for (const table of different) printLine(`  ${table}: ${ours[table]} and ${theirs[table]}`);
+  const service = await ServerProcess.start(workplace, 'service', 'reference', reference.environment);
   const verdict = await service.send('POST', '/api/v1/provenance/verify');
-  printLine(`The service's verification of what the raw driver wrote: ${JSON.stringify(verdict)}`);
+  printLine(`The service's verification of what the reference wrote: ${JSON.stringify(verdict)}`);
+}
+
+function urlOf({ environment }: Side): string {
+  return environment['DATABASE_URL'] ?? '';
+}
+
+function isInstalled(packageName: string): boolean {
+  try {
+    createRequire(__filename).resolve(packageName);
+    return true;
+  } catch {
+    return false;
+  }
 }

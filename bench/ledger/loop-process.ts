@@ -22,11 +22,12 @@ export class LoopProcess {
     name: LoopName,
     database: string,
     programArguments: readonly string[] = [],
+    environment: Readonly<Record<string, string>> = {},
   ): Promise<LoopProcess> {
     const log = workplace.openLog(database);
     const child = fork(join(__dirname, PROGRAMS[name]), programArguments, {
       cwd: workplace.path('.'),
-      env: serviceSettings(workplace.path(`${database}.db`)),
+      env: { ...serviceSettings(workplace.path(`${database}.db`)), ...environment },
       stdio: ['ignore', log, log, 'ipc'],
     });
     closeSync(log);

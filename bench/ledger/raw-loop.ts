@@ -1,5 +1,4 @@
 import { createApp } from '../../src/create-app';
-import { Database } from '../../src/database/database';
 import { CALLERS, type CommandKind, type LoopOrder } from './command-kind';
 import { type CommandLoop, serveOrders } from './loop-program';
 import { addClaim, WRITE_CLAIMS } from './raw/add-claim';
@@ -7,7 +6,8 @@ import { createAgent, WRITE_AGENTS } from './raw/create-agent';
 import { createEntity, WRITE_ENTITIES } from './raw/create-entity';
 import { approve, propose, WRITE_APPROVALS, WRITE_DECISIONS } from './raw/decisions';
 import { execute, WRITE_EXECUTIONS } from './raw/execute';
-import { RawDatabase } from './raw/raw-database';
+import { openRawDatabase } from './raw/open-raw-database';
+import type { RawDatabase } from './raw/raw-database';
 import { type RawCommand, RawLedger } from './raw/raw-ledger';
 import { POOL } from './samples';
 
@@ -92,9 +92,8 @@ class RawLoop implements CommandLoop {
 /** The service makes the tables, so that they and their indexes are the same. */
 async function makeTables(): Promise<string> {
   const application = await createApp();
-  const path = application.get(Database).location;
   await application.close();
-  return path;
+  return process.env['DATABASE_URL'] ?? '';
 }
 
-void serveOrders(async () => new RawLoop(await RawDatabase.open(await makeTables())).open());
+void serveOrders(async () => new RawLoop(await openRawDatabase(await makeTables())).open());

@@ -1,12 +1,12 @@
-import { RawDatabase } from './raw/raw-database';
+import { openRawDatabase } from './raw/open-raw-database';
 
 /** Rows of every table that the measured commands write, without what the one policy of the ledger's side left. */
-export async function rowsPerTable(path: string): Promise<Readonly<Record<string, number>>> {
-  const database = await RawDatabase.open(path);
+export async function rowsPerTable(url: string): Promise<Readonly<Record<string, number>>> {
+  const database = await openRawDatabase(url);
   const counts: Record<string, number> = {};
   for (const [table, condition] of Object.entries(CONDITIONS)) {
-    const [row] = await database.all(`SELECT count(*) AS rows FROM ${table} WHERE ${condition}`);
-    counts[table] = Number(row?.['rows']);
+    const [rows] = await database.together([[`SELECT count(*) AS counted FROM ${table} WHERE ${condition}`, []]]);
+    counts[table] = Number(rows?.[0]?.['counted']);
   }
   await database.close();
   return counts;
@@ -19,6 +19,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   decisions: 'true',
   executions: 'true',
   ledger_list_items: 'true',
+  ledger_tree_nodes: 'true',
   ledger_entries: `action <> 'policy.created'`,
   ledger_counters: `name NOT LIKE 'policies%' AND name <> 'ledger_entries:action:policy.created'`,
 };

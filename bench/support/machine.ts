@@ -1,12 +1,25 @@
 import { cpus, loadavg, release } from 'node:os';
+import { Database } from 'sqlite3';
+import { postgresVersion } from './postgres-server';
 
-/** What the figures were measured on. The load tells whether the machine had anything else to do. */
-export function machine(): string {
+/** What the figures were measured on and with. The load tells whether the machine had anything else to do. */
+export async function machine(postgres: string): Promise<string[]> {
   const [processor] = cpus();
   const load = loadavg().map((value) => value.toFixed(2));
   return [
-    `Node ${process.version}, ${process.platform} ${release()}, ${cpus().length} × ${processor?.model ?? 'unknown processor'}`,
+    `${new Date().toISOString().slice(0, 10)}, ${cpus().length} × ${processor?.model ?? 'unknown processor'}, ${process.platform} ${release()}`,
+    `Node ${process.versions.node}, SQLite ${await sqliteVersion()}, PostgreSQL ${await postgresVersion(postgres)}`,
     `Load average before the start: ${load.join(' ')}`,
-    'Every ratio is of one run, in which the things compared were measured in turns.',
-  ].join('\n');
+  ];
+}
+
+function sqliteVersion(): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const database = new Database(':memory:');
+    database.get<{ version: string }>('SELECT sqlite_version() AS version', (error, row) => {
+      database.close();
+      if (error === null) resolve(row.version);
+      else reject(error);
+    });
+  });
 }

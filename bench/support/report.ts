@@ -1,10 +1,34 @@
 import type { Ratio } from './statistics';
 
+/** A bar that a ratio must stay under; a number alone is one that it must reach. */
+export interface AtMost {
+  readonly atMost: number;
+}
+
+export type Bar = number | AtMost;
+
+/** A ratio as the table in the documents shows it. */
+export interface ReportedRatio {
+  readonly part: string;
+  readonly name: string;
+  readonly ratio: Ratio;
+  readonly bar: Bar | null;
+}
+
+const reported: ReportedRatio[] = [];
+let part = '';
+
+/** All ratios printed so far. */
+export function reportedRatios(): readonly ReportedRatio[] {
+  return reported;
+}
+
 export function printLine(text = ''): void {
   console.log(text);
 }
 
 export function printHeading(title: string): void {
+  part = title;
   printLine(`\n${title}\n${'='.repeat(title.length)}`);
 }
 
@@ -20,10 +44,33 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
 }
 
 /** A ratio, its spread over the rounds, and the bar it is held against when there is one. */
-export function printRatio(name: string, ratio: Ratio, bar?: number): void {
-  const spread = `${number(ratio.lowest, 2)}–${number(ratio.highest, 2)}`;
-  const verdict = bar === undefined ? '' : `   bar ${bar}: ${ratio.median >= bar ? 'met' : 'MISSED'}`;
-  printLine(`${name.padEnd(58)} ${number(ratio.median, 2)}  (${spread})${verdict}`);
+export function printRatio(name: string, ratio: Ratio, bar: Bar | null = null): void {
+  reported.push({ part, name, ratio, bar });
+  const verdict = bar === null ? '' : `   bar ${describeBar(bar)}: ${isMet(ratio, bar) ? 'met' : 'MISSED'}`;
+  printLine(`${name.padEnd(58)} ${figure(ratio.median)}  (${describeSpread(ratio)})${verdict}`);
+}
+
+/** A ratio that was taken once. */
+export function printSingleRatio(name: string, value: number, bar: Bar | null = null): void {
+  printRatio(name, { median: value, lowest: value, highest: value }, bar);
+}
+
+export function isMet({ median }: Ratio, bar: Bar): boolean {
+  return typeof bar === 'number' ? median >= bar : median <= bar.atMost;
+}
+
+export function describeBar(bar: Bar): string {
+  return typeof bar === 'number' ? `≥ ${bar}` : `≤ ${bar.atMost}`;
+}
+
+export function describeSpread({ lowest, highest }: Ratio): string {
+  return `${figure(lowest)}–${figure(highest)}`;
+}
+
+/** A ratio with as many digits as tell something. */
+export function figure(value: number): string {
+  if (value === 0) return '0';
+  return number(value, value >= 100 ? 0 : value >= 0.1 ? 2 : 3);
 }
 
 export function number(value: number, digits = 0): string {

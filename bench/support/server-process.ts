@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processorSeconds, residentBytes } from './process-figures';
-import { API_KEY, serviceSettings } from './settings';
+import { API_KEY, SERVICE_FLAGS, serviceSettings } from './settings';
 import type { Workplace } from './workplace';
 
 const START_TIME = 20_000;
@@ -27,14 +27,23 @@ export class ServerProcess {
     readonly url: string,
   ) {}
 
-  /** `database` is the file's name in the workplace; one server after another may use the same. */
-  static async start(workplace: Workplace, name: ServerName, database: string): Promise<ServerProcess> {
+  /**
+   * `database` is the file's name in the workplace; one server after another may use the same. What `environment` says goes
+   * before it: another database, another driver.
+   */
+  static async start(
+    workplace: Workplace,
+    name: ServerName,
+    database: string,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<ServerProcess> {
     const port = await freePort();
     const log = workplace.openLog(database);
-    const child = spawn(process.execPath, [join(__dirname, PROGRAMS[name])], {
+    const flags = name === 'express echo' ? [] : SERVICE_FLAGS;
+    const child = spawn(process.execPath, [...flags, join(__dirname, PROGRAMS[name])], {
       // There is no .env there.
       cwd: workplace.path('.'),
-      env: serviceSettings(workplace.path(`${database}.db`), port),
+      env: { ...serviceSettings(workplace.path(`${database}.db`), port), ...environment },
       stdio: ['ignore', log, log],
     });
     closeSync(log);

@@ -1,11 +1,14 @@
 export const API_KEY = 'a-key-for-the-benchmark';
 export const CONNECTIONS = 64;
+/** Of Node, as `npm start` and the image give them. */
+export const SERVICE_FLAGS = ['--max-semi-space-size=32'];
 
 /** Production's settings, but for a rate limit that no load reaches. Nothing of this process's environment. */
 export function serviceSettings(database: string, port = 3000): Record<string, string> {
   return {
     NODE_ENV: 'production',
     API_KEY,
+    SIGNING_KEY: Buffer.alloc(32, 1).toString('base64'),
     RATE_LIMIT: '1000000000',
     DATABASE_URL: `sqlite:${database}`,
     HOST: '127.0.0.1',

@@ -11,6 +11,7 @@ interface Running {
 export class Workplace {
   private folder: string | null = null;
   private readonly running: Running[] = [];
+  private readonly last: Running[] = [];
 
   path(name: string): string {
     this.folder ??= mkdtempSync(join(tmpdir(), 'governance-bench-'));
@@ -27,9 +28,15 @@ export class Workplace {
     return started;
   }
 
+  /** Something to end when every process has ended, such as a database they use. */
+  addLast(started: Running): void {
+    this.last.push(started);
+  }
+
   /** Stops every process and removes the folder. */
   async clear(): Promise<void> {
     await Promise.all(this.running.splice(0).map((process) => process.stop()));
+    await Promise.all(this.last.splice(0).map((each) => each.stop()));
     if (this.folder !== null) rmSync(this.folder, { recursive: true, force: true });
     this.folder = null;
   }

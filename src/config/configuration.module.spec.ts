@@ -5,7 +5,7 @@ import { Test } from '@nestjs/testing';
 import { Configuration } from './configuration';
 import { ConfigurationError } from './configuration-error';
 import { ConfigurationModule } from './configuration.module';
-import type { Environment } from './read-configuration';
+import type { Environment } from './variable';
 
 async function configurationOf(environment?: Environment): Promise<Configuration> {
   const imports = [await ConfigurationModule.forRoot(environment)];

@@ -1,7 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ConfigModule, ConfigService } from '@nestjs/config';
 import { Configuration } from './configuration';
-import { type Environment, readConfiguration } from './read-configuration';
+import { readConfiguration } from './read-configuration';
+import type { Environment } from './variable';
 
 interface Validated {
   /** One member that is an object, because @nestjs/config copies plain values, a key among them, to `process.env`. */

@@ -1,3 +1,5 @@
+import type { VerifierKey } from '../signed-notes/verifier-key';
+
 export const NODE_ENVIRONMENTS = ['development', 'production', 'test'] as const;
 export type NodeEnvironment = (typeof NODE_ENVIRONMENTS)[number];
 
@@ -59,8 +61,20 @@ export abstract class Configuration {
   abstract readonly database: ConfiguredDatabase;
   /** What opens the file of a SQLite database. */
   abstract readonly databaseDriver: DatabaseDriver;
+  /** Seed of the key that signs checkpoints: never show it. Null: the service makes one and keeps it. */
+  abstract readonly signingKey: Buffer | null;
+  /** Public keys of former signing keys. */
+  abstract readonly previousVerifierKeys: readonly VerifierKey[];
+  /** What the log calls itself in its checkpoints. */
+  abstract readonly checkpointOrigin: string;
+  /** Where the last checkpoint is kept, and a signing key of the service's own; null: beside the database. */
+  abstract readonly checkpointFolder: string | null;
+  /** Names of kept checkpoints that a restored database need not extend. */
+  abstract readonly givenUpCheckpoints: readonly string[];
   /** Bytes. */
   abstract readonly bodyLimit: number;
+  /** Connections of clients at a time. */
+  abstract readonly maxConnections: number;
   abstract readonly trustedProxies: TrustedProxies;
   abstract readonly policyDefaultEffect: PolicyDefaultEffect;
   abstract readonly allowSelfApproval: boolean;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConfiguredDatabase, SqliteDatabase } from './configuration';
@@ -42,9 +43,18 @@ export function maskDatabaseUrl(text: string): string {
   return JSON.stringify(`${scheme}${credentials}${place}${query === undefined ? '' : '?***'}`);
 }
 
-/** A database file of its own for each process that does not name one, as tests want it. */
+const temporaryFolders = new Set<string>();
+
+/** A database of its own for each process that does not name one, as tests want it. It goes with the process. */
 export function temporaryDatabaseUrl(): string {
-  return `${SCHEME}${join(tmpdir(), `governance-${randomUUID()}.db`)}`;
+  const folder = join(tmpdir(), `governance-${randomUUID()}`);
+  if (temporaryFolders.size === 0) process.once('exit', removeTemporaryFolders);
+  temporaryFolders.add(folder);
+  return `${SCHEME}${join(folder, 'governance.db')}`;
+}
+
+function removeTemporaryFolders(): void {
+  for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
 }
 
 function isInMemory(path: string): boolean {

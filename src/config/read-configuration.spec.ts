@@ -1,7 +1,8 @@
 import { tmpdir } from 'node:os';
 import type { Configuration } from './configuration';
 import { ConfigurationError } from './configuration-error';
-import { configurationWarnings, type Environment, readConfiguration } from './read-configuration';
+import { configurationWarnings, readConfiguration } from './read-configuration';
+import type { Environment } from './variable';
 import { VARIABLES } from './variables';
 
 const KEY = 'a-key-that-is-long-enough';
@@ -16,6 +17,9 @@ function faultsOf(environment: Environment): readonly string[] {
   return [];
 }
 
+const SEED = Buffer.alloc(32, 7).toString('base64');
+const VERIFIER_KEY = VARIABLES.previousVerifierKeys.example;
+
 describe('defaults', () => {
   it('are used for what is unset', () => {
     expect(readConfiguration({})).toEqual({
@@ -28,10 +32,16 @@ describe('defaults', () => {
       rateLimit: 100,
       rateWindow: 60_000,
       redisUrl: null,
+      signingKey: null,
+      previousVerifierKeys: [],
+      checkpointOrigin: 'agent-governance-service',
+      checkpointFolder: null,
+      givenUpCheckpoints: [],
       corsOrigins: null,
       database: { kind: 'sqlite', path: './data/governance.db' },
       databaseDriver: 'sqlite3',
       bodyLimit: 1_048_576,
+      maxConnections: 5000,
       trustedProxies: 0,
       policyDefaultEffect: 'deny',
       allowSelfApproval: false,
@@ -103,7 +113,18 @@ describe('values', () => {
       (url): [keyof Configuration, string, string, unknown] => ['redisUrl', 'REDIS_URL', url, url],
     ),
     ['databaseDriver', 'DATABASE_DRIVER', 'better-sqlite3', 'better-sqlite3'],
+    ['signingKey', 'SIGNING_KEY', SEED, Buffer.alloc(32, 7)],
+    ['previousVerifierKeys', 'SIGNING_KEY_PREVIOUS', VERIFIER_KEY, [expect.objectContaining({ keyId: 'dcce5bc2' })]],
+    ['checkpointOrigin', 'CHECKPOINT_ORIGIN', 'example.com/log', 'example.com/log'],
+    ['checkpointFolder', 'CHECKPOINT_FOLDER', './kept', './kept'],
+    [
+      'givenUpCheckpoints',
+      'ACCEPT_RESTORED_DATABASE',
+      '7:0123456789abcdef, 0:fedcba9876543210',
+      ['7:0123456789abcdef', '0:fedcba9876543210'],
+    ],
     ['bodyLimit', 'BODY_LIMIT', '1', 1],
+    ['maxConnections', 'MAX_CONNECTIONS', '1', 1],
     ['trustedProxies', 'TRUST_PROXY', '2', 2],
     ['trustedProxies', 'TRUST_PROXY', '10.0.0.0/8, ::1,192.0.2.7', ['10.0.0.0/8', '::1', '192.0.2.7']],
     ['policyDefaultEffect', 'POLICY_DEFAULT_EFFECT', 'allow', 'allow'],
@@ -175,7 +196,20 @@ describe('values', () => {
       'postgres://app:x y@db/governance',
     ],
     DATABASE_DRIVER: ['sqlite', 'pg'],
+    SIGNING_KEY: ['x', `${SEED}x`, SEED.slice(4), SEED.replaceAll('=', '')],
+    SIGNING_KEY_PREVIOUS: ['x', SEED, `${VERIFIER_KEY},`, VERIFIER_KEY.replace('dcce5bc2', 'dcce5bc3'), 'a+b+c'],
+    CHECKPOINT_ORIGIN: ['two words', 'a+b', 'o'.repeat(201), 'a\u200bb'],
+    CHECKPOINT_FOLDER: [' kept', 'kept\t'],
+    ACCEPT_RESTORED_DATABASE: [
+      'true',
+      '7',
+      '07:0123456789abcdef',
+      '7:0123456789ABCDEF',
+      '7:0123',
+      '7:0123456789abcdef,',
+    ],
     BODY_LIMIT: ['0', '1mb', '104857601'],
+    MAX_CONNECTIONS: ['0', 'none', '1000001'],
     TRUST_PROXY: ['true', '33', '10.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'loopback', '10.0.0.1,', 'fe80::1%eth0'],
     POLICY_DEFAULT_EFFECT: ['Deny', 'require_approval'],
     ALLOW_SELF_APPROVAL: ['yes', '1', 'TRUE'],
@@ -235,6 +269,11 @@ describe('faults', () => {
     const [current, previous] = faultsOf({ API_KEY: 'my secret', API_KEY_PREVIOUS: 'old secret' });
     expect(current).toContain('API_KEY: got a value that is not shown; expected a key of 1 to 1024 visible ASCII');
     expect(`${current}${previous}`).not.toContain('secret');
+    const signing = faultsOf({ SIGNING_KEY: `${SEED}x`, SIGNING_KEY_PREVIOUS: SEED });
+    expect(signing.map((fault) => fault.split(';')[0])).toEqual([
+      'SIGNING_KEY: got a value that is not shown',
+      'SIGNING_KEY_PREVIOUS: got a value that is not shown',
+    ]);
   });
 
   it('demand a key in production', () => {
@@ -245,6 +284,16 @@ describe('faults', () => {
       apiKey: KEY,
       apiKeyGenerated: false,
     });
+  });
+
+  it('demand a signing key in production on PostgreSQL, where each replica would make its own', () => {
+    const environment = { NODE_ENV: 'production', API_KEY: KEY, DATABASE_URL: 'postgres://app@db/governance' };
+    expect(faultsOf(environment)).toEqual([
+      expect.stringMatching(/^SIGNING_KEY: got nothing, although NODE_ENV is production; expected .*openssl rand/),
+    ]);
+    expect(faultsOf({ ...environment, SIGNING_KEY: SEED })).toEqual([]);
+    expect(faultsOf({ ...environment, DATABASE_URL: '' })).toEqual([]);
+    expect(faultsOf({ ...environment, NODE_ENV: '' })).toEqual([]);
   });
 
   it('say what a PostgreSQL URL lacks, without its password', () => {

@@ -1,11 +1,8 @@
 import { generateApiKey, SHORTEST_SAFE_KEY } from './api-key';
-import type { Configuration } from './configuration';
+import type { Configuration, ConfiguredDatabase } from './configuration';
 import { ConfigurationError } from './configuration-error';
-import type { Variable } from './variable';
+import type { Environment, Variable } from './variable';
 import { VARIABLES, type Settings } from './variables';
-
-/** Names and values as in `process.env`. An empty value counts as unset. */
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 const LONGEST_SHOWN = 100;
 
@@ -22,6 +19,14 @@ export function readConfiguration(environment: Environment): Configuration {
   if (faults.length > 0) throw new ConfigurationError(faults);
   // Complete and of the right types, because the table has a row of the right type for every member.
   return withApiKey(settings as unknown as Settings);
+}
+
+/** Where the records are kept, whatever the other variables say; throws a ConfigurationError. */
+export function readDatabase(environment: Environment): ConfiguredDatabase {
+  const text = textOf(VARIABLES.database, environment);
+  const database = VARIABLES.database.parse(text);
+  if (database === undefined) throw new ConfigurationError([faultLine(VARIABLES.database, text)]);
+  return database;
 }
 
 /** What works but should not stay so, one sentence each. */
@@ -43,7 +48,7 @@ function textOf(variable: Variable<unknown>, environment: Environment): string {
 
 function isMissing(variable: Variable<unknown>, text: string, environment: Environment): boolean {
   const isProduction = environment[VARIABLES.nodeEnvironment.name] === 'production';
-  return isProduction && variable.requiredInProduction === true && text === '';
+  return isProduction && text === '' && variable.requiredInProduction?.(environment) === true;
 }
 
 /** One line: name, what was got unless it is secret, what is expected, an example. */

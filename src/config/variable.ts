@@ -1,3 +1,6 @@
+/** Names and values as in `process.env`. An empty value counts as unset. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** One environment variable: how it is read, and what is said about it when it cannot be. */
 export interface Variable<Value> {
   readonly name: string;
@@ -7,7 +10,8 @@ export interface Variable<Value> {
   readonly default: string;
   /** Replaces `default` with NODE_ENV=test. */
   readonly defaultInTest?: () => string;
-  readonly requiredInProduction?: boolean;
+  /** Whether production needs it, with the other variables as they are. */
+  readonly requiredInProduction?: (environment: Environment) => boolean;
   /** Completes "expected …". */
   readonly expected: string;
   readonly example: string;

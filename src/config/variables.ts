@@ -8,6 +8,7 @@ import {
   POLICY_DEFAULT_EFFECTS,
 } from './configuration';
 import { explainDatabaseUrl, maskDatabaseUrl, parseDatabaseUrl, temporaryDatabaseUrl } from './database-url';
+import { CHECKPOINT_VARIABLES } from './checkpoint-variables';
 import { parseHost } from './host';
 import { parseRedisUrl } from './redis-url';
 import { parseRequiredApprovals } from './required-approvals';
@@ -17,7 +18,7 @@ import { oneOf, parseWholeNumber, trueOrFalse, type Variable, wholeNumber } from
 /** The members of the configuration that are read from the environment. */
 export type Settings = Omit<Configuration, 'apiKeyGenerated'>;
 
-type Variables = { readonly [Member in keyof Settings]: Variable<Settings[Member]> };
+export type Variables = { readonly [Member in keyof Settings]: Variable<Settings[Member]> };
 
 /** The longest time a timer takes, in milliseconds. */
 const LONGEST_TIME = 2 ** 31 - 1;
@@ -50,7 +51,7 @@ export const VARIABLES: Variables = {
     name: 'API_KEY',
     description: 'Key that clients send in X-API-Key. Unset: a random one is made at every start and printed.',
     default: '',
-    requiredInProduction: true,
+    requiredInProduction: () => true,
     expected: API_KEY_EXPECTED,
     example: '$(openssl rand -hex 32)',
     mask: maskApiKey,
@@ -115,12 +116,20 @@ export const VARIABLES: Variables = {
     example: 'sqlite3',
     ...oneOf(DATABASE_DRIVERS),
   },
+  ...CHECKPOINT_VARIABLES,
   bodyLimit: {
     name: 'BODY_LIMIT',
     description: 'Largest request body in bytes.',
     default: '1048576',
     example: '1048576',
     ...wholeNumber(1, 100 * 1024 * 1024),
+  },
+  maxConnections: {
+    name: 'MAX_CONNECTIONS',
+    description: 'Connections that clients may hold at a time; further ones are closed at once.',
+    default: '5000',
+    example: '5000',
+    ...wholeNumber(1, 1_000_000),
   },
   trustedProxies: {
     name: 'TRUST_PROXY',

@@ -21,6 +21,8 @@ export abstract class Database {
   abstract openWriter(): Promise<SqlConnection>;
   /** False when what is written now would not be found at the next start, such as a removed file. */
   abstract isInPlace(): boolean;
+  /** False while a disk is so full that an ordinary batch would not fit, even where a single page does. */
+  abstract hasRoom(): Promise<boolean>;
   /** What `@InjectRepository` reads through: a connection that cannot write. */
   abstract repositoryOptions(): DataSourceOptions;
   /** Those of the processes that have surely ended; it may take some seconds to be sure. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { referencedAgent, suspension } from '../agents/agent-reference';
 import { AGENT } from '../agents/agent.kind';
 import { Configuration } from '../config/configuration';
-import { notFound } from '../errors/domain-error';
+import { invalidField, notFound } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import { Refusal } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
@@ -12,6 +12,7 @@ import { RecordReader } from '../ledger/record-reader';
 import { deniedProposalNote, proposedNote } from './decision-notes';
 import type { Decision } from './decision.entity';
 import { DECISION } from './decision.kind';
+import { expiryRule } from './dto/expiry-field';
 import type { ProposeDecisionRequest } from './dto/propose-decision.request';
 
 @Injectable()
@@ -36,6 +37,7 @@ export class DecisionsService {
   /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
   propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
     return this.ledger.expecting(byId(AGENT, request.proposedBy)).write(caller, async (transaction) => {
+      refusePastExpiry(request.expiresAt);
       const proposer = await referencedAgent(transaction, 'proposedBy', request.proposedBy);
       const refused = suspension(proposer);
       if (refused !== null) {
@@ -66,4 +68,10 @@ export class DecisionsService {
       resolvedAt: null,
     };
   }
+}
+
+/** Compared with the machine's clock, as the client does, which the ledger's may be ahead of. */
+function refusePastExpiry(expiresAt: string | undefined): void {
+  const now = new Date();
+  if (expiresAt !== undefined && expiresAt <= now.toISOString()) throw invalidField('expiresAt', expiryRule(now));
 }

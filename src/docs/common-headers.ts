@@ -8,6 +8,14 @@ export const COMMON_HEADERS: HeadersObject = {
   'X-RateLimit-Reset': { schema: { type: 'integer' }, description: 'Unix time in seconds at which the window resets.' },
 };
 
+/** Of what is answered again to the same `Idempotency-Key`. */
+export const REPLAYED: HeadersObject = {
+  'Idempotent-Replayed': {
+    schema: { type: 'string', enum: ['true'] },
+    description: 'There when this is the answer of an earlier request with the same `Idempotency-Key`.',
+  },
+};
+
 export function commonHeaderReferences(): HeadersObject {
   return Object.fromEntries(
     Object.keys(COMMON_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),

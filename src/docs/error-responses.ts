@@ -10,7 +10,7 @@ import type {
 } from '@nestjs/swagger';
 import { DENIAL_REASONS, ERROR_STATUS, type ErrorCode } from '../errors/error-codes';
 import type { DocumentedRoute } from './documented-route';
-import { commonHeaderReferences } from './common-headers';
+import { commonHeaderReferences, REPLAYED } from './common-headers';
 import { ERROR_EXAMPLES } from './error-examples';
 import { ERROR_MEANINGS } from './error-meanings';
 
@@ -18,6 +18,9 @@ const JSON_TYPE = 'application/json';
 const REQUEST_ID = '9f1c2d3e-4b5a-4678-9abc-def012345678';
 const WITH_BODY: ReadonlySet<RequestMethod> = new Set([RequestMethod.POST, RequestMethod.PUT, RequestMethod.PATCH]);
 const OF_EVERY_ROUTE: readonly ErrorCode[] = ['VALIDATION_ERROR', 'RATE_LIMITED', 'INTERNAL_ERROR', 'UNAVAILABLE'];
+
+/** Refusals by rule are answered again to the same `Idempotency-Key`. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(['PERMISSION_DENIED', 'POLICY_DENIED', 'CONFLICT']);
 
 const WWW_AUTHENTICATE: HeaderObject = { schema: { type: 'string' }, description: 'How to authenticate.' };
 const RETRY_AFTER: HeaderObject = { schema: { type: 'integer' }, description: 'Seconds to wait.' };
@@ -37,7 +40,10 @@ export const ERROR_SCHEMA: SchemaObject = {
       properties: {
         code: { type: 'string', enum: Object.keys(ERROR_STATUS) },
         message: { type: 'string', description: 'For people; it may change.' },
-        requestId: { type: 'string', description: 'The `X-Request-Id` of the answer.' },
+        requestId: {
+          type: 'string',
+          description: 'The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it.',
+        },
         details: {
           type: 'array',
           description: 'VALIDATION_ERROR: every fault found.',
@@ -68,6 +74,7 @@ export function errorCodesOf({ traits, method, errors }: DocumentedRoute): Error
     ...OF_EVERY_ROUTE,
     ...(traits.isPublic ? [] : (['UNAUTHORIZED'] as const)),
     ...(WITH_BODY.has(method) ? (['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) : []),
+    ...(method === RequestMethod.POST && traits.body !== 'none' ? (['CONFLICT'] as const) : []),
     ...(traits.checksIfMatch ? (['PRECONDITION_FAILED'] as const) : []),
   ];
 }
@@ -130,5 +137,6 @@ function errorHeaders(codes: readonly ErrorCode[]): HeadersObject {
   return {
     ...(codes.includes('UNAUTHORIZED') && { 'WWW-Authenticate': WWW_AUTHENTICATE }),
     ...(isToBeRetried && { 'Retry-After': RETRY_AFTER }),
+    ...(codes.some((code) => REFUSALS.has(code)) && REPLAYED),
   };
 }

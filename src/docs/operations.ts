@@ -1,6 +1,6 @@
 import { RequestMethod } from '@nestjs/common';
 import type { HeadersObject, OpenAPIObject, OperationObject, ParameterObject, ResponseObject } from '@nestjs/swagger';
-import { commonHeaderReferences } from './common-headers';
+import { commonHeaderReferences, REPLAYED } from './common-headers';
 import type { DocumentedRoute } from './documented-route';
 import { addErrorResponses, errorCodesOf } from './error-responses';
 import { completeRequestBody } from './request-bodies';
@@ -19,6 +19,15 @@ const IF_NONE_MATCH: ParameterObject = {
   required: false,
   schema: { type: 'string' },
   description: 'ETag of a copy the client has (one, a list, or `*`): 304 when it is current.',
+};
+const IDEMPOTENCY_KEY: ParameterObject = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+  description:
+    'Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take ' +
+    'effect once. Another body is a CONFLICT.',
 };
 const LOCATION: HeadersObject = { Location: { schema: { type: 'string' }, description: 'Path of the new record.' } };
 
@@ -41,11 +50,20 @@ function complete(document: OpenAPIObject, operation: OperationObject, route: Do
   }
   completeRequestBody(document, operation, route.examples);
   describeRevision(operation, route);
+  if (route.method === RequestMethod.POST) describeIdempotency(operation);
   addErrorResponses(operation.responses, errorCodesOf(route), shared);
   for (const response of Object.values(operation.responses)) {
     if (response !== undefined && !('$ref' in response)) {
       response.headers = { ...response.headers, ...commonHeaderReferences() };
     }
+  }
+}
+
+/** What succeeds, and what a rule refuses, is answered again. */
+function describeIdempotency(operation: OperationObject): void {
+  operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY];
+  for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
+    if (status.startsWith('2')) response.headers = { ...response.headers, ...REPLAYED };
   }
 }
 

@@ -1,5 +1,6 @@
 import type { RecordKind } from '../ledger/record-kind';
 import { Claim } from './claim.entity';
+import { ENTITY } from './entity.kind';
 
 export const CLAIM: RecordKind<Claim> = {
   subjectType: 'claim',
@@ -7,4 +8,5 @@ export const CLAIM: RecordKind<Claim> = {
   table: Claim,
   hashedMembers: ['id', 'entityId', 'predicate', 'value', 'context', 'createdAt'],
   counter: 'claims',
+  owner: { kind: ENTITY, column: 'entityId' },
 };

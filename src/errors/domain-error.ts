@@ -16,6 +16,8 @@ export interface ErrorExtras {
   readonly details?: readonly FieldFault[];
   readonly reason?: DenialReason;
   readonly policy?: PolicyReference;
+  /** Of the request that was refused first, where this one repeats it under the same idempotency key. */
+  readonly requestId?: string;
   /** Response headers that belong to the error, such as `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>;
 }

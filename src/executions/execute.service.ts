@@ -6,7 +6,7 @@ import { Database } from '../database/database';
 import { ENTITY } from '../entities/entity.kind';
 import { notFound } from '../errors/domain-error';
 import type { JsonObject } from '../json/json-value';
-import type { Caller } from '../ledger/caller';
+import { withoutKey, type Caller } from '../ledger/caller';
 import { Refusal } from '../ledger/ledger-transaction';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
@@ -14,6 +14,7 @@ import { byId, type Lookup } from '../ledger/lookup';
 import { PolicyBook } from '../policies/policy-book';
 import { ExecutionCompletions } from './execution-completions';
 import { noteOf } from './execution-note';
+import { ExecutionSettlement } from './execution-settlement';
 import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
 import type { ActionContext } from './handlers/action-handler.decorator';
@@ -36,6 +37,7 @@ export class ExecuteService implements BeforeApplicationShutdown {
     private readonly handlers: ActionHandlers,
     private readonly runner: ActionRunner,
     private readonly completions: ExecutionCompletions,
+    private readonly settlement: ExecutionSettlement,
     private readonly configuration: Configuration,
     private readonly database: Database,
   ) {}
@@ -48,9 +50,12 @@ export class ExecuteService implements BeforeApplicationShutdown {
       .write(caller, (transaction) =>
         this.authorise(transaction, agent, request, handler === undefined ? 'authorized' : 'running'),
       );
+    // Whoever repeats the request gets the answer of the first one, which runs the handler or has run it.
+    if (caller.idempotency?.isReplayed === true) return this.settlement.of(execution);
     if (handler === undefined) return execution;
-    const outcome = await this.runner.run(handler, contextOf(caller, execution));
-    return outcome === null ? execution : this.completions.write({ caller, execution, outcome });
+    const executor = withoutKey(caller);
+    const outcome = await this.runner.run(handler, contextOf(executor, execution));
+    return outcome === null ? execution : this.completions.write({ caller: executor, execution, outcome });
   }
 
   /** Requests that wait for a handler are answered with what is on disk: the execution is `running`. */

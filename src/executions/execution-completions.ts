@@ -87,7 +87,7 @@ async function complete(transaction: LedgerTransaction, id: string, outcome: Act
   if (execution.outcome !== 'running') return execution;
   return transaction.update(
     EXECUTION,
-    { ...execution, ...outcome, completedAt: transaction.now },
+    { ...execution, ...outcome, completedAt: transaction.now, runBy: '' },
     { ...noteOf(execution, 'execution.completed'), outcome: outcome.outcome === 'executed' ? 'success' : 'failed' },
   );
 }

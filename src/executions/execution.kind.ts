@@ -25,4 +25,6 @@ export const EXECUTION: RecordKind<Execution> = {
   counter: 'executions',
   countedBy: ['agentId', 'action', 'outcome'],
   timeColumn: 'createdAt',
+  unhashedAgree: ({ entityId, outcome, runBy }, entry) =>
+    entityId === entry.entityId && (outcome === 'running') === (runBy !== ''),
 };

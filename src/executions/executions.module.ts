@@ -5,9 +5,11 @@ import { PoliciesModule } from '../policies/policies.module';
 import { ExecuteController } from './execute.controller';
 import { ExecuteService } from './execute.service';
 import { ExecutionCompletions } from './execution-completions';
+import { ExecutionSettlement } from './execution-settlement';
 import { EXECUTION } from './execution.kind';
 import { ExecutionListFilters1763700000012 } from './execution-list-filters.migration';
 import { ExecutionProcess1763600000013 } from './execution-process.migration';
+import { ExecutionProcessEnded1763800000012 } from './execution-process-ended.migration';
 import { ExecutionsSchema1763600000012 } from './executions-schema.migration';
 import { ExecutionsController } from './executions.controller';
 import { ExecutionsService } from './executions.service';
@@ -19,7 +21,12 @@ import { InterruptedExecutions } from './interrupted-executions';
   imports: [
     LedgerModule.forFeature({
       kinds: [EXECUTION],
-      migrations: [ExecutionsSchema1763600000012, ExecutionProcess1763600000013, ExecutionListFilters1763700000012],
+      migrations: [
+        ExecutionsSchema1763600000012,
+        ExecutionProcess1763600000013,
+        ExecutionListFilters1763700000012,
+        ExecutionProcessEnded1763800000012,
+      ],
     }),
     DiscoveryModule,
     PoliciesModule,
@@ -29,6 +36,7 @@ import { InterruptedExecutions } from './interrupted-executions';
     ExecuteService,
     ExecutionsService,
     ExecutionCompletions,
+    ExecutionSettlement,
     InterruptedExecutions,
     ActionHandlers,
     ActionRunner,

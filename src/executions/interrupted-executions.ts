@@ -85,7 +85,8 @@ async function markInterrupted(transaction: LedgerTransaction, processes: readon
 
 function mark(transaction: LedgerTransaction, execution: Execution): void {
   const { now } = transaction;
-  const marked: Execution = { ...execution, outcome: 'interrupted', failureReason: REASON, completedAt: now };
+  const ended = { outcome: 'interrupted', failureReason: REASON, completedAt: now, runBy: '' } as const;
+  const marked: Execution = { ...execution, ...ended };
   transaction.update(EXECUTION, marked, { ...noteOf(execution, 'execution.interrupted'), outcome: 'failed' });
 }
 

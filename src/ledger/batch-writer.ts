@@ -4,19 +4,22 @@ import { counterName, listItems } from './counter-name';
 import { ENTRY_COLUMNS, entryValues } from './entry-columns';
 import type { StoredEntry } from './hash-chain';
 import type { LedgerPosition } from './ledger-position';
+import type { TreeNode } from './merkle/tree-frontier';
 import type { OwnedRemoval } from './pending-changes';
 import type { RecordCodec } from './record-codec';
 import type { RowChange } from './row-overlay';
 import { LIST_ITEM_COLUMNS, LIST_ITEMS } from './list-items';
 import { deleteRows, equalities, insertRows, moveCounters } from './statements';
+import { TREE_NODE_COLUMNS, TREE_NODES, treeNodeValues } from './tree-nodes';
 
-const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5 WHERE "id" = 1`;
+const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
 
 interface LedgerSql {
   readonly insertEntries: string;
   readonly moveCounters: string;
   readonly deleteItems: string;
   readonly insertItems: string;
+  readonly insertNodes: string;
 }
 
 const sqlByDialect = new WeakMap<Dialect, LedgerSql>();
@@ -30,6 +33,7 @@ function ledgerSql(dialect: Dialect): LedgerSql {
     moveCounters: moveCounters(dialect),
     deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
     insertItems: insertRows(dialect, LIST_ITEMS, LIST_ITEM_COLUMNS),
+    insertNodes: insertRows(dialect, TREE_NODES, TREE_NODE_COLUMNS),
   };
   sqlByDialect.set(dialect, made);
   return made;
@@ -83,12 +87,17 @@ export class BatchWriter {
     this.wrote ||= entries.length > 0;
   }
 
+  /** The subtrees that the entries have completed. */
+  writeNodes(nodes: readonly TreeNode[]): void {
+    this.write(this.sql.insertNodes, nodes.map(treeNodeValues));
+  }
+
   /** Answers false, and does nothing, when no entry was written. */
-  moveHead({ sequence, hash, timestamp, lastUlid, effectSequence }: LedgerPosition): boolean {
+  moveHead({ sequence, hash, timestamp, lastUlid, effectSequence, frontier }: LedgerPosition): boolean {
     if (!this.wrote) return false;
     const steps = [...this.counts].filter(([, step]) => step !== 0);
     this.write(this.sql.moveCounters, steps);
-    this.send(MOVE_HEAD, [sequence, hash, timestamp, lastUlid, effectSequence]);
+    this.send(MOVE_HEAD, [sequence, hash, timestamp, lastUlid, effectSequence, frontier]);
     return true;
   }
 

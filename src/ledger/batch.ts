@@ -5,6 +5,9 @@ import { entryCounts } from './entry-counters';
 import { SYSTEM_CALLER } from './caller';
 import { seal, type StoredEntry } from './hash-chain';
 import type { LedgerPosition } from './ledger-position';
+import { treeOf } from './ledger-tree';
+import type { TreeFrontier, TreeNode } from './merkle/tree-frontier';
+import { leafHash } from './merkle/tree-hash';
 import type { OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
 import type { RecordCatalog } from './record-catalog';
 import type { AnyRecordKind, GovernedRow } from './record-kind';
@@ -23,7 +26,9 @@ export class Batch {
   readonly rows = new RowOverlay();
   private readonly ulids: UlidSequence;
   private readonly writer: BatchWriter;
+  private readonly tree: TreeFrontier;
   private entries: StoredEntry[] = [];
+  private nodes: TreeNode[] = [];
   private removals: OwnedRemoval[] = [];
   private size = 0;
 
@@ -35,6 +40,7 @@ export class Batch {
     public position: LedgerPosition,
   ) {
     this.ulids = new UlidSequence(position.lastUlid);
+    this.tree = treeOf(position);
     this.writer = new BatchWriter(connection, dialect);
   }
 
@@ -66,6 +72,7 @@ export class Batch {
   /** Writes the rest and moves the head. Answers false when there is nothing to commit. */
   async finish(): Promise<boolean> {
     this.sendAll();
+    this.position = { ...this.position, frontier: this.tree.text };
     const hasChanged = this.writer.moveHead(this.position);
     await this.writer.sent();
     return hasChanged;
@@ -102,6 +109,8 @@ export class Batch {
     }
     this.writer.writeEntries(this.entries);
     this.entries = [];
+    this.writer.writeNodes(this.nodes);
+    this.nodes = [];
   }
 
   private addEntry(pending: PendingEntry): void {
@@ -130,6 +139,7 @@ export class Batch {
       this.position.hash,
     );
     this.entries.push(entry);
+    this.tree.append(leafHash(entry.hash), this.nodes);
     this.writer.count(entryCounts(entry));
     this.size += entry.state?.length ?? 0;
     this.position = { ...this.position, sequence, hash: entry.hash, timestamp, lastUlid: this.ulids.last };

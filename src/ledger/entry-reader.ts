@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
-import { DatabaseFault } from '../database/database-fault';
 import { quoted } from '../database/dialect';
-import { ENTRY_COLUMNS, entryValues } from './entry-columns';
+import { ENTRY_COLUMNS } from './entry-columns';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from './entry-counters';
 import type { StoredEntry } from './hash-chain';
 import type { PageSource } from './page-query';
 import { RecordReader } from './record-reader';
 import type { Page, PageRequest } from './record-page';
+import { rowLists } from './row-lists';
 
 const COLUMNS = ENTRY_COLUMNS.map(({ name }) => name);
 const SELECT = `SELECT ${COLUMNS.map(quoted).join(', ')} FROM "ledger_entries"`;
@@ -21,9 +21,12 @@ const SELECT_BEFORE = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "se
 /** Entries of a piece at most, and bytes of what can be long in them. */
 const PIECE_ENTRIES = 250;
 const PIECE_BYTES = 4_000_000;
+/** Drivers round what is larger: it is told of, and left out of what is read. */
+const SAFE = Number.MAX_SAFE_INTEGER;
 const SELECT_EXTENT =
-  `SELECT head."sequence", head."hash", last."sequence" AS "lastSequence" ` +
-  `FROM (SELECT max("sequence") AS "sequence" FROM "ledger_entries") AS last ` +
+  `SELECT head."sequence", head."hash", head."frontier", last."sequence" AS "lastSequence", ` +
+  `(SELECT count(*) FROM "ledger_entries" WHERE "sequence" > ${SAFE}) AS "entriesBeyond" ` +
+  `FROM (SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE "sequence" <= ${SAFE}) AS last ` +
   `LEFT JOIN "ledger_head" AS head ON head."id" = 1`;
 
 /** Lists leave the kept state out: it can be large, and an entry read alone has it. */
@@ -46,8 +49,12 @@ export interface ChainExtent {
   /** Null: the head record is gone. */
   readonly sequence: number | null;
   readonly hash: string | null;
+  /** The Merkle tree over the entries, as `TreeFrontier` writes it. */
+  readonly frontier: string | null;
   /** Null: there are no entries. */
   readonly lastSequence: number | null;
+  /** Entries that the ledger cannot have written: their sequence is more than 2^53 - 1, or no number. Not in the others. */
+  readonly entriesBeyond: number;
 }
 
 /** Entries that follow one another, read for their hashes to be checked. */
@@ -93,21 +100,9 @@ export class EntryReader {
       const [extent] = await this.database.chain.all<PieceExtent>(SELECT_PIECE_EXTENT, [after, upTo, limit]);
       if (extent === undefined || extent.count === 0) return null;
       if (extent.bytes > PIECE_BYTES && extent.count > 1) continue;
-      return { entries: await this.pieceText([after, extent.last, extent.count]), last: extent.last };
-    }
-  }
-
-  /** One text costs the event loop a fraction of what the values of as many rows do. */
-  private async pieceText(bounds: readonly [after: number, upTo: number, limit: number]): Promise<string> {
-    const columns = `(${SELECT_PIECE}) AS piece`;
-    try {
-      const sql = `SELECT ${this.database.dialect.jsonRows(COLUMNS)} AS "entries" FROM ${columns}`;
-      const [row] = await this.database.chain.all<{ entries: string | null }>(sql, bounds);
-      return row?.entries ?? '[]';
-    } catch (error) {
-      if (!(error instanceof DatabaseFault) || error.kind !== 'programming') throw error;
-      // Altered rows can hold what the database does not write as JSON, such as bytes.
-      return JSON.stringify((await this.database.chain.all<StoredEntry>(SELECT_PIECE, bounds)).map(entryValues));
+      const { chain, dialect } = this.database;
+      const bounds = [after, extent.last, extent.count];
+      return { entries: await rowLists(chain, dialect, COLUMNS, SELECT_PIECE, bounds), last: extent.last };
     }
   }
 }

@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { TreeFrontier } from './merkle/tree-frontier';
 
 /** Where the chain ends: one row, moved in the transaction of every batch. It makes a cut tail visible. */
 @Entity('ledger_head')
@@ -23,4 +24,8 @@ export class LedgerHead {
   /** The last entry that changed what processes keep in memory. */
   @Column('bigint')
   readonly effectSequence!: number;
+
+  /** Size of the Merkle tree over the entries, and what it needs in order to grow: `TreeFrontier`. */
+  @Column('text', { default: TreeFrontier.empty().text })
+  readonly frontier!: string;
 }

@@ -6,6 +6,8 @@ export interface LedgerPosition {
   readonly lastUlid: string;
   /** Sequence of the last entry that changed what processes keep in memory; 0 when none has. */
   readonly effectSequence: number;
+  /** The Merkle tree over the entries, as of the last one that was written to the database: `TreeFrontier`. */
+  readonly frontier: string;
 }
 
 /** The ledger's clock: the machine's, but never before the last entry. */

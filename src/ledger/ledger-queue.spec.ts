@@ -18,7 +18,8 @@ describe('The queue of commands', () => {
 
   function push(): void {
     const reject = (error: Error): number => refused.push(error);
-    queue.push({ caller: SYSTEM_CALLER, command: async () => null, lookups: [], resolve: () => null, reject });
+    const command = async (): Promise<null> => null;
+    queue.push({ caller: SYSTEM_CALLER, command, lookups: [], keyed: null, resolve: () => null, reject });
   }
 
   it('refuses what comes when it is full', () => {

@@ -1,5 +1,6 @@
 import { unavailable } from '../errors/domain-error';
 import type { Caller } from './caller';
+import type { KeyedWrite } from './idempotency/idempotent-request';
 import type { Command } from './ledger-transaction';
 import type { Lookup } from './lookup';
 
@@ -9,6 +10,8 @@ export interface QueuedCommand {
   readonly command: Command<unknown>;
   /** Read for all commands of the batch at once. */
   readonly lookups: readonly Lookup[];
+  /** Null when its request carries no idempotency key. */
+  readonly keyed: KeyedWrite | null;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
   /** Monotonic milliseconds after which it is not begun any more. */

@@ -5,21 +5,29 @@ import { DatabaseModule } from '../database/database.module';
 import { LedgerSchema1763600000000 } from './ledger-schema.migration';
 import { SchemaContribution, type MigrationClass } from '../database/schema-contribution';
 import { CounterReader } from './counter-reader';
+import { DerivedDataReader } from './derived-data-reader';
 import { EntryReader } from './entry-reader';
+import { AnswersOnce } from './idempotency/answers-once';
+import { IdempotencyKey } from './idempotency/idempotency-key.entity';
+import { IdempotencyKeys1763800000001 } from './idempotency/idempotency-keys.migration';
 import { LedgerContribution } from './ledger-contribution';
 import { LedgerCounter } from './ledger-counter.entity';
 import { LedgerEntry } from './ledger-entry.entity';
 import { LedgerHead } from './ledger-head.entity';
 import { LedgerListItem } from './ledger-list-item.entity';
+import { LedgerTreeNode } from './ledger-tree-node.entity';
+import { LedgerTree1763800000000 } from './ledger-tree.migration';
 import { ListFilters1763700000000 } from './list-filters.migration';
 import { LedgerService } from './ledger.service';
 import { RecordCatalog } from './record-catalog';
 import type { AnyRecordKind } from './record-kind';
 import { RecordReader } from './record-reader';
+import { StateReader } from './state-reader';
+import { TreeReader } from './tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
-  [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem],
-  [LedgerSchema1763600000000, ListFilters1763700000000],
+  [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, IdempotencyKey],
+  [LedgerSchema1763600000000, ListFilters1763700000000, LedgerTree1763800000000, IdempotencyKeys1763800000001],
 );
 
 export interface LedgerFeature {
@@ -39,9 +47,22 @@ export interface LedgerFeature {
     RecordReader,
     EntryReader,
     CounterReader,
+    StateReader,
+    TreeReader,
+    DerivedDataReader,
+    AnswersOnce,
     { provide: SchemaContribution, useValue: LEDGER_SCHEMA },
   ],
-  exports: [LedgerService, RecordReader, EntryReader, CounterReader],
+  exports: [
+    LedgerService,
+    RecordReader,
+    EntryReader,
+    CounterReader,
+    TreeReader,
+    StateReader,
+    DerivedDataReader,
+    AnswersOnce,
+  ],
 })
 export class LedgerModule {
   /** Makes kinds of record known: their tables, their migrations, and read-only repositories of them. */

@@ -1,4 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Database } from '../database/database';
 import { DatabaseFault } from '../database/database-fault';
@@ -30,6 +31,8 @@ export type LedgerWriter = Pick<LedgerService, 'write'>;
 export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('Ledger');
   private readonly queue = new LedgerQueue(QUEUE_CAPACITY, MAXIMUM_WAIT);
+  /** Batches belong to no request: the one that begins them would have its id on the log lines of the others. */
+  private readonly outsideRequests = new AsyncResource('Ledger');
   private readonly writer: WriterConnection;
   private readonly committer: BatchCommitter;
   private readonly followers: MemoryFollowers;
@@ -58,15 +61,17 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Runs the command in the ledger's next batch and answers what it returned once that is committed.
+   * Runs the command in the ledger's next batch and answers what it returned once that is committed. Where the caller's
+   * request has an idempotency key and was answered before, it answers what the command returned then.
    * @throws what the command throws, with nothing written; the error of a `Refusal`, with its entry written;
    * `UNAVAILABLE` when the database cannot take the write now.
    */
   write<Result>(caller: Caller, command: Command<Result>, lookups: readonly Lookup[] = []): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       if (this.isClosing) throw unavailable('The service is stopping.');
-      this.queue.push({ caller, command, lookups, resolve: resolve as (value: unknown) => void, reject });
-      this.working ??= this.work();
+      const keyed = caller.idempotency?.nextWrite() ?? null;
+      this.queue.push({ caller, command, lookups, keyed, resolve: resolve as (value: unknown) => void, reject });
+      this.working ??= this.outsideRequests.runInAsyncScope(() => this.work());
     });
   }
 
@@ -123,7 +128,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   private onHeartbeat(): void {
     this.queue.expire();
-    if (this.writer.hasFailed) this.working ??= this.work();
+    if (this.writer.hasFailed) this.working ??= this.outsideRequests.runInAsyncScope(() => this.work());
   }
 
   private async work(): Promise<void> {
@@ -141,20 +146,26 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   /** Null when the batch failed. */
   private async commit(commands: readonly QueuedCommand[]): Promise<CommittedBatch | null> {
+    const batch = await this.attempt(commands);
+    // Behind the attempt: what fails now must not make a batch that is on disk run again.
+    if (batch !== null) this.settle(batch);
+    return batch;
+  }
+
+  private async attempt(commands: readonly QueuedCommand[]): Promise<CommittedBatch | null> {
     try {
-      const batch = await this.committer.commit(commands);
-      this.settle(batch);
-      return batch;
+      return await this.committer.commit(commands);
     } catch (error) {
       await this.onFailedBatch(commands, error);
       return null;
     }
   }
 
-  private settle({ outcomes, rest, position }: CommittedBatch): void {
+  private settle({ outcomes, rest, position, commitDuration }: CommittedBatch): void {
     this.position = position;
     this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
-    this.writer.succeeded();
+    // A batch that changed nothing does not show that a commit would reach the disk.
+    if (commitDuration !== null) this.writer.succeeded();
     this.queue.putBack(rest);
     for (const { effects } of outcomes) effects.forEach(applyEffect);
     this.followers.applied(position.sequence);

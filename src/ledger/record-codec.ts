@@ -75,13 +75,19 @@ export class RecordCodec {
   encode(row: GovernedRow): EncodedRow {
     const members = row as unknown as Readonly<Record<string, JsonValue>>;
     const values = this.columns.map(({ name, type }) => encodeValue(members[name], type, name));
+    return { values, state: this.stateOf(values) };
+  }
+
+  /** The hashed form of stored values, in the order of the columns; of altered ones it may be no JSON. */
+  stateOf(values: readonly SqlValue[]): string {
     let state = '';
     for (const { name, column, isJson, isLater } of this.state) {
       const value = values[column] ?? null;
       if (isLater && value === null) continue;
-      state += `${state === '' ? '{' : ','}"${name}":${isJson && value !== null ? String(value) : JSON.stringify(value)}`;
+      const text = isJson && typeof value === 'string' ? value : JSON.stringify(value);
+      state += `${state === '' ? '{' : ','}"${name}":${text}`;
     }
-    return { values, state: `${state}}` };
+    return `${state}}`;
   }
 
   decode(stored: SqlRow): GovernedRow {

@@ -1,3 +1,5 @@
+import type { SqlValue } from '../database/sql-connection';
+
 /** What every governed row carries besides its own columns. */
 export interface GovernedRow {
   readonly id: string;
@@ -6,6 +8,9 @@ export interface GovernedRow {
 }
 
 export type ColumnOf<Row> = keyof Row & string;
+
+/** A row as it is stored, by column. */
+type StoredColumns = Readonly<Record<string, SqlValue>>;
 
 /**
  * A kind of record the ledger keeps: what an entry calls its subject, where its rows live and what of them is hashed.
@@ -41,4 +46,14 @@ export interface AnyRecordKind {
   readonly listColumns?: readonly string[];
   /** The column with the time of creation, indexed, where lists are filtered by it. It never changes. */
   readonly timeColumn?: string;
+  /** The record it belongs to: when that is removed it goes along, without an entry of its own. */
+  readonly owner?: {
+    readonly kind: AnyRecordKind;
+    /** Holds the owner's id; hashed. */
+    readonly column: string;
+  };
+  /** Whether columns that are not hashed agree with those that are, and with the last entry about the record. */
+  readonly unhashedAgree?: (stored: StoredColumns, entry: { readonly entityId: SqlValue }) => boolean;
+  /** True when processes keep rows in memory, so that every change of one is an effect that others follow. */
+  readonly isKeptInMemory?: boolean;
 }

@@ -56,6 +56,7 @@ export class WriterConnection {
 
   async probe(): Promise<void> {
     try {
+      if (!(await this.database.hasRoom())) throw new DatabaseFault('unavailable', 'FULL', 'The disk is full.');
       const connection = await this.current();
       await connection.run(this.database.dialect.begin);
       await connection.run(PROBE);

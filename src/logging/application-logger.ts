@@ -1,27 +1,63 @@
-import { Injectable } from '@nestjs/common';
-import { Logger } from 'nestjs-pino';
+import { Inject, Injectable, type LoggerService } from '@nestjs/common';
+import { format } from 'node:util';
+import { isNativeError } from 'node:util/types';
+import type { Level, Logger } from 'pino';
+import { currentRequestId } from './current-request';
+import { LOG } from './log';
 
 /** Nest tells each module and route it sets up; the banner says in a few lines what an operator needs. */
 const START_CONTEXTS: readonly unknown[] = ['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer'];
 /** Tells why a start failed, which is thrown as well; whoever starts the application tells it once. */
 const FAILED_START_CONTEXT = 'ExceptionHandler';
+/** Nest gives some errors as two texts, the message and the stack. */
+const STACK = /\n\s*at /;
 
 /** Nest's logger, writing through pino: lines written while a request is served carry its id. */
 @Injectable()
-export class ApplicationLogger extends Logger {
-  override log(message: unknown, ...optionalParams: unknown[]): void {
-    if (START_CONTEXTS.includes(optionalParams.at(-1))) {
-      super.debug(message, ...optionalParams);
-    } else {
-      super.log(message, ...optionalParams);
-    }
+export class ApplicationLogger implements LoggerService {
+  constructor(@Inject(LOG) private readonly pino: Logger) {}
+
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.write('trace', message, rest);
   }
 
-  override error(message: unknown, ...optionalParams: unknown[]): void {
-    if (optionalParams.at(-1) === FAILED_START_CONTEXT) {
-      super.debug(message, ...optionalParams);
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.write('debug', message, rest);
+  }
+
+  log(message: unknown, ...rest: unknown[]): void {
+    this.write(START_CONTEXTS.includes(rest.at(-1)) ? 'debug' : 'info', message, rest);
+  }
+
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.write('warn', message, rest);
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    this.write(rest.at(-1) === FAILED_START_CONTEXT ? 'debug' : 'error', message, rest);
+  }
+
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.write('fatal', message, rest);
+  }
+
+  /** `rest` is what else Nest's `Logger` was given, if only `undefined`, and at its end the context that it was made for. */
+  private write(level: Level, message: unknown, rest: readonly unknown[]): void {
+    const texts = rest.slice(0, -1).flatMap((item) => (item === undefined ? [] : [format(item)]));
+    const line = { ...requestMember(), ...(rest.length > 0 && { context: rest.at(-1) }) };
+    if (isNativeError(message)) {
+      this.pino[level]({ ...line, err: message }, ...texts);
+    } else if (typeof message === 'object') {
+      this.pino[level]({ ...line, ...message }, ...texts);
+    } else if (texts[0] !== undefined && STACK.test(texts[0])) {
+      this.pino[level]({ ...line, err: Object.assign(new Error(format(message)), { stack: texts[0] }) });
     } else {
-      super.error(message, ...optionalParams);
+      this.pino[level](line, format(message), ...texts);
     }
   }
+}
+
+function requestMember(): { requestId?: string } {
+  const requestId = currentRequestId();
+  return requestId === undefined ? {} : { requestId };
 }

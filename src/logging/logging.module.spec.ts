@@ -1,10 +1,11 @@
-import { Controller, Get, Logger, Module, Param, ServiceUnavailableException } from '@nestjs/common';
+import { Controller, Get, Logger, Module, Param, Req, ServiceUnavailableException } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
 import { ConfigurationModule } from '../config/configuration.module';
-import type { Environment } from '../config/read-configuration';
+import type { Environment } from '../config/variable';
 import { assignRequestId } from '../http/middleware/request-id';
+import type { ServiceRequest } from '../http/service-request';
 import { ApplicationLogger } from './application-logger';
 import { LOG_STREAM } from './log-stream';
 import { LoggingModule } from './logging.module';
@@ -21,6 +22,20 @@ class ThingsController {
     return { id };
   }
 
+  @Get(':id/slowly')
+  async findSlowly(@Param('id') id: string): Promise<{ id: string }> {
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    this.logger.log({ msg: `found ${id}`, requestId: id });
+    return { id };
+  }
+
+  /** As if the client had gone before it was answered. */
+  @Get(':id/leave')
+  leave(@Req() { socket }: ServiceRequest): Promise<never> {
+    socket.destroy();
+    return new Promise(() => undefined);
+  }
+
   @Get(':id/failure')
   fail(): never {
     this.logger.error({ err: Object.assign(new Error('no disk'), { query: 'SELECT secret' }) });
@@ -33,13 +48,14 @@ class ThingsModule {}
 
 describe('LoggingModule', () => {
   const lines: Record<string, unknown>[] = [];
+  const texts: string[] = [];
   const applications: NestExpressApplication[] = [];
 
   async function start(environment: Environment): Promise<string> {
     const imports = [await ConfigurationModule.forRoot({ API_KEY: KEY, ...environment }), LoggingModule, ThingsModule];
     const module = await Test.createTestingModule({ imports })
       .overrideProvider(LOG_STREAM)
-      .useValue({ write: (line: string) => lines.push(JSON.parse(line)) })
+      .useValue({ write: (text: string) => lines.push(JSON.parse(text)) && texts.push(text) })
       .compile();
     const application = module.createNestApplication<NestExpressApplication>({ bufferLogs: true });
     application.useLogger(application.get(ApplicationLogger));
@@ -52,7 +68,10 @@ describe('LoggingModule', () => {
   /** The response is on its way before its line is written. */
   const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
 
-  beforeEach(() => lines.splice(0));
+  beforeEach(() => {
+    lines.splice(0);
+    texts.splice(0);
+  });
   afterEach(() => Promise.all(applications.splice(0).map((application) => application.close())));
 
   it('writes one line for a request, and its id on every line', async () => {
@@ -75,6 +94,51 @@ describe('LoggingModule', () => {
         msg: 'request completed',
       },
     ]);
+  });
+
+  it('tells requests apart that are served at the same time, and has each id once', async () => {
+    const url = await start({});
+    lines.splice(0);
+    texts.splice(0);
+    const ids = ['r-1', 'r-2', 'r-3'];
+    await Promise.all(ids.map((id) => request(url).get(`/things/${id}/slowly`).set('X-Request-Id', id).expect(200)));
+    await settled();
+    const found = lines.filter(({ context }) => context === 'ThingsController');
+    expect(found.map(({ msg }) => msg).sort()).toEqual(ids.map((id) => `found ${id}`));
+    expect(
+      lines
+        .filter(({ context }) => context === undefined)
+        .map(({ requestId }) => requestId)
+        .sort(),
+    ).toEqual(ids);
+    expect(texts.map((text) => text.split('"requestId":').length - 1)).toEqual(texts.map(() => 1));
+  });
+
+  it('says of a request whose client left that it has no status', async () => {
+    const url = await start({});
+    lines.splice(0);
+    await expect(request(url).get('/things/7/leave')).rejects.toThrow();
+    while (lines.length === 0) await settled();
+    expect(lines).toMatchObject([{ status: null, msg: 'request aborted', level: 'info' }]);
+  });
+
+  it('takes a message, what belongs to it, an error, or an error in two texts', async () => {
+    await start({});
+    lines.splice(0);
+    const logger = new Logger('Things');
+    logger.warn('100 %s is no format');
+    logger.error({ err: new Error('no disk'), thing: 7 }, 'The thing is gone.');
+    logger.error(new Error('no disk'));
+    logger.error('no disk', 'Error: no disk\n    at somewhere');
+    const err = { type: 'Error', message: 'no disk', stack: expect.stringContaining('at ') };
+    expect(lines).toEqual(
+      [
+        { level: 'warn', msg: '100 %s is no format' },
+        { level: 'error', thing: 7, err, msg: 'The thing is gone.' },
+        { level: 'error', err, msg: 'no disk' },
+        { level: 'error', err, msg: 'no disk' },
+      ].map((line) => ({ ...line, time: expect.any(String), context: 'Things' })),
+    );
   });
 
   it('has no route for what no route matches', async () => {

@@ -1,20 +1,25 @@
-import { Module } from '@nestjs/common';
-import { LoggerModule } from 'nestjs-pino';
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { DestinationStream } from 'pino';
 import { Configuration } from '../config/configuration';
 import { ApplicationLogger } from './application-logger';
-import { logParameters } from './log-parameters';
+import { createLog, LOG } from './log';
 import { LOG_STREAM, standardOutput } from './log-stream';
+import { RequestLog } from './request-log';
 
 /** Structured logs: a line per request, and what the service tells through Nest's `Logger`. */
 @Module({
-  imports: [
-    LoggerModule.forRootAsync({
-      providers: [{ provide: LOG_STREAM, useFactory: standardOutput }],
-      inject: [Configuration, LOG_STREAM],
-      useFactory: logParameters,
-    }),
+  providers: [
+    { provide: LOG_STREAM, useFactory: standardOutput },
+    { provide: LOG, inject: [Configuration, LOG_STREAM], useFactory: createLog },
+    ApplicationLogger,
+    RequestLog,
   ],
-  providers: [ApplicationLogger],
   exports: [ApplicationLogger],
 })
-export class LoggingModule {}
+export class LoggingModule {
+  /** Writes to `stream` instead of standard output, where there is one. */
+  static to(stream: DestinationStream | undefined): DynamicModule {
+    const destination = { provide: LOG_STREAM, useFactory: () => stream ?? standardOutput() };
+    return { module: LoggingModule, providers: [destination] };
+  }
+}

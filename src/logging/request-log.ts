@@ -1,10 +1,16 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { Response } from 'express';
-import { startTime } from 'pino-http';
+import type { Server, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
 import { clientAddress } from '../http/rate-limit/client-address';
 import type { ServiceRequest } from '../http/service-request';
+import { beginRequest } from './current-request';
+import { LOG } from './log';
 
-/** The line a request leaves behind, beside its request id. No header is in it, and of the URL no query. */
+/** The line a request leaves behind. No header is in it, and of the URL no query. */
 interface RequestLine {
+  readonly requestId: string;
   readonly method: string;
   /** Template such as `/api/v1/entities/:id`; null when no route has the path. */
   readonly route: string | null;
@@ -15,13 +21,50 @@ interface RequestLine {
   readonly ip: string;
 }
 
-export function requestLine(request: ServiceRequest, response: Response): RequestLine {
+/** Writes one line for each request, when it is over. */
+@Injectable()
+export class RequestLog implements OnModuleInit {
+  constructor(
+    @Inject(LOG) private readonly log: Logger,
+    private readonly host: HttpAdapterHost,
+  ) {}
+
+  onModuleInit(): void {
+    const server = this.host.httpAdapter.getHttpServer() as Server;
+    // Before Express, so that its part of the work is in the time and its lines have the request's id.
+    server.prependListener('request', (request: ServiceRequest, response: ServerResponse) => {
+      beginRequest(request);
+      this.await(request, response as Response);
+    });
+  }
+
+  private await(request: ServiceRequest, response: Response): void {
+    const began = performance.now();
+    // Node emits `close` once, so `once` would only cost more.
+    response.on('close', () => this.write(request, response, Math.round(performance.now() - began)));
+    // Without a listener, an answer that cannot be written would end the process.
+    response.on('error', (err) => this.log.error({ requestId: request.id, err }, 'The answer could not be written'));
+  }
+
+  private write(request: ServiceRequest, response: Response, durationMs: number): void {
+    // The exception filter has logged the error itself, under the same request id.
+    if (response.statusCode >= 500) {
+      this.log.error(requestLine(request, response, durationMs), 'request failed');
+    } else {
+      const isWhole = response.writableEnded && !request.readableAborted;
+      this.log.info(requestLine(request, response, durationMs), isWhole ? 'request completed' : 'request aborted');
+    }
+  }
+}
+
+function requestLine(request: ServiceRequest, response: Response, durationMs: number): RequestLine {
   return {
+    requestId: request.id,
     method: request.method,
     route: routeTemplate(request),
     path: pathOf(request.originalUrl),
     status: response.headersSent ? response.statusCode : null,
-    durationMs: Date.now() - response[startTime],
+    durationMs,
     ip: clientAddress(request),
   };
 }

@@ -2,6 +2,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShut
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Configuration } from '../config/configuration';
+import { limitServer } from '../http/server/server-limits';
 import { Metrics } from './metrics';
 
 /** Serves the metrics on a port of their own, where METRICS_PORT names one: without a key, so keep it inside. */
@@ -22,9 +23,10 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { metricsPort, host } = this.configuration;
+    const { metricsPort, host, maxConnections } = this.configuration;
     if (metricsPort === null) return;
     this.server = createServer((request, response) => void this.answer(request, response));
+    limitServer(this.server, maxConnections);
     try {
       await once(this.server.listen(metricsPort, host), 'listening');
     } catch (error) {

@@ -55,7 +55,7 @@ export class RequestMetrics implements OnModuleInit {
     // Before Express, so that its part of the work is in the time.
     server.prependListener('request', (request: ServiceRequest, response: ServerResponse) => {
       const began = performance.now();
-      response.once('close', () => this.closed(request, response as Response, performance.now() - began));
+      response.on('close', () => this.closed(request, response as Response, performance.now() - began));
     });
   }
 

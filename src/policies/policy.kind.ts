@@ -24,4 +24,5 @@ export const POLICY: RecordKind<Policy> = {
   uniqueKeys: [['name', 'version']],
   counter: 'policies',
   countedBy: ['status', 'effect'],
+  isKeptInMemory: true,
 };

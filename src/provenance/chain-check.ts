@@ -1,4 +1,5 @@
 import { GENESIS_HASH, hashesMatch, type StoredEntry } from '../ledger/hash-chain';
+import { type RecomputedTree, TreeCheck } from './tree-check';
 
 export interface ChainEnd {
   readonly sequence: number;
@@ -7,6 +8,14 @@ export interface ChainEnd {
 
 /** What the first entry is linked to. */
 export const CHAIN_START: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
+
+/** Where a check begins, and what it is to find on its way. */
+export interface CheckOrder {
+  /** The entry before the first that is given. */
+  readonly former: ChainEnd;
+  /** Sizes of the Merkle tree whose roots are wanted; null when the check does not begin at the first entry. */
+  readonly sizes: ReadonlySet<number> | null;
+}
 
 /** What a verification found. */
 export interface ChainVerdict {
@@ -17,6 +26,19 @@ export interface ChainVerdict {
   readonly head: ChainEnd;
   /** The first sequence at fault; for a chain that ends elsewhere than its head says, the one after its end. */
   readonly firstInvalid: number | null;
+  /** Null when the check did not begin at the first entry. */
+  readonly tree: RecomputedTree | null;
+}
+
+/** @param entriesBeyond how many stand after the chain's end, at sequences that no check can be given. */
+export function withEntriesBeyond(verdict: ChainVerdict, entriesBeyond: number): ChainVerdict {
+  if (entriesBeyond === 0) return verdict;
+  return {
+    ...verdict,
+    valid: false,
+    brokenLinks: verdict.brokenLinks + entriesBeyond,
+    firstInvalid: verdict.firstInvalid ?? verdict.head.sequence + 1,
+  };
 }
 
 /** Checks entries given one after another, in order of their sequence, against the former and against themselves. */
@@ -25,9 +47,13 @@ export class ChainCheck {
   private brokenLinks = 0;
   private invalidHashes = 0;
   private firstInvalid: number | null = null;
+  private former: ChainEnd;
+  private readonly tree: TreeCheck | null;
 
-  /** @param former the entry before the first that is given. */
-  constructor(private former: ChainEnd = CHAIN_START) {}
+  constructor({ former, sizes }: CheckOrder) {
+    this.former = former;
+    this.tree = sizes === null ? null : new TreeCheck(sizes);
+  }
 
   add(entry: StoredEntry): void {
     const isLinked = entry.sequence === this.former.sequence + 1 && entry.previousHash === this.former.hash;
@@ -35,6 +61,7 @@ export class ChainCheck {
     if (!isLinked) this.brokenLinks += 1;
     if (!isIntact) this.invalidHashes += 1;
     if (!isLinked || !isIntact) this.firstInvalid ??= entry.sequence;
+    this.tree?.add(entry.hash);
     this.entriesVerified += 1;
     this.former = { sequence: entry.sequence, hash: entry.hash };
   }
@@ -50,6 +77,7 @@ export class ChainCheck {
       invalidHashes: this.invalidHashes,
       head,
       firstInvalid: this.firstInvalid ?? (endsAtHead ? null : this.former.sequence + 1),
+      tree: this.tree?.finish() ?? null,
     };
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { entriesFromJson } from '../ledger/entry-columns';
-import { ChainCheck, type ChainEnd, type ChainVerdict } from './chain-check';
+import { ChainCheck, type ChainEnd, type ChainVerdict, type CheckOrder } from './chain-check';
 
 /** Checks pieces of the chain, given in order. */
 export interface ChainHasher {
@@ -15,8 +15,8 @@ export interface ChainHasher {
 export class InlineHasher implements ChainHasher {
   private readonly check: ChainCheck;
 
-  constructor(former: ChainEnd) {
-    this.check = new ChainCheck(former);
+  constructor(order: CheckOrder) {
+    this.check = new ChainCheck(order);
   }
 
   async add(entries: string): Promise<void> {

@@ -1,70 +1,67 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../errors/domain-error';
 import { EntryReader } from '../ledger/entry-reader';
-import { CHAIN_START, type ChainEnd, type ChainVerdict } from './chain-check';
+import { TreeReader } from '../ledger/tree-reader';
+import { CHAIN_START, type ChainEnd, type ChainVerdict, withEntriesBeyond } from './chain-check';
 import type { ChainHasher } from './chain-hasher';
+import { SharedRuns } from './shared-runs';
+import { treeVerdict, type TreeVerdict } from './stored-tree';
 import { openHasher } from './worker-hasher';
 
 /** Milliseconds between lines of progress. */
 const PROGRESS_INTERVAL = 10_000;
 
-export interface TimedVerdict extends ChainVerdict {
+/** Where a run begins unless told otherwise: also an entry that was put in before the first one is read. */
+const BEGINNING = Number.MIN_SAFE_INTEGER;
+
+export interface TimedVerdict extends Omit<ChainVerdict, 'tree'> {
+  /** Null when the run did not begin at the first entry. */
+  readonly tree: TreeVerdict | null;
+  /** Roots of the tree that the entries make, at the sizes asked for, as far as there are so many entries. */
+  readonly roots: Readonly<Record<number, string>>;
   /** Milliseconds from the first look at the chain to the verdict. */
   readonly duration: number;
 }
 
-/**
- * Verifies the chain in pieces, one run at a time. Calls that arrive while a run is under way share the next one: a run
- * that began before the call might miss what the caller has just written.
- */
+/** Verifies the chain in pieces, one run at a time. */
 @Injectable()
 export class ChainVerifier implements OnModuleDestroy {
   private readonly logger = new Logger('Provenance');
-  /** The runs that have not begun, by the sequence they begin at. */
-  private readonly waiting = new Map<number, Promise<TimedVerdict>>();
-  /** The last of the runs that have not ended. */
-  private last: Promise<TimedVerdict> | null = null;
+  private readonly runs = new SharedRuns((from, sizes: ReadonlySet<number>) => this.run(from, sizes));
   private isStopping = false;
 
-  constructor(private readonly entries: EntryReader) {}
+  constructor(
+    private readonly entries: EntryReader,
+    private readonly tree: TreeReader,
+  ) {}
 
-  /** @param from the first sequence to check; its link to the entry before is checked, too. Absent: the whole chain. */
-  verify(from = Number.MIN_SAFE_INTEGER): Promise<TimedVerdict> {
-    const known = this.waiting.get(from);
-    if (known !== undefined) return known;
-    if (this.last === null) return this.followed(this.run(from));
-    const begin = (): Promise<TimedVerdict> => {
-      this.waiting.delete(from);
-      return this.run(from);
-    };
-    const run = this.followed(this.last.then(begin, begin));
-    this.waiting.set(from, run);
-    return run;
+  /**
+   * @param from the first sequence to check; its link to the entry before is checked, too. Absent: the whole chain.
+   * @param sizes of the Merkle tree, whose roots are wanted; only of the whole chain.
+   */
+  verify(from = BEGINNING, sizes: readonly number[] = []): Promise<TimedVerdict> {
+    return this.runs.call(from, sizes);
   }
 
   /** Runs end at their next piece, before the database is closed. */
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true;
-    await this.last?.catch(() => undefined);
+    await this.runs.ended();
   }
 
-  private followed(run: Promise<TimedVerdict>): Promise<TimedVerdict> {
-    const ended = run.finally(() => {
-      if (this.last === ended) this.last = null;
-    });
-    this.last = ended;
-    return ended;
-  }
-
-  private async run(from: number): Promise<TimedVerdict> {
+  private async run(from: number, wanted: ReadonlySet<number>): Promise<TimedVerdict> {
     this.refuseWhenStopping();
     const begin = performance.now();
-    const { sequence, hash, lastSequence } = await this.entries.extent();
-    const hasher = openHasher((await this.entries.before(from)) ?? CHAIN_START);
+    const { sequence, hash, frontier, lastSequence, entriesBeyond } = await this.entries.extent();
+    const former = (await this.entries.before(from)) ?? CHAIN_START;
+    const hasher = openHasher({ former, sizes: from <= 1 ? wanted : null });
     try {
       if (lastSequence !== null) await this.hash(hasher, from, lastSequence);
       const head: ChainEnd = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash };
-      return { ...(await hasher.finish(head)), duration: Math.round(performance.now() - begin) };
+      const { tree: recomputed, ...verdict } = withEntriesBeyond(await hasher.finish(head), entriesBeyond);
+      const tree = recomputed === null ? null : await treeVerdict(this.tree, recomputed, frontier);
+      const duration = Math.round(performance.now() - begin);
+      return { ...verdict, tree, roots: recomputed?.roots ?? {}, duration };
     } finally {
       await hasher.close();
     }

@@ -1,17 +1,27 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
+import type { Response } from 'express';
 import { ApiBody, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { readCheckpoint } from '../checkpoints/checkpoint';
+import { Checkpoints } from '../checkpoints/checkpoints.service';
 import { notFound } from '../errors/domain-error';
+import { Caller } from '../http/caller.decorator';
 import { ApiErrors } from '../http/errors/api-errors.decorator';
+import { ApiLines, lineStream } from '../http/lines';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
 import type { ListAnswer } from '../http/lists/open-list';
 import { EntryReader } from '../ledger/entry-reader';
+import { AnswersOnce } from '../ledger/idempotency/answers-once';
+import { ChainExport } from './chain-export';
+import { checkpointVerdict } from './checkpoint-check';
 import { ChainVerifier } from './chain-verifier';
+import { ExportQuery } from './dto/export.query';
 import { ProvenanceEntryResponse, ProvenanceProofResponse } from './dto/provenance-entry.response';
 import { ProvenanceListQuery } from './dto/provenance-list.query';
 import { VerifyChainRequest } from './dto/verify-chain.request';
 import { VerificationResponse } from './dto/verification.response';
+import { StateVerifier } from './state-verifier';
 
 const SEQUENCE = /^[1-9]\d{0,15}$/;
 
@@ -22,7 +32,11 @@ export class ProvenanceController {
   constructor(
     private readonly entries: EntryReader,
     private readonly verifier: ChainVerifier,
+    private readonly states: StateVerifier,
+    private readonly exports: ChainExport,
+    private readonly answers: AnswersOnce,
     private readonly lists: Lists,
+    private readonly checkpoints: Checkpoints,
   ) {}
 
   @Get()
@@ -48,12 +62,35 @@ export class ProvenanceController {
     summary: 'Verify the chain',
     description:
       'Recomputes every hash and link, of the whole chain or from a sequence on, up to the head found at the start. Calls ' +
-      'that arrive meanwhile share the next run.',
+      'that arrive meanwhile share the next run. With `state` the records themselves are held against the chain, too. With a ' +
+      'checkpoint it also tells whether the log extends it: whether history was cut, forked or rewritten since, even where ' +
+      'the chain and its head are sound.',
   })
   @ApiBody({ type: VerifyChainRequest, required: false })
   @ApiOkResponse({ type: VerificationResponse, description: 'What was found; 200 also for a chain that is not valid.' })
-  async verify(@Body() { from }: VerifyChainRequest): Promise<VerificationResponse> {
-    return VerificationResponse.from(await this.verifier.verify(from));
+  async verify(@Caller() caller: Caller, @Body() request: VerifyChainRequest): Promise<VerificationResponse> {
+    return this.answers.answer(caller, () => this.verification(request));
+  }
+
+  @Get('export')
+  @ApiOperation({
+    summary: 'Export the chain',
+    description:
+      'A line of JSON for each entry, as `GET /provenance/{sequence}` answers it, up to the head found at the start. What ' +
+      'cannot be sent whole breaks the connection; an export that ends is complete.',
+  })
+  @ApiLines(ProvenanceProofResponse, {
+    'X-Head-Sequence': { schema: { type: 'integer' }, description: 'Sequence of the head: of the last line.' },
+    'X-Head-Hash': { schema: { type: 'string' }, description: 'Hash of the head.' },
+  })
+  async export(
+    @Query() { after = 0 }: ExportQuery,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<StreamableFile> {
+    const { head, lines } = await this.exports.open(after);
+    response.setHeader('X-Head-Sequence', head.sequence);
+    response.setHeader('X-Head-Hash', head.hash);
+    return lineStream(lines);
   }
 
   @Get(':sequence')
@@ -69,5 +106,15 @@ export class ProvenanceController {
     const entry = SEQUENCE.test(sequence) ? await this.entries.find(Number(sequence)) : undefined;
     if (entry === undefined) throw notFound('provenance entry');
     return ProvenanceProofResponse.of(entry);
+  }
+
+  private async verification({ from, state, checkpoint: text }: VerifyChainRequest): Promise<VerificationResponse> {
+    const checkpoint = text === undefined ? null : readCheckpoint(text);
+    const chain = await this.verifier.verify(from, checkpoint === null ? [] : [checkpoint.size]);
+    return VerificationResponse.from(
+      chain,
+      state === true ? await this.states.verify() : null,
+      checkpoint === null ? null : checkpointVerdict(checkpoint, chain.roots, this.checkpoints.verifierKeys),
+    );
   }
 }

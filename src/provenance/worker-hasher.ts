@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { ChainEnd, ChainVerdict } from './chain-check';
+import type { ChainEnd, ChainVerdict, CheckOrder } from './chain-check';
 import { type ChainHasher, InlineHasher } from './chain-hasher';
 import type { HashingOrder } from './hashing-worker';
 
@@ -11,8 +11,8 @@ const PROGRAM = join(__dirname, 'hashing-worker.js');
 const YOUNG_GENERATION = 12;
 
 /** In a thread of its own; on this one where the sources run uncompiled, as in tests, since a thread takes JavaScript only. */
-export function openHasher(former: ChainEnd): ChainHasher {
-  return existsSync(PROGRAM) ? new WorkerHasher(former) : new InlineHasher(former);
+export function openHasher(order: CheckOrder): ChainHasher {
+  return existsSync(PROGRAM) ? new WorkerHasher(order) : new InlineHasher(order);
 }
 
 interface Waiting {
@@ -25,9 +25,9 @@ class WorkerHasher implements ChainHasher {
   private readonly worker: Worker;
   private readonly waiting: Waiting[] = [];
 
-  constructor(former: ChainEnd) {
+  constructor(order: CheckOrder) {
     const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION };
-    this.worker = new Worker(PROGRAM, { workerData: former, env: {}, argv: [], execArgv: [], resourceLimits });
+    this.worker = new Worker(PROGRAM, { workerData: order, env: {}, argv: [], execArgv: [], resourceLimits });
     this.worker.on('message', (answer: ChainVerdict | null) => this.waiting.shift()?.resolve(answer));
     this.worker.on('error', (error) => this.fail(error));
     this.worker.on('exit', () => this.fail(new Error('The thread that checks the chain has ended.')));

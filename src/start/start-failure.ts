@@ -1,4 +1,5 @@
 import { isNativeError } from 'node:util/types';
+import { CheckpointContradictedError } from '../checkpoints/checkpoint-contradicted.error';
 import { ConfigurationError } from '../config/configuration-error';
 import { DatabaseInUseError } from '../database/database-in-use.error';
 
@@ -9,7 +10,7 @@ export interface StartFailure {
 }
 
 /** Exit codes as sysexits.h names them. */
-const EXIT_CODE = { general: 1, temporaryFailure: 75, configuration: 78 };
+const EXIT_CODE = { general: 1, dataError: 65, temporaryFailure: 75, configuration: 78 };
 
 const LISTEN_FAULTS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there; set PORT to a free port',
@@ -21,6 +22,7 @@ const LISTEN_FAULTS: Readonly<Record<string, string>> = {
 export function startFailure(error: unknown): StartFailure {
   if (error instanceof ConfigurationError) return { message: error.message, exitCode: EXIT_CODE.configuration };
   if (error instanceof DatabaseInUseError) return { message: error.message, exitCode: EXIT_CODE.temporaryFailure };
+  if (error instanceof CheckpointContradictedError) return { message: error.message, exitCode: EXIT_CODE.dataError };
   return { message: `The service could not start: ${reasonOf(error)}`, exitCode: EXIT_CODE.general };
 }
 

@@ -13,7 +13,7 @@ import {
 } from '@nestjs/common';
 import { conflict, DomainError, permissionDenied, policyDenied, unavailable } from '../../src/errors/domain-error';
 import { ERROR_STATUS, type ErrorCode } from '../../src/errors/error-codes';
-import { createTestApp, type TestApp } from '../support/create-test-app';
+import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
 import { type Answer, send } from '../support/send';
 
 const POLICY = { id: 'pol_1', name: 'no-mail', version: '1.0' };
@@ -122,6 +122,10 @@ describe('A request id', () => {
     expect(answer.body.error.requestId).toBe(answer.headers.get('x-request-id'));
     return answer.headers.get('x-request-id');
   }
+
+  it.each([API_KEY, `a.${API_KEY}`])('is not the key: %s', async (asked) => {
+    expect(await idFor(asked)).toMatch(/^[0-9a-f-]{36}$/);
+  });
 
   it.each(['a', 'A-Z_0.9', 'x'.repeat(128)])('is the one the client gave: %s', async (asked) => {
     expect(await idFor(asked)).toBe(asked);

@@ -178,8 +178,9 @@ describe('Migrations', () => {
   it('make the tables that the classes declare, those of extensions included', async () => {
     const dataSource = app.application.get(DataSource);
     expect(dataSource.entityMetadatas.map(({ tableName }) => tableName).sort()).toEqual([
-      ...['agents', 'claims', 'decisions', 'entities', 'executions'],
-      ...['ledger_counters', 'ledger_entries', 'ledger_head', 'ledger_list_items', 'notes', 'policies'],
+      ...['agents', 'claims', 'decisions', 'entities', 'executions', 'idempotency_keys'],
+      ...['ledger_counters', 'ledger_entries', 'ledger_head', 'ledger_list_items', 'ledger_tree_nodes'],
+      ...['notes', 'policies', 'restorations'],
     ]);
     if (onPostgres) expectTextToCompareByBytes(dataSource);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();

@@ -1,16 +1,17 @@
 import { copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseFault, type FaultKind } from '../../src/database/database-fault';
+import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
-import type { SqlValue } from '../../src/database/sql-connection';
+import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/create-test-app';
-import { describeOnSqlite } from '../support/database-kind';
+import { describeOnSqlite, DRIVER_OF_THE_RUN } from '../support/database-kind';
 import { chainIsValid, createAgent, createEntity } from '../support/factories';
 import { foreignConnection } from '../support/foreign-connection';
 import { send, type Answer } from '../support/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
 
-type Statement = (this: SqliteConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<never[]>;
+type Statement = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<never[]>;
 
 const ENTITY = { type: 'service', name: 'Payment gateway' };
 const UNAVAILABLE = {
@@ -123,18 +124,21 @@ describeOnSqlite('While the database cannot take a write', () => {
   });
 
   describe('statement by statement', () => {
+    const Connection = 'DATABASE_DRIVER' in DRIVER_OF_THE_RUN ? BetterSqlite3Connection : SqliteConnection;
+
     /** The next statement that begins so fails, once it was done or instead of it. */
-    function failOnce(beginning: string, when: 'instead' | 'after', kind: FaultKind): void {
-      const original: Statement = Reflect.get(SqliteConnection.prototype, 'all');
+    function failOnce(beginning: string, when: 'instead' | 'after', kind: FaultKind, meanwhile?: () => void): void {
+      const original: Statement = Reflect.get(Connection.prototype, 'all');
       let isDue = true;
-      const faulty: Statement = async function (this: SqliteConnection, sql, parameters) {
+      const faulty: Statement = async function (this: SqlConnection, sql, parameters) {
         const isFailing = isDue && sql.startsWith(beginning);
         if (isFailing) isDue = false;
         const rows = isFailing && when === 'instead' ? [] : await original.call(this, sql, parameters);
+        if (isFailing) meanwhile?.();
         if (isFailing) throw new DatabaseFault(kind, 'SQLITE_FULL', 'database or disk is full');
         return rows;
       };
-      jest.spyOn(SqliteConnection.prototype, 'all').mockImplementation(faulty);
+      jest.spyOn(Connection.prototype, 'all').mockImplementation(faulty);
     }
 
     it.each(['BEGIN', 'INSERT INTO "ledger_entries"', 'INSERT INTO "entities"', 'UPDATE "ledger_head"', 'COMMIT'])(
@@ -164,6 +168,15 @@ describeOnSqlite('While the database cannot take a write', () => {
       expect((await send(app, 'GET', `/api/v1/entities/${body.id}`)).body).toEqual(body);
       expect((await send(app, 'GET', '/api/v1/stats')).body).toMatchObject({ entities: 1, provenanceEntries: 1 });
       await chainIsValid(app);
+    });
+
+    it('a COMMIT that fails while the file is gone ends the process: nobody can tell whether it took place', async () => {
+      const exit = jest.spyOn(process, 'exit').mockImplementation(() => {
+        throw new Error('exit');
+      });
+      failOnce('COMMIT', 'instead', 'unavailable', () => rmSync(database.path));
+      expect((await post()).status).not.toBe(201);
+      expect(exit).toHaveBeenCalledWith(74);
     });
 
     it('a storage error at COMMIT ends the process, and nobody is answered', async () => {

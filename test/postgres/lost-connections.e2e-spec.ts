@@ -41,7 +41,8 @@ describe('The service, whose sessions end,', () => {
     gate = await openTcpGate(POSTGRES_SERVER.host, POSTGRES_SERVER.port);
     const url = new URL(database.environment.DATABASE_URL);
     url.port = String(gate.port);
-    app = await createTestApp({ environment: { DATABASE_URL: url.href }, modules: [NotesModule] });
+    const environment = { ...database.environment, DATABASE_URL: url.href };
+    app = await createTestApp({ environment, modules: [NotesModule] });
     notes = app.application.get(Notes, { strict: false });
   });
   afterEach(async () => {

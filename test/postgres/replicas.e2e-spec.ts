@@ -69,6 +69,15 @@ describe('Replicas', () => {
     return counts;
   }
 
+  it('give one answer to a request that comes to all of them under one idempotency key, and it takes effect once', async () => {
+    const body = { name: 'everywhere', roles: ['once'] };
+    const headers = { 'Idempotency-Key': 'everywhere' };
+    const answers = await spread(24, (program) => program.send('POST', '/api/v1/agents', { body, headers }));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers.filter((answer) => !answer.headers.has('idempotent-replayed'))).toHaveLength(1);
+    expect((await replica(0).send('GET', '/api/v1/agents?role=once')).body.total).toBe(1);
+  });
+
   it('that start at once on an empty database run each migration once', async () => {
     const { DATABASE_URL } = database.environment;
     const rows = await onServer(

@@ -6,7 +6,7 @@ import type { Answer } from './send';
 
 const DOCUMENT = 'document';
 /** Headers that mean something where they appear, so they have to be documented there. */
-const TELLING_HEADERS = ['ETag', 'Location', 'Retry-After', 'WWW-Authenticate'];
+const TELLING_HEADERS = ['ETag', 'Idempotent-Replayed', 'Location', 'Retry-After', 'WWW-Authenticate'];
 
 /** Holds answers against the document, and remembers which of the documented ones were seen. */
 export class AnswerCheck {
@@ -42,10 +42,24 @@ export class AnswerCheck {
   private bodyFaults({ content }: ResponseObject, { text, body }: Answer): string[] {
     const { schema, examples = {} } = content?.['application/json'] ?? {};
     const code: string | undefined = body?.error?.code;
+    const line = content?.['application/x-ndjson']?.schema;
+    if (line !== undefined && code === undefined) return this.lineFaults(line, text);
     if (code !== undefined && !(code in examples)) return [`the code ${code} is not documented`];
     if (schema === undefined) return text === '' ? [] : [`a body that is not documented: ${text}`];
     const validate = this.validator(schema);
     return validate(body) ? [] : [`${this.ajv.errorsText(validate.errors)} in ${text}`];
+  }
+
+  private lineFaults(schema: SchemaObject | ReferenceObject, text: string): string[] {
+    const validate = this.validator(schema);
+    const lines = text.split('\n');
+    const last = lines.pop();
+    const faults = last === '' ? [] : [`a last line without an end: ${last}`];
+    return lines.reduce(
+      (found, line) =>
+        validate(JSON.parse(line)) ? found : [...found, `${this.ajv.errorsText(validate.errors)} in ${line}`],
+      faults,
+    );
   }
 
   private validator(schema: SchemaObject | ReferenceObject): ValidateFunction {
@@ -76,9 +90,9 @@ export class AnswerCheck {
   }
 }
 
-/** Of a 503, only an error tells when to retry; the answer of an unhealthy service does not. */
+/** Of a 503, only an error tells when to retry; the answer of an unhealthy service does not. Most answers are first ones. */
 function isOptional(name: string): boolean {
-  return name === 'Retry-After';
+  return ['Retry-After', 'Idempotent-Replayed'].includes(name);
 }
 
 function named(id: string, status: number | string, code?: string): string {

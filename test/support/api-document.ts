@@ -28,9 +28,13 @@ export function operationsOf({ paths }: OpenAPIObject): DocumentedOperation[] {
 /** The path of an operation with the examples of its parameters. */
 export function examplePath({ path, operation }: DocumentedOperation): string {
   const parameters = (operation.parameters ?? []) as ParameterObject[];
-  return parameters
+  const filled = parameters
     .filter(({ in: place }) => place === 'path')
-    .reduce((filled, { name, schema }) => filled.replace(`{${name}}`, String(exampleOf(schema))), path);
+    .reduce((former, { name, schema }) => former.replace(`{${name}}`, String(exampleOf(schema))), path);
+  const query = parameters
+    .filter(({ in: place, required }) => place === 'query' && required === true)
+    .map(({ name, schema }) => `${name}=${encodeURIComponent(String(exampleOf(schema)))}`);
+  return query.length === 0 ? filled : `${filled}?${query.join('&')}`;
 }
 
 function exampleOf(schema: ParameterObject['schema']): unknown {

@@ -3,7 +3,8 @@ import { Client } from 'pg';
 import { POSTGRES_SERVER } from './where-reachable';
 
 const { host, port } = POSTGRES_SERVER;
-const SERVER = `postgres://postgres@${host}:${port}`;
+/** The server of the tests asks for no password; that it is given one lets them see where it turns up. */
+const SERVER = `postgres://postgres:a-password-for-tests@${host}:${port}`;
 /** All databases of one run of the tests have it. */
 const PREFIX = `governance_test_${process.env['TEST_RUN'] ?? 'alone'}_`;
 /** A language that sorts otherwise than bytes do: the service must not depend on it. */

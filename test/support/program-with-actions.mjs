@@ -1,15 +1,26 @@
-/** The built program with an action that does not end by itself, for tests that end the process meanwhile. */
+/** The built program with actions that end well, badly or not by themselves, for tests that end the process meanwhile. */
 import { Module } from '@nestjs/common';
 import { createApp } from '../../dist/create-app.js';
+import { ActionFailure } from '../../dist/executions/handlers/action-failure.js';
 import { ActionHandler } from '../../dist/executions/handlers/action-handler.decorator.js';
 import { stopOnSignals } from '../../dist/start/stop-on-signals.js';
 
 class Actions {
+  succeed() {
+    return { moved: 3, note: 'done' };
+  }
+
+  fail() {
+    throw new ActionFailure('The mailbox is full.');
+  }
+
   hang() {
     return new Promise(() => undefined);
   }
 }
-ActionHandler('hang')(Actions.prototype, 'hang', Object.getOwnPropertyDescriptor(Actions.prototype, 'hang'));
+for (const action of ['succeed', 'fail', 'hang']) {
+  ActionHandler(action)(Actions.prototype, action, Object.getOwnPropertyDescriptor(Actions.prototype, action));
+}
 
 class ActionsModule {}
 Module({ providers: [Actions] })(ActionsModule);

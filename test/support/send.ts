@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { API_KEY, type TestApp } from './create-test-app';
+import { watch } from './secret-watch';
 
 /** Parsed JSON, which tests read member by member. */
 export type Parsed = ReturnType<typeof JSON.parse>;
@@ -34,6 +35,7 @@ export async function send(app: Pick<TestApp, 'url'>, method: string, path: stri
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await answer.text();
+  watch(`${method} ${path}`, `${JSON.stringify([...answer.headers])}${text}`, `${path} ${JSON.stringify(body)}`);
   return { status: answer.status, headers: answer.headers, text, body: parsed(text) };
 }
 
@@ -44,7 +46,11 @@ export function sendRaw(app: Pick<TestApp, 'url'>, request: string | Buffer): Pr
     const chunks: Buffer[] = [];
     const socket = connect(Number(port), hostname, () => socket.write(request));
     socket.on('data', (chunk) => chunks.push(chunk));
-    socket.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    socket.on('close', () => {
+      const text = Buffer.concat(chunks).toString('utf8');
+      watch('answers', text);
+      resolve(text);
+    });
     socket.on('error', reject);
   });
 }

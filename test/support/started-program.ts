@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { API_KEY } from './create-test-app';
+import { keepSecrets, watch } from './secret-watch';
 import { type Answer, send, type Sent } from './send';
+import { DRIVER_OF_THE_RUN } from './database-kind';
 import { temporaryDatabase } from './temporary-database';
 
 /** The built program, running in a process of its own. */
@@ -20,6 +22,17 @@ export interface StartedProgram {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
+/** A program that ended before it listened. */
+export class ProgramEnded extends Error {
+  constructor(
+    /** Null when a signal ended it. */
+    readonly exitCode: number | null,
+    readonly printed: string,
+  ) {
+    super(`The program ended before it listened: ${printed}`);
+  }
+}
+
 /** Starts a built `main.js` on a free port, with a database of its own unless one is named, and waits until it listens. */
 export async function startProgram(
   main: string,
@@ -28,16 +41,17 @@ export async function startProgram(
   const folder = mkdtempSync(join(tmpdir(), 'governance-program-'));
   const database = 'DATABASE_URL' in environment ? null : await temporaryDatabase();
   const variables = { ...database?.environment, ...environment };
-  const started = await startCommand(process.execPath, [main], folder, variables);
-  return {
-    ...started,
-    stop: async (signal) => {
-      const exitCode = await started.stop(signal);
-      rmSync(folder, { recursive: true, force: true });
-      await database?.remove();
-      return exitCode;
-    },
+  const tidyUp = async (): Promise<void> => {
+    rmSync(folder, { recursive: true, force: true });
+    await database?.remove();
   };
+  try {
+    const started = await startCommand(process.execPath, [main], folder, variables);
+    return { ...started, stop: (signal) => started.stop(signal).finally(tidyUp) };
+  } catch (error) {
+    await tidyUp();
+    throw error;
+  }
 }
 
 /** Runs a command that starts the service, in the given folder, and waits until it listens. */
@@ -47,13 +61,17 @@ export async function startCommand(
   folder: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<StartedProgram> {
+  const usual = { PATH: process.env['PATH'], PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'warn', API_KEY };
+  const variables = { ...usual, ...DRIVER_OF_THE_RUN, ...environment };
+  keepSecrets(variables);
   const program = spawn(command, parameters, {
     cwd: folder,
-    env: { PATH: process.env['PATH'], PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'warn', API_KEY, ...environment },
+    env: variables,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = once(program, 'close');
   let printed = '';
+  void ended.then(() => watch('printed', printed));
   const url = await new Promise<string>((resolve, reject) => {
     const look = (chunk: string): void => {
       printed += chunk;
@@ -62,7 +80,7 @@ export async function startCommand(
     };
     program.stdout.setEncoding('utf8').on('data', look);
     program.stderr.setEncoding('utf8').on('data', look);
-    void ended.then(() => reject(new Error(`The program ended before it listened: ${printed}`)));
+    void ended.then(([exitCode]) => reject(new ProgramEnded(exitCode as number | null, printed)));
   });
   return {
     url,

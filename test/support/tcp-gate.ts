@@ -8,6 +8,8 @@ export interface TcpGate {
   cut(): void;
   /** Lets nothing through and says nothing, as a broken network does. */
   hold(): void;
+  /** Lets everything through, the given milliseconds late. */
+  slow(milliseconds: number): void;
   /** Lets everything through again. */
   open(): void;
   close(): Promise<void>;
@@ -17,6 +19,7 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
   const sockets = new Set<Socket>();
   let isCut = false;
   let isHeld = false;
+  let delay = 0;
   const server = createServer((client) => {
     const target = connect(port, host);
     for (const [from, to] of [
@@ -24,7 +27,12 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
       [target, client],
     ] as const) {
       sockets.add(from);
-      from.on('data', (chunk) => (isHeld ? undefined : to.write(chunk)));
+      const pass = (chunk: Buffer): unknown => to.writable && to.write(chunk);
+      from.on('data', (chunk) => {
+        if (isHeld) return;
+        if (delay > 0) setTimeout(pass, delay, chunk);
+        else pass(chunk);
+      });
       from.on('error', () => from.destroy());
       from.on('close', () => {
         sockets.delete(from);
@@ -44,6 +52,9 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
     },
     hold: () => {
       isHeld = true;
+    },
+    slow: (milliseconds) => {
+      delay = milliseconds;
     },
     open: () => {
       isCut = false;

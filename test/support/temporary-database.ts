@@ -10,7 +10,7 @@ export interface TemporaryDatabase {
   /** The database's file, where it is SQLite's. */
   readonly path: string;
   /** What makes the service use it. */
-  readonly environment: { readonly DATABASE_URL: string };
+  readonly environment: { readonly DATABASE_URL: string; readonly CHECKPOINT_FOLDER: string };
   remove(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export async function temporaryDatabase(): Promise<TemporaryDatabase> {
   return {
     folder,
     path,
-    environment: { DATABASE_URL: url },
+    environment: { DATABASE_URL: url, CHECKPOINT_FOLDER: folder },
     remove: async () => {
       rmSync(folder, { recursive: true, force: true });
       if (onPostgres) await dropPostgresDatabase(url);

@@ -6,7 +6,7 @@ export const WRITE_CLAIMS = insertRows('claims', 'id,createdSequence,entityId,pr
 
 export function addClaim(entityId: string): RawCommand {
   return {
-    reads: [['SELECT * FROM entities WHERE id = ?1', [entityId]]],
+    reads: [['SELECT * FROM entities WHERE id = $1', [entityId]]],
     change: (ledger, [entity]) => {
       if (entity === undefined) throw new Error('The entity is missing.');
       const { now, sequence } = ledger;

@@ -14,7 +14,7 @@ const COUNTERS = { agents: 1, 'agents:status:active': 1, ...Object.fromEntries(I
 
 export function createAgent(name: string): RawCommand {
   return {
-    reads: [['SELECT * FROM agents WHERE name = ?1', [name]]],
+    reads: [['SELECT * FROM agents WHERE name = $1', [name]]],
     change: (ledger, [taken]) => {
       if (taken !== undefined) throw new Error('The name is taken.');
       const { now, sequence } = ledger;

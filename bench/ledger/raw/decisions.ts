@@ -1,6 +1,6 @@
 import { canonicalize } from 'json-canonicalize';
 import { DECISION } from '../samples';
-import type { Row } from './raw-database';
+import { type Row, ROWS } from './raw-database';
 import { insertRows, PLAIN_ENTRY, type RawCommand } from './raw-ledger';
 
 export const WRITE_DECISIONS = insertRows(
@@ -10,11 +10,11 @@ export const WRITE_DECISIONS = insertRows(
 );
 
 export const WRITE_APPROVALS =
-  'UPDATE decisions SET status = item.value ->> 1, reviews = item.value ->> 2, updatedAt = item.value ->> 3, ' +
-  'resolvedAt = item.value ->> 3 FROM json_each(?1) AS item WHERE decisions.id = item.value ->> 0';
+  `UPDATE decisions SET status = value ->> 1, reviews = value ->> 2, "updatedAt" = value ->> 3, ` +
+  `"resolvedAt" = value ->> 3 FROM ${ROWS} WHERE decisions.id = value ->> 0`;
 
-const SELECT_DECISION = 'SELECT * FROM decisions WHERE id = ?1';
-const SELECT_AGENT = 'SELECT * FROM agents WHERE id = ?1';
+const SELECT_DECISION = 'SELECT * FROM decisions WHERE id = $1';
+const SELECT_AGENT = 'SELECT * FROM agents WHERE id = $1';
 
 export function propose(proposedBy: string): RawCommand {
   return {

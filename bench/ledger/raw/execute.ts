@@ -19,7 +19,7 @@ const DECIDING = { id: 'pol_01KAGQ5W3SYJ8V6D2N4B7XZ9RM', name: 'billing-may-invo
 export function execute(agentId: string): RawCommand {
   const { action, resourceType, resourceId } = EXECUTION;
   return {
-    reads: [['SELECT * FROM agents WHERE id = ?1', [agentId]]],
+    reads: [['SELECT * FROM agents WHERE id = $1', [agentId]]],
     change: (ledger, [agent]) => {
       const capabilities = JSON.parse(String(agent?.['capabilities'])) as string[];
       if (agent?.['status'] !== 'active' || !capabilities.includes(action)) throw new Error('Cannot execute.');

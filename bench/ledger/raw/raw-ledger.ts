@@ -1,5 +1,8 @@
 import { hash } from 'node:crypto';
-import type { RawDatabase, Row, Value } from './raw-database';
+import { TreeFrontier, type TreeNode } from '../../../src/ledger/merkle/tree-frontier';
+import { leafHash } from '../../../src/ledger/merkle/tree-hash';
+import { treeNodeValues } from '../../../src/ledger/tree-nodes';
+import { type RawDatabase, type RawStatement, type Row, ROWS, type Value } from './raw-database';
 
 /** What an entry says, beside its place in the chain. All texts but `details` and `state` need no escapes in JSON. */
 export interface RawEntry {
@@ -25,10 +28,20 @@ export interface RawChange {
 
 /** One command: what it reads, and what it makes of that. */
 export interface RawCommand {
-  readonly reads: readonly (readonly [sql: string, parameters: readonly Value[]])[];
+  readonly reads: readonly RawStatement[];
   change(ledger: RawLedger, rows: readonly (Row | undefined)[]): RawChange;
 }
 
+/** Columns that are not text. */
+const INTEGERS: ReadonlySet<string> = new Set([
+  'sequence',
+  'v',
+  'createdSequence',
+  'revision',
+  'requiredApprovals',
+  'level',
+  'position',
+]);
 const ENTRY_COLUMNS =
   'sequence,v,id,auditId,timestamp,action,actorType,actorId,agentId,entityId,subjectType,subjectId,outcome,reason,' +
   'details,requestId,ip,state,auditHash,stateHash,previousHash,hash';
@@ -37,7 +50,9 @@ const INSERT_ITEMS = insertRows('ledger_list_items', 'item,createdSequence,recor
 const MOVE_COUNTERS =
   `${insertRows('ledger_counters', 'name,value')} WHERE true ` +
   'ON CONFLICT (name) DO UPDATE SET value = ledger_counters.value + excluded.value';
-const MOVE_HEAD = 'UPDATE ledger_head SET sequence = ?1, hash = ?2, timestamp = ?3, lastUlid = ?4 WHERE id = 1';
+const INSERT_NODES = insertRows('ledger_tree_nodes', 'level,position,hash');
+const MOVE_HEAD =
+  'UPDATE ledger_head SET sequence = $1, hash = $2, timestamp = $3, "lastUlid" = $4, frontier = $5 WHERE id = 1';
 
 /** Members that most entries leave empty. Copied behind the others: V8 takes microseconds to add members behind a copy. */
 export const PLAIN_ENTRY = { agentId: null, entityId: null, details: '{}' } as const;
@@ -45,8 +60,11 @@ export const PLAIN_ENTRY = { agentId: null, entityId: null, details: '{}' } as c
 /** Inserts all rows of a JSON array of arrays. */
 export function insertRows(table: string, columnList: string): string {
   const columns = columnList.split(',');
-  const values = columns.map((_, index) => `value ->> ${index}`);
-  return `INSERT INTO ${table} (${columns.map((name) => `"${name}"`).join()}) SELECT ${values.join()} FROM json_each(?1)`;
+  const values = columns.map((name, index) => {
+    const value = `value ->> ${index}`;
+    return INTEGERS.has(name) || (table === 'ledger_counters' && name === 'value') ? `CAST(${value} AS bigint)` : value;
+  });
+  return `INSERT INTO ${table} (${columns.map((name) => `"${name}"`).join()}) SELECT ${values.join()} FROM ${ROWS}`;
 }
 
 /** The least code that writes what the service writes: a batch of commands in one transaction, the chain sealed by hand. */
@@ -66,8 +84,7 @@ export class RawLedger {
 
   /** Writes the rows of the commands with one statement; answers the ids of their subjects. */
   async commit(writeRows: string, commands: readonly RawCommand[]): Promise<string[]> {
-    await this.database.all('BEGIN IMMEDIATE');
-    const [head] = await this.database.all('SELECT * FROM ledger_head WHERE id = 1');
+    const head = await this.database.begin();
     this.sequence = Number(head?.['sequence']);
     this.hash = String(head?.['hash']);
     this.now = new Date().toISOString();
@@ -76,24 +93,32 @@ export class RawLedger {
     const items: Value[][] = [];
     const counters = new Map<string, number>();
     const ids: string[] = [];
+    const tree = TreeFrontier.parse(String(head?.['frontier'])) ?? TreeFrontier.empty();
+    const nodes: TreeNode[] = [];
+    const read = await this.database.together(commands.flatMap(({ reads }) => reads));
+    let next = 0;
     for (const command of commands) {
-      const read: (Row | undefined)[] = [];
-      for (const [query, parameters] of command.reads) read.push((await this.database.all(query, parameters))[0]);
+      const found = command.reads.map((_, index) => read[next + index]?.[0]);
+      next += command.reads.length;
       this.sequence += 1;
-      const change = command.change(this, read);
+      const change = command.change(this, found);
       rows.push(change.values);
       entries.push(this.sealed(change.entry));
+      tree.append(leafHash(this.hash), nodes);
       for (const item of change.items ?? []) items.push([item, this.sequence, change.entry.subjectId]);
       count(counters, change.counters);
       count(counters, countersOf(change.entry));
       ids.push(change.entry.subjectId);
     }
-    await this.database.all(writeRows, [JSON.stringify(rows)]);
-    if (items.length > 0) await this.database.all(INSERT_ITEMS, [JSON.stringify(items)]);
-    await this.database.all(INSERT_ENTRIES, [JSON.stringify(entries)]);
-    await this.database.all(MOVE_COUNTERS, [JSON.stringify([...counters])]);
-    await this.database.all(MOVE_HEAD, [this.sequence, this.hash, this.now, this.newUlid()]);
-    await this.database.all('COMMIT');
+    await this.database.together([
+      [writeRows, [JSON.stringify(rows)]],
+      ...(items.length > 0 ? [[INSERT_ITEMS, [JSON.stringify(items)]] as const] : []),
+      [INSERT_ENTRIES, [JSON.stringify(entries)]],
+      [MOVE_COUNTERS, [JSON.stringify([...counters])]],
+      ...(nodes.length > 0 ? [[INSERT_NODES, [JSON.stringify(nodes.map(treeNodeValues))]] as const] : []),
+      [MOVE_HEAD, [this.sequence, this.hash, this.now, this.newUlid(), tree.text]],
+      ['COMMIT', []],
+    ]);
     return ids;
   }
 

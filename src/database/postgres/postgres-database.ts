@@ -67,6 +67,11 @@ export class PostgresDatabase extends Database {
     return true;
   }
 
+  /** The server's disk is the server's to watch: there the probe of a commit tells. */
+  async hasRoom(): Promise<boolean> {
+    return true;
+  }
+
   repositoryOptions(): DataSourceOptions {
     return {
       type: 'postgres',

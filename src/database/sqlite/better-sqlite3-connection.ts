@@ -1,5 +1,5 @@
 import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
-import { sqliteFault } from './sqlite-fault';
+import { sqliteFault, type SqliteFailure } from './sqlite-fault';
 
 /** What is used of the driver, which may not be installed and so cannot lend its types. */
 export type BetterSqlite3 = new (
@@ -65,8 +65,13 @@ function faultless<Value>(call: () => Value): Value {
   try {
     return call();
   } catch (error) {
-    throw sqliteFault(error instanceof Error ? error : new Error(String(error)));
+    throw sqliteFault(isFailure(error) ? error : new Error(String(error)));
   }
+}
+
+/** By its members: what the driver throws comes from wherever its binary was loaded first, which may have another `Error`. */
+function isFailure(error: unknown): error is SqliteFailure {
+  return typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string';
 }
 
 function named(parameters: readonly SqlValue[]): NamedParameters {

@@ -5,9 +5,21 @@ import type { SchemaContribution } from '../schema-contribution';
 import type { SqlConnection } from '../sql-connection';
 import type { FileDriver } from './file-driver';
 import { SQLITE_DIALECT } from './sqlite-dialect';
-import { identityOf, isStillInPlace, refuseHardLinks, resolveDatabaseFile, type FileIdentity } from './sqlite-file';
+import {
+  identityOf,
+  isStillInPlace,
+  refuseHardLinks,
+  refuseReadOnly,
+  resolveDatabaseFile,
+  roomBeside,
+  type FileIdentity,
+} from './sqlite-file';
 import { SqliteLock } from './sqlite-lock';
+import { openingError } from './sqlite-opening-error';
 import { applyReaderSettings, applyWriterSettings, PASSING_CACHE_SIZE } from './sqlite-settings';
+
+/** Bytes: what an ordinary batch may need. */
+const LEAST_ROOM = 1 << 20;
 
 /** A database file this process alone writes. Order of opening: lock, migrations, then the readers. */
 export class SqliteDatabase extends Database {
@@ -31,6 +43,15 @@ export class SqliteDatabase extends Database {
   static async open(configuredPath: string, schema: SchemaContribution, driver: FileDriver): Promise<SqliteDatabase> {
     const path = resolveDatabaseFile(configuredPath);
     refuseHardLinks(path);
+    refuseReadOnly(path);
+    try {
+      return await SqliteDatabase.openFile(path, schema, driver);
+    } catch (error) {
+      throw openingError(path, error);
+    }
+  }
+
+  private static async openFile(path: string, schema: SchemaContribution, driver: FileDriver): Promise<SqliteDatabase> {
     const lock = await SqliteLock.take(path, driver);
     try {
       await migrate(path, schema, driver);
@@ -69,6 +90,10 @@ export class SqliteDatabase extends Database {
 
   isInPlace(): boolean {
     return this.files.every(isStillInPlace);
+  }
+
+  async hasRoom(): Promise<boolean> {
+    return (await roomBeside(this.location)) >= LEAST_ROOM;
   }
 
   repositoryOptions(): DataSourceOptions {

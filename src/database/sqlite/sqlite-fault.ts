@@ -24,7 +24,13 @@ function primaryCode(code: string): string {
   return /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? 'SQLITE_MISUSE';
 }
 
-export function sqliteFault(error: Error): DatabaseFault {
-  const code = 'code' in error && typeof error.code === 'string' ? primaryCode(error.code) : 'SQLITE_MISUSE';
+/** What the drivers throw. */
+export interface SqliteFailure {
+  readonly message: string;
+  readonly code?: unknown;
+}
+
+export function sqliteFault(error: SqliteFailure): DatabaseFault {
+  const code = typeof error.code === 'string' ? primaryCode(error.code) : 'SQLITE_MISUSE';
   return new DatabaseFault(kindOf(code), code, error.message);
 }

@@ -1,4 +1,5 @@
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseInUseError } from '../database-in-use.error';
 
@@ -12,12 +13,36 @@ const MAXIMUM_LINKS = 40;
 export function resolveDatabaseFile(configured: string): string {
   let path = resolve(configured);
   for (let followed = 0; followed < MAXIMUM_LINKS; followed += 1) {
-    mkdirSync(dirname(path), { recursive: true });
-    path = join(realpathSync(dirname(path)), basename(path));
-    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path;
+    path = join(existingFolder(dirname(path)), basename(path));
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() === true) throw new Error(`The database path ${path} is a folder; name a file in it.`);
+    if (found?.isSymbolicLink() !== true) return path;
     path = resolve(dirname(path), readlinkSync(path));
   }
   throw new Error(`The database path ${configured} is a circle of symbolic links.`);
+}
+
+/** Its real path, made when it is missing. */
+function existingFolder(folder: string): string {
+  try {
+    makeFolder(folder);
+    return realpathSync(folder);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The folder of the database, ${folder}, cannot be made or entered: ${reason}`, { cause: error });
+  }
+}
+
+/** Folder by folder: Node's recursive `mkdir` never returns where a parent exists that takes no folders, as in /proc. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  if (dirname(folder) !== folder) makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
 }
 
 /** A second name of the file would have a second write-ahead log: both would write the same pages. */
@@ -31,11 +56,28 @@ export function refuseHardLinks(path: string): void {
   }
 }
 
+/** SQLite would open it for reading alone, and fail at the first write. */
+export function refuseReadOnly(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
+  try {
+    accessSync(path, constants.W_OK);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The database ${path} cannot be written: ${reason}`, { cause: error });
+  }
+}
+
 /** What tells one file from another that took its name: device and inode. */
 export interface FileIdentity {
   readonly path: string;
   readonly device: number;
   readonly inode: number;
+}
+
+/** Bytes of its disk that are left for others than the superuser. */
+export async function roomBeside(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dirname(path));
+  return bavail * bsize;
 }
 
 export function identityOf(path: string): FileIdentity {

@@ -16,14 +16,23 @@ export function ExpiryField(): PropertyDecorator {
   );
 }
 
-/** A value that is no time at all is another rule's to blame. */
+/**
+ * That it lies ahead is for the ledger to say: a request that is repeated with its `Idempotency-Key` after it has passed is
+ * still answered as it was first. A value that is no time at all is another rule's to blame.
+ */
 function expiryFault(value: unknown, now: Date): string | undefined {
   const expiresAt = typeof value === 'string' ? parseTimestamp(value) : undefined;
-  if (expiresAt === undefined) return undefined;
-  const time = Date.parse(expiresAt);
+  return expiresAt === undefined || expiresAt <= latestExpiry(now) ? undefined : expiryRule(now);
+}
+
+/** ISO 8601. */
+function latestExpiry(now: Date): string {
   const latest = new Date(now);
   latest.setUTCFullYear(now.getUTCFullYear() + YEARS_AHEAD);
-  return time > now.getTime() && time <= latest.getTime()
-    ? undefined
-    : `must be ahead of now, at most ${YEARS_AHEAD} years: up to ${latest.toISOString()}`;
+  return latest.toISOString();
+}
+
+/** What is right for `expiresAt`, as the message of a fault. */
+export function expiryRule(now: Date): string {
+  return `must be ahead of now, at most ${YEARS_AHEAD} years: up to ${latestExpiry(now)}`;
 }

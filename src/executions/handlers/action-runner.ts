@@ -28,6 +28,11 @@ export class ActionRunner {
     gate.signal.addEventListener('abort', () => setTimeout(() => this.stop(), GRACE).unref(), { once: true });
   }
 
+  /** From then on no handler is run or waited for. */
+  get hasStopped(): boolean {
+    return this.isStopped;
+  }
+
   /** Null when the service stops before the handler ends. Never rejects. */
   async run(handler: ActionHandlerMethod, request: Omit<ActionContext, 'signal'>): Promise<ActionOutcome | null> {
     if (this.isStopped) return null;

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 
 const KEY_HEADER = 'x-api-key';
 
@@ -22,7 +22,7 @@ export class ApiKeyCheck {
 }
 
 function digest(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
+  return hash('sha256', key, 'buffer');
 }
 
 /** The key a request presents; undefined when it has no key header, or more than one. */

@@ -4,7 +4,7 @@ import { DomainError } from '../../errors/domain-error';
 import { isPreflight } from '../middleware/cors';
 import { clientAddress } from '../rate-limit/client-address';
 import { routeTraits } from '../route-traits';
-import type { ServiceRequest } from '../service-request';
+import { exchangeOf, type ServiceRequest } from '../service-request';
 import { ApiKeyCheck, presentedKey } from './api-key-check';
 
 /** Lets a request pass that carries the API key, once, or that asks for a public route. */
@@ -22,7 +22,7 @@ export class ApiKeyGuard implements CanActivate {
   }
 
   canActivate(context: ExecutionContext): boolean {
-    const request = context.switchToHttp().getRequest<ServiceRequest>();
+    const [request] = exchangeOf(context);
     if (routeTraits(context).isPublic || (this.preflightsArePublic && isPreflight(request))) {
       return true;
     }

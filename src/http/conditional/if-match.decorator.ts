@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { FieldFault } from '../../errors/domain-error';
-import type { ServiceRequest } from '../service-request';
+import { exchangeOf } from '../service-request';
 import { parseIfMatch, type Precondition } from './precondition';
 
 export const CHECKS_IF_MATCH = 'http:checks-if-match';
@@ -14,7 +14,7 @@ const MALFORMED: FieldFault = {
 const MATCHES_NOTHING: Precondition = { matches: () => false };
 
 const Parsed = createParamDecorator((_data: unknown, context: ExecutionContext): Precondition => {
-  const { headers } = context.switchToHttp().getRequest<ServiceRequest>();
+  const [{ headers }] = exchangeOf(context);
   // A malformed one is told with the request's other faults, so the handler is not reached.
   return parseIfMatch(headers['if-match']) ?? MATCHES_NOTHING;
 });

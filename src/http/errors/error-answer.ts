@@ -75,6 +75,6 @@ export function errorStatus(error: DomainError): number {
 }
 
 export function errorBody(error: DomainError, requestId: string): ErrorBody {
-  const { details, reason, policy } = error.extras;
-  return { error: { code: error.code, message: error.message, requestId, details, reason, policy } };
+  const { details, reason, policy, requestId: firstRequestId = requestId } = error.extras;
+  return { error: { code: error.code, message: error.message, requestId: firstRequestId, details, reason, policy } };
 }

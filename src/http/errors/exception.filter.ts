@@ -1,8 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
-import type { Response } from 'express';
 import { DatabaseFault } from '../../database/database-fault';
 import { closeInsteadOfReading, hasUnreadBody } from '../body/unread-body';
-import type { ServiceRequest } from '../service-request';
+import { exchangeOf } from '../service-request';
 import { errorBody, errorStatus, INTERNAL_ERROR, knownError } from './error-answer';
 
 /** Turns everything that is thrown into an answer of the one error shape. */
@@ -11,8 +10,7 @@ export class AllExceptionsFilter implements ExceptionFilter {
   private readonly logger = new Logger(AllExceptionsFilter.name);
 
   catch(thrown: unknown, host: ArgumentsHost): void {
-    const request = host.switchToHttp().getRequest<ServiceRequest>();
-    const response = host.switchToHttp().getResponse<Response>();
+    const [request, response] = exchangeOf(host);
     const error = knownError(thrown) ?? INTERNAL_ERROR;
     if (error === INTERNAL_ERROR) {
       this.logger.error({ msg: 'Unforeseen error', requestId: request.id, err: thrown });

@@ -7,7 +7,7 @@ import { type DomainError, type FieldFault, invalidField } from '../../errors/do
 import { LeavesInputUnread } from '../body/leaves-input-unread.decorator';
 import { methodNotAllowed, routeNotFound } from '../errors/request-errors';
 import { isPreflight } from '../middleware/cors';
-import { pathOf } from '../middleware/readable-target';
+import { pathOf } from '../server/readable-target';
 import type { ServiceRequest } from '../service-request';
 import { allowedMethods, type RouteLayer, unreadableParameter } from './route-table';
 

@@ -1,4 +1,4 @@
-import { readingFault } from '../middleware/readable-target';
+import { readingFault } from '../server/readable-target';
 
 /** The part of an Express router's layer that tells which requests it answers. */
 export interface RouteLayer {

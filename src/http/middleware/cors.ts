@@ -1,5 +1,6 @@
 import type { CorsOptions } from '@nestjs/common/interfaces/external/cors-options.interface';
 import type { IncomingMessage } from 'node:http';
+import { REPLAYED } from '../idempotency/idempotency-key';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const REQUEST_HEADERS = ['Content-Type', 'X-API-Key', 'If-Match', 'If-None-Match', 'Idempotency-Key', 'X-Request-Id'];
@@ -11,6 +12,7 @@ const EXPOSED_HEADERS = [
   'X-Request-Id',
   'ETag',
   'Location',
+  REPLAYED,
 ];
 const PREFLIGHT_CACHE_SECONDS = 600;
 

@@ -6,7 +6,10 @@ const USABLE_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Gives the request its id and echoes it, before anything can go wrong. */
 export function assignRequestId(request: ServiceRequest, response: Response, next: NextFunction): void {
-  request.id = requestIdFor(request.headers['x-request-id']);
+  const { 'x-request-id': asked, 'x-api-key': key } = request.headers;
+  // The id is logged, answered and audited, where a key must never be.
+  const showsKey = typeof asked === 'string' && typeof key === 'string' && key !== '' && asked.includes(key);
+  request.id = requestIdFor(showsKey ? undefined : asked);
   response.setHeader('X-Request-Id', request.id);
   next();
 }

@@ -9,7 +9,7 @@ import {
 import type { Response } from 'express';
 import { DomainError } from '../../errors/domain-error';
 import { routeTraits } from '../route-traits';
-import type { ServiceRequest } from '../service-request';
+import { exchangeOf } from '../service-request';
 import { clientAddress } from './client-address';
 import { RateLimits, rateLimitHeaders, type RateStanding } from './rate-limits';
 
@@ -30,8 +30,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   }
 
   override canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<ServiceRequest>();
-    const response = context.switchToHttp().getResponse<Response>();
+    const [request, response] = exchangeOf(context);
     const { rateLimitBucket } = routeTraits(context);
     const standing = this.limits.count(rateLimitBucket, clientAddress(request));
     return standing instanceof Promise

@@ -1,21 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { RateLimits } from '../rate-limit/rate-limits';
 import type { ServiceRequest } from '../service-request';
+import { readTarget } from './readable-target';
 import { answerRefusedRequests } from './refused-requests';
 
-/** Milliseconds a client may take to send its headers, and the whole request. */
-const HEADERS_TIMEOUT = 10_000;
-const REQUEST_TIMEOUT = 30_000;
-/** Longer than the usual idle time of a proxy in front, which should be the one to close. */
-const KEEP_ALIVE_TIMEOUT = 65_000;
-
-/** Sets Node's server up: its timeouts, and our answers in place of its own. */
+/** Sets Node's server up: our answers in place of its own. */
 export function prepareServer(server: Server, limits: RateLimits): void {
-  server.headersTimeout = HEADERS_TIMEOUT;
-  server.requestTimeout = REQUEST_TIMEOUT;
-  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT;
   // Node would answer a request without Host itself, in another shape; `readTarget` refuses it behind the guards.
   Object.assign(server, { requireHostHeader: false });
+  server.prependListener('request', readTarget);
   server.on('checkContinue', (request: ServiceRequest, response: ServerResponse) => {
     request.expectsContinue = true;
     server.emit('request', request, response);

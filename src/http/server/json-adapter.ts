@@ -1,18 +1,30 @@
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import type { Response } from 'express';
+import type { Application, Response } from 'express';
+import { createServer } from 'node:http';
+import { withRecordHeaders } from '../response-headers';
+import type { ServiceRequest } from '../service-request';
+import { messageClasses } from './message-classes';
 
 /** Statuses whose answers Express leaves without a body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * Express's adapter with a short way for ordinary answers: Express asks for four settings, and parses and renders the
- * content type, at each of them. Everything else goes Express's own way.
+ * Express's adapter, which gives answers the headers of their records, and has a short way for ordinary ones: Express asks
+ * for four settings, and parses and renders the content type, at each of them. Everything else goes Express's own way.
  */
 export class JsonAdapter extends ExpressAdapter {
-  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+  override initHttpServer(): void {
+    const application: Application = this.getInstance();
+    this.httpServer = createServer(messageClasses(application), application);
+  }
+
+  override reply(response: Response, answer: unknown, statusCode?: number): unknown {
     if (statusCode !== undefined) response.status(statusCode);
+    // Only filters of exceptions name a status here: a route's stands already.
+    const body =
+      statusCode === undefined ? withRecordHeaders(answer, response.req as ServiceRequest, response) : answer;
     if (!isOrdinary(response, body)) return super.reply(response, body);
     const text = JSON.stringify(body);
     response.setHeader('Content-Type', JSON_TYPE);

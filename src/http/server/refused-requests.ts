@@ -7,6 +7,7 @@ import { requestIdFor } from '../middleware/request-id';
 import { unmapped } from '../rate-limit/client-address';
 import { SHARED_BUCKET } from '../rate-limit/rate-limit-bucket.decorator';
 import { rateLimitHeaders, type RateLimits, type RateStanding } from '../rate-limit/rate-limits';
+import type { ServiceRequest } from '../service-request';
 
 const HEADERS_TOO_LARGE = new DomainError('HEADERS_TOO_LARGE', 'The request line and headers are too large together.');
 const TOO_SLOW = invalidField('request', 'must arrive in time');
@@ -22,9 +23,9 @@ export function answerRefusedRequests(server: Server, limits: RateLimits): void 
     const pending = latestResponse.get(socket);
     if (pending === undefined || pending.writableFinished) {
       refuse(socket, errorFor(fault), limits);
-    } else if (isReadingBody(pending.req)) {
-      // The fault is in its body, so whoever reads that gives the answer.
-      pending.req.emit('error', fault);
+    } else if (!pending.req.complete) {
+      // The fault is in its body, so whoever reads that, now or later, gives the answer.
+      cut(pending.req as ServiceRequest, fault);
     } else {
       // The client is still owed the answer to what it sent before.
       pending.once('finish', () => refuse(socket, errorFor(fault), limits));
@@ -33,8 +34,11 @@ export function answerRefusedRequests(server: Server, limits: RateLimits): void 
   });
 }
 
-function isReadingBody(request: IncomingMessage): boolean {
-  return !request.complete && request.listenerCount('error') > 0;
+function cut(request: ServiceRequest, fault: Error): void {
+  request.isCut = true;
+  if (request.listenerCount('error') > 0) {
+    request.emit('error', fault);
+  }
 }
 
 function errorFor({ code }: NodeJS.ErrnoException): DomainError {

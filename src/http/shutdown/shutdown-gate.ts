@@ -30,7 +30,7 @@ export class ShutdownGate {
       return false;
     }
     this.unanswered.add(response);
-    response.once('close', () => this.leave(response));
+    response.on('close', () => this.leave(response));
     return true;
   }
 

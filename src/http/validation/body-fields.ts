@@ -81,6 +81,15 @@ export function integerFault(value: unknown, min: number, max: number): string |
   return isInside ? undefined : `must be an integer from ${min} to ${max}`;
 }
 
+/** True or false. */
+export function BooleanField(field: FieldText<boolean> & Presence): PropertyDecorator {
+  return applyDecorators(
+    ...optionalMark(field),
+    CheckedBy('boolean', (value) => (typeof value === 'boolean' ? undefined : 'must be true or false')),
+    ApiProperty({ type: Boolean, required: isRequired(field), ...shown(field) }),
+  );
+}
+
 /** A member that answers carry, accepted in a request so that an answer can be edited and sent back, and ignored. */
 export function IgnoredField(field: FieldText): PropertyDecorator {
   const description = field.description ?? 'Accepted as it was answered, and ignored.';

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsOptional } from 'class-validator';
 import { integerFault } from './body-fields';
@@ -13,25 +13,34 @@ const DIGITS = /^\d{1,16}$/;
 /** A time whose offset lost its `+`, which means a space in a query. */
 const OFFSET_WITHOUT_PLUS = /[Tt][\d:.]+ \d\d:\d\d$/;
 
-/** Query parameters are texts and optional; what a parameter cannot be read as stays a text and fails its check. */
+interface QueryPresence {
+  /** The parameter must be given. */
+  readonly required?: true;
+}
+
+/** Query parameters are texts and mostly optional; what a parameter cannot be read as stays a text and fails its check. */
 function queryField(read: (text: string) => unknown, ...others: PropertyDecorator[]): PropertyDecorator {
-  return applyDecorators(
-    IsOptional(),
-    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? read(value) : value)),
-    ...others,
-  );
+  return applyDecorators(IsOptional(), ReadAs(read), ...others);
+}
+
+function ReadAs(read: (text: string) => unknown): PropertyDecorator {
+  return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? read(value) : value));
 }
 
 /** An integer in digits only. */
-export function QueryInteger(field: FieldText<number> & { min: number; max: number }): PropertyDecorator {
-  const { min, max } = field;
-  return queryField(
-    (text) => (DIGITS.test(text) ? Number(text) : text),
-    CheckedBy('queryInteger', (value) =>
-      integerFault(value, min, max) === undefined ? undefined : digitsFault(min, max),
-    ),
-    ApiPropertyOptional({ type: 'integer', minimum: min, maximum: max, ...shown(field) }),
-  );
+export function QueryInteger(
+  field: FieldText<number> & QueryPresence & { min: number; max: number },
+): PropertyDecorator {
+  const { min, max, required = false } = field;
+  const read = (text: string): unknown => (DIGITS.test(text) ? Number(text) : text);
+  const check = CheckedBy('queryInteger', (value) => queryIntegerFault(value, min, max));
+  const documented = ApiProperty({ type: 'integer', minimum: min, maximum: max, required, ...shown(field) });
+  return required ? applyDecorators(ReadAs(read), check, documented) : queryField(read, check, documented);
+}
+
+function queryIntegerFault(value: unknown, min: number, max: number): string | undefined {
+  if (value === undefined) return 'is required';
+  return integerFault(value, min, max) === undefined ? undefined : digitsFault(min, max);
 }
 
 function digitsFault(min: number, max: number): string {

@@ -107,6 +107,30 @@ describe('PolicyEvaluator', () => {
     );
   });
 
+  it('decides so among hundreds that share their resources, and again when half of them are gone', () => {
+    fc.assert(
+      fc.property(
+        fc.array(rules, { minLength: 1, maxLength: 20 }),
+        fc.array(request, { minLength: 1, maxLength: 5 }),
+        (made, requests) => {
+          const policies = Array.from({ length: 400 }, (_, number) =>
+            made.slice(number % made.length, (number % made.length) + 1).map((rule) => policyOf(rule, number)),
+          ).flat();
+          const evaluator = new PolicyEvaluator();
+          evaluator.addAll(policies.slice(0, 200));
+          for (const policy of policies.slice(200)) evaluator.add(policy);
+          for (const asked of requests) expectSame(evaluator, policies, asked);
+          const [gone, left] = [policies.filter((_, at) => at % 2 === 0), policies.filter((_, at) => at % 2 === 1)];
+          for (const { id } of gone) evaluator.remove(id);
+          for (const asked of requests) expectSame(evaluator, left, asked);
+          for (const { id } of left) evaluator.remove(id);
+          expect(inspect(evaluator, { depth: null })).toBe(inspect(new PolicyEvaluator(), { depth: null }));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
   const ASKED: EvaluationRequest = {
     subject: { agentId: 'agt_1', agentName: 'bot', roles: ['ops'] },
     action: 'read',

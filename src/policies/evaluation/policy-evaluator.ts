@@ -1,32 +1,41 @@
-import { compareByRank, compilePolicy } from './compiled-policy';
-import type { CompiledPolicy, Names, PolicyRules } from './compiled-policy';
+import { compilePolicy } from './compiled-policy';
+import type { CompiledPolicy, PolicyRules } from './compiled-policy';
 import type { Evaluation, EvaluationRequest } from './evaluation-request';
-import { PolicyIndex } from './policy-index';
-import { ResourceProbe } from './resource-probe';
+import { PolicyNames, releaseNames } from './policy-names';
+import { PolicyOrder } from './policy-order';
+import { ResourceTree } from './resource-tree';
 import { Verdict } from './verdict';
-import { WidePolicyIndex } from './wide-policy-index';
 
-/** Combinations of subject, action, resource type and resource up to which a policy is filed under each of them. */
-const MAX_COMBINATIONS = 256;
-
-/** The policies in force, and the answer to whether they let an agent do something. */
+/**
+ * The policies in force, and the answer to whether they let an agent do something. They are filed by resource, and where
+ * many share one, by action, resource type and subject; an evaluation looks only where a match can be that still counts.
+ */
 export class PolicyEvaluator {
   private readonly policies = new Map<string, CompiledPolicy>();
-  private readonly index = new PolicyIndex();
-  private readonly wide = new WidePolicyIndex();
+  private readonly names = new PolicyNames();
+  private readonly order = new PolicyOrder();
+  private readonly resources = new ResourceTree();
 
   get size(): number {
     return this.policies.size;
   }
 
-  /** Adding many at once in the order of their rank spares moving those already there. */
+  /** Puts policies in force; one that is in force already stays. */
   addAll(policies: readonly PolicyRules[]): void {
-    for (const policy of policies.map(compilePolicy).sort(compareByRank)) this.file(policy);
+    const added: CompiledPolicy[] = [];
+    for (const policy of policies) {
+      if (this.policies.has(policy.id)) continue;
+      const compiled = compilePolicy(policy, this.names.take(policy));
+      this.policies.set(policy.id, compiled);
+      added.push(compiled);
+    }
+    this.order.add(added);
+    for (const policy of added) this.resources.add(policy);
   }
 
   /** Puts a policy in force; one that is in force already stays. */
   add(policy: PolicyRules): void {
-    this.file(compilePolicy(policy));
+    this.addAll([policy]);
   }
 
   /** Takes a policy out of force; nothing happens when it is not. */
@@ -34,34 +43,17 @@ export class PolicyEvaluator {
     const policy = this.policies.get(id);
     if (policy === undefined) return;
     this.policies.delete(id);
-    this.indexOf(policy).remove(policy);
+    this.resources.remove(policy);
+    this.order.remove(policy);
+    releaseNames(policy);
   }
 
   evaluate(request: EvaluationRequest): Evaluation {
-    const probe = new ResourceProbe(request.resourceType, request.resourceId);
+    const asked = this.names.asked(request);
     const verdict = new Verdict();
-    this.index.evaluate(request, probe, verdict);
-    this.wide.evaluate(request, probe, verdict);
+    for (const shelf of this.resources.shelvesFor(request)) {
+      if (verdict.wants(shelf.first)) shelf.offer(asked, verdict);
+    }
     return verdict.evaluation();
   }
-
-  private file(policy: CompiledPolicy): void {
-    const { id } = policy.reference;
-    if (this.policies.has(id)) return;
-    this.policies.set(id, policy);
-    this.indexOf(policy).add(policy);
-  }
-
-  private indexOf(policy: CompiledPolicy): PolicyIndex | WidePolicyIndex {
-    return combinationsOf(policy) > MAX_COMBINATIONS ? this.wide : this.index;
-  }
-}
-
-function combinationsOf(policy: CompiledPolicy): number {
-  const subjects = sizeOf(policy.agents) + sizeOf(policy.roles);
-  return subjects * sizeOf(policy.actions) * sizeOf(policy.resourceTypes) * policy.resources.length;
-}
-
-function sizeOf(names: Names): number {
-  return names === 'any' ? 1 : names.size;
 }

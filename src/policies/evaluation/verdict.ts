@@ -1,4 +1,3 @@
-import { compareByRank } from './compiled-policy';
 import type { CompiledPolicy } from './compiled-policy';
 import { MAX_DECIDING_POLICIES } from './evaluation-request';
 import type { Evaluation } from './evaluation-request';
@@ -8,20 +7,31 @@ const NOTHING_MATCHES: Evaluation = Object.freeze({ effect: null, policies: Obje
 /** Gathers matching policies while an evaluation runs and keeps the first of the highest rank. */
 export class Verdict {
   /** The highest rank that matched so far. */
-  rank = -Infinity;
-  private deciding: CompiledPolicy[] = [];
+  private rank = -Infinity;
+  /** The place from which on no policy can be among the first. */
+  private end = Infinity;
+  /** In the order of their places. */
+  private readonly deciding: CompiledPolicy[] = [];
 
-  /** Takes matching policies in the order of their rank. */
-  offer(ranked: readonly CompiledPolicy[]): void {
-    const first = ranked[0];
-    if (first === undefined || first.rank < this.rank) return;
-    if (first.rank > this.rank) {
-      this.rank = first.rank;
-      this.deciding = [];
+  /** Whether a policy would change the verdict if it matched. When it would not, none that counts less would. */
+  wants(policy: CompiledPolicy | undefined): boolean {
+    return policy !== undefined && policy.place < this.end && policy.rank >= this.rank;
+  }
+
+  /** Takes a policy that matches and is wanted. */
+  take(policy: CompiledPolicy): void {
+    const { deciding } = this;
+    if (policy.rank > this.rank) {
+      this.rank = policy.rank;
+      deciding.length = 0;
     }
-    for (const policy of ranked) {
-      if (policy.rank !== this.rank || !this.take(policy)) return;
-    }
+    const index = this.indexFor(policy);
+    // Found before, by another of its patterns.
+    if (index > 0 && deciding[index - 1] === policy) return;
+    if (deciding.length < MAX_DECIDING_POLICIES) deciding.push(policy);
+    for (let last = deciding.length - 1; last > index; last -= 1) deciding[last] = deciding[last - 1] ?? policy;
+    deciding[index] = policy;
+    if (deciding.length === MAX_DECIDING_POLICIES) this.end = deciding[MAX_DECIDING_POLICIES - 1]?.place ?? Infinity;
   }
 
   evaluation(): Evaluation {
@@ -30,19 +40,9 @@ export class Verdict {
     return first === undefined ? NOTHING_MATCHES : { effect: first.effect, policies };
   }
 
-  /** False when there are enough older ones: no later policy of the same list can be among the first then. */
-  private take(policy: CompiledPolicy): boolean {
-    let place = this.deciding.length;
-    for (let before = this.deciding[place - 1]; before !== undefined; before = this.deciding[place - 1]) {
-      const order = compareByRank(before, policy);
-      if (order < 0) break;
-      // Found before, by another of its patterns.
-      if (order === 0) return true;
-      place -= 1;
-    }
-    if (place === MAX_DECIDING_POLICIES) return false;
-    if (this.deciding.length === MAX_DECIDING_POLICIES) this.deciding.pop();
-    this.deciding.splice(place, 0, policy);
-    return true;
+  private indexFor({ place }: CompiledPolicy): number {
+    let index = this.deciding.length;
+    while (index > 0 && (this.deciding[index - 1]?.place ?? 0) > place) index -= 1;
+    return index;
   }
 }

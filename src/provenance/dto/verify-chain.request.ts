@@ -1,5 +1,21 @@
-import { IntegerField } from '../../http/validation/body-fields';
+import { EXAMPLE_NOTE } from '../../checkpoints/dto/examples';
+import type { FieldFault } from '../../errors/domain-error';
+import { parseCheckpoint } from '../../checkpoints/checkpoint';
+import { BooleanField, IntegerField } from '../../http/validation/body-fields';
+import { WholeRequest } from '../../http/validation/dto-shape';
+import { OptionalText } from '../../http/validation/text-fields';
 
+/** Characters: room for the signatures of many witnesses. */
+const LONGEST_CHECKPOINT = 20_000;
+
+/** The tree that a checkpoint speaks of begins at the first entry. */
+function wholeChainOnly({ from, checkpoint }: Readonly<Record<string, unknown>>): FieldFault[] {
+  const isPart = typeof from === 'number' && from > 1;
+  if (!isPart || typeof checkpoint !== 'string') return [];
+  return [{ field: 'from', message: 'must be left out, or 1, beside a checkpoint: it speaks of the whole chain' }];
+}
+
+@WholeRequest(wholeChainOnly)
 export class VerifyChainRequest {
   @IntegerField({
     min: 1,
@@ -9,4 +25,24 @@ export class VerifyChainRequest {
     example: 1,
   })
   readonly from?: number;
+
+  @BooleanField({
+    optional: true,
+    description: 'Also hold every record that is there against the state its last entry left, whatever `from` says.',
+    example: true,
+  })
+  readonly state?: boolean;
+
+  @OptionalText({
+    max: LONGEST_CHECKPOINT,
+    rule: checkpointFault,
+    description: 'A checkpoint of this log, kept since: verify tells whether the log extends it.',
+    example: EXAMPLE_NOTE,
+  })
+  readonly checkpoint?: string;
+}
+
+function checkpointFault(text: string): string | undefined {
+  const checkpoint = parseCheckpoint(text);
+  return typeof checkpoint === 'string' ? `${checkpoint} (a signed note with a checkpoint is expected)` : undefined;
 }

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { PolicyEvaluator } from '../../src/policies/evaluation/policy-evaluator';
+import type { EngineFigures } from './engine-figures';
+import type { Workload } from './workload';
+
+/** Checks between looks at the clock. */
+const PIECE = 500;
+
+const [file = '', secondsText, roundsText, comparedText] = process.argv.slice(2);
+const { policies, requests } = JSON.parse(readFileSync(file, 'utf8')) as Workload;
+const evaluator = new PolicyEvaluator();
+evaluator.addAll(policies);
+
+function checksPerSecond(seconds: number): number {
+  const start = performance.now();
+  let checks = 0;
+  let elapsed = 0;
+  while (elapsed < seconds * 1000) {
+    for (let piece = 0; piece < PIECE; piece += 1) {
+      const request = requests[checks % requests.length];
+      if (request !== undefined) evaluator.evaluate(request);
+      checks += 1;
+    }
+    elapsed = performance.now() - start;
+  }
+  return (checks / elapsed) * 1000;
+}
+
+const seconds = Number(secondsText);
+// The first round is for the compiler of the engine, and is not counted.
+checksPerSecond(seconds);
+const figures: EngineFigures = {
+  checksPerSecond: Array.from({ length: Number(roundsText) }, () => checksPerSecond(seconds)),
+  allowed: requests.slice(0, Number(comparedText)).map((request) => evaluator.evaluate(request).effect === 'allow'),
+};
+console.log(JSON.stringify(figures));

@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Effort } from '../parts';
+import { number, printLine, printRatio, printTable } from '../support/report';
+import { median, type Ratio, ratioOf } from '../support/statistics';
+import type { Workplace } from '../support/workplace';
+import type { EngineFigures } from './engine-figures';
+import { disjoint, mix, wildcards, type Workload } from './workload';
+
+const COUNTS = [100, 1_000, 10_000] as const;
+const [FEWEST, , MOST] = COUNTS;
+const BARS = { checksPerSecond: 500_000, growth: { atMost: 2 } } as const;
+/** Where the compiled benchmark lies, seen from it. */
+const ENGINES = join(__dirname, '../../../../../bench/engines');
+const PROGRAMS = {
+  evaluator: join(__dirname, 'evaluator-program.js'),
+  casbin: join(ENGINES, 'casbin.mjs'),
+  'cedar-wasm': join(ENGINES, 'cedar.mjs'),
+} as const;
+
+type Engine = keyof typeof PROGRAMS;
+
+const EVERY_ENGINE = ['evaluator', 'casbin', 'cedar-wasm'] as const;
+
+interface Kind {
+  readonly title: string;
+  readonly workload: (count: number) => Workload;
+  readonly engines: readonly Engine[];
+  readonly growthBar: typeof BARS.growth | null;
+}
+
+const KINDS: readonly Kind[] = [
+  { title: 'disjoint resources', workload: disjoint, engines: EVERY_ENGINE, growthBar: BARS.growth },
+  { title: 'all wildcards', workload: wildcards, engines: EVERY_ENGINE, growthBar: BARS.growth },
+  { title: 'mix, one priority', workload: mix, engines: EVERY_ENGINE, growthBar: null },
+  // The other engines know no priorities.
+  { title: 'mix, four priorities', workload: (count) => mix(count, 4), engines: ['evaluator'], growthBar: null },
+];
+
+const COMPARED_REQUESTS = 20;
+/** A check of the slowest takes tens of milliseconds. */
+const LONGEST_ROUND = 0.5;
+const MOST_ROUNDS = 3;
+
+/** The evaluator and two other engines, which get the same policies and requests and must come to the same answers. */
+export async function benchmarkPolicies(workplace: Workplace, effort: Effort): Promise<void> {
+  const engines = installEngines() ? EVERY_ENGINE : (['evaluator'] as const);
+  for (const kind of KINDS) {
+    const rates = new Map<string, readonly number[]>();
+    for (const count of COUNTS) {
+      const file = workplace.path(`${kind.title}-${count}.json`);
+      writeFileSync(file, JSON.stringify(kind.workload(count)));
+      const asked = engines.filter((engine) => kind.engines.includes(engine));
+      const figures = asked.map((engine) => [engine, run(engine, file, effort)] as const);
+      requireSameAnswers(figures);
+      for (const [engine, { checksPerSecond }] of figures) rates.set(`${engine} ${count}`, checksPerSecond);
+    }
+    report(kind, engines, rates);
+  }
+}
+
+/** Their versions are those of the lock file beside them. */
+function installEngines(): boolean {
+  if (existsSync(join(ENGINES, 'node_modules'))) return true;
+  try {
+    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: ENGINES, stdio: 'pipe' });
+    return true;
+  } catch {
+    printLine(`SKIPPED: casbin and cedar-wasm could not be installed in ${ENGINES}.`);
+    return false;
+  }
+}
+
+function run(engine: Engine, file: string, { seconds, rounds }: Effort): EngineFigures {
+  const effort = [Math.min(seconds, LONGEST_ROUND), Math.min(rounds, MOST_ROUNDS), COMPARED_REQUESTS];
+  const output = execFileSync(process.execPath, [PROGRAMS[engine], file, ...effort.map(String)], { encoding: 'utf8' });
+  return JSON.parse(output) as EngineFigures;
+}
+
+function requireSameAnswers(figures: readonly (readonly [Engine, EngineFigures])[]): void {
+  const [reference] = figures;
+  for (const [engine, { allowed }] of figures) {
+    if (JSON.stringify(allowed) === JSON.stringify(reference?.[1].allowed)) continue;
+    throw new Error(`${engine} comes to other answers: its figures would say nothing.`);
+  }
+}
+
+function report(kind: Kind, engines: readonly Engine[], rates: ReadonlyMap<string, readonly number[]>): void {
+  const of = (engine: Engine, count: number): readonly number[] => rates.get(`${engine} ${count}`) ?? [];
+  const asked = engines.filter((engine) => kind.engines.includes(engine));
+  printTable(
+    [`${kind.title}: checks/s`, ...COUNTS.map((count) => `${number(count)} policies`)],
+    asked.map((engine) => [engine, ...COUNTS.map((count) => number(median(of(engine, count))))]),
+  );
+  printLine();
+  const { title, growthBar } = kind;
+  const most = of('evaluator', MOST);
+  const bar = BARS.checksPerSecond;
+  printRatio(`${title}: checks/s at ${number(MOST)} policies / ${number(bar)}`, dividedBy(most, bar), 1);
+  const growth = ratioOf(of('evaluator', FEWEST), most);
+  printRatio(`${title}: time of a check at ${number(MOST)} / at ${FEWEST}`, growth, growthBar);
+  for (const engine of asked.filter((each) => each !== 'evaluator')) {
+    printRatio(`${title}: checks/s at ${number(MOST)}: evaluator / ${engine}`, ratioOf(most, of(engine, MOST)));
+  }
+}
+
+function dividedBy(values: readonly number[], divisor: number): Ratio {
+  return ratioOf(
+    values,
+    values.map(() => divisor),
+  );
+}

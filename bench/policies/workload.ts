@@ -1,0 +1,118 @@
+import type { PolicyRules } from '../../src/policies/evaluation/compiled-policy';
+import type { EvaluationRequest, EvaluationSubject } from '../../src/policies/evaluation/evaluation-request';
+import { pseudoRandom } from './pseudo-random';
+
+/** Policies, and requests to be decided by them. All engines are given the same. */
+export interface Workload {
+  readonly policies: readonly PolicyRules[];
+  readonly requests: readonly EvaluationRequest[];
+}
+
+type Listed = Pick<PolicyRules, 'subjects' | 'actions' | 'resources'> & Partial<PolicyRules>;
+
+const REQUESTS = 5_000;
+const AGENTS = 300;
+const ROLES = 40;
+const ROLES_OF_AN_AGENT = 4;
+const ACTIONS = 20;
+const TYPES = ['document', 'invoice', 'ticket', 'dataset', 'account', 'report', 'model', 'service'];
+const DEEPEST = 5;
+
+/** Each policy is about an area of its own. */
+export function disjoint(count: number): Workload {
+  const random = pseudoRandom(count);
+  return workload(
+    count,
+    (index) => ({ subjects: ['role:*'], actions: ['read'], resources: [`area-${index}/*`] }),
+    () => ({ ...somebody(random), action: 'read', resourceType: 'document', resourceId: `area-${random(count)}/a` }),
+  );
+}
+
+/** Every policy matches every request. */
+export function wildcards(count: number): Workload {
+  const random = pseudoRandom(count);
+  return workload(
+    count,
+    () => ({ subjects: ['*'], actions: ['*'], resources: ['*'] }),
+    () => ({ ...somebody(random), action: 'read', resourceType: 'document', resourceId: pathOf(random, 3) }),
+  );
+}
+
+/**
+ * What makes an evaluation look into many places: agents, roles and everybody, some actions and all, paths and what lies below
+ * them at every depth, resource types. With one priority no policy spares looking at others of its effect.
+ */
+export function mix(count: number, priorities = 1): Workload {
+  const random = pseudoRandom(count);
+  const several = <Item>(most: number, make: () => Item): Item[] => Array.from({ length: 1 + random(most) }, make);
+  return workload(
+    count,
+    () => ({
+      subjects: several(3, () => subject(random)),
+      actions: random(4) === 0 ? ['*'] : several(3, () => `action-${random(ACTIONS)}`),
+      resources: several(2, () => resource(random)),
+      resourceTypes: random(10) < 6 ? [] : several(2, () => typeOf(random)),
+      priority: random(priorities),
+      effect: random(5) === 0 ? 'deny' : 'allow',
+    }),
+    () => ({
+      ...somebody(random),
+      action: `action-${random(ACTIONS)}`,
+      resourceType: typeOf(random),
+      resourceId: pathOf(random, DEEPEST),
+    }),
+  );
+}
+
+function workload(count: number, policy: (index: number) => Listed, request: () => EvaluationRequest): Workload {
+  return {
+    policies: Array.from({ length: count }, (_, index) => ({
+      id: `pol_${String(index).padStart(26, '0')}`,
+      name: `policy-${index}`,
+      version: '1.0',
+      effect: 'allow',
+      resourceTypes: [],
+      priority: 0,
+      ...policy(index),
+    })),
+    requests: Array.from({ length: REQUESTS }, request),
+  };
+}
+
+type Random = ReturnType<typeof pseudoRandom>;
+
+function somebody(random: Random): { subject: EvaluationSubject } {
+  const index = random(AGENTS);
+  const roles = Array.from({ length: ROLES_OF_AN_AGENT }, (_, nth) => `team-${(index * 7 + nth * 5) % ROLES}`);
+  return { subject: { agentId: agentId(index), agentName: `agent-${index}`, roles } };
+}
+
+function agentId(index: number): string {
+  return `agt_${String(index).padStart(26, '0')}`;
+}
+
+function subject(random: Random): string {
+  const kind = random(10);
+  if (kind < 3) return `agent:agent-${random(AGENTS)}`;
+  if (kind < 4) return agentId(random(AGENTS));
+  if (kind < 8) return `role:team-${random(ROLES)}`;
+  return kind < 9 ? 'role:*' : '*';
+}
+
+function resource(random: Random): string {
+  const kind = random(10);
+  if (kind < 1) return '*';
+  if (kind < 3) return pathOf(random, 2 + random(DEEPEST - 1));
+  const below =
+    kind < 8 ? pathOf(random, 1 + random(DEEPEST - 1)) : `${typeOf(random)}/${pathOf(random, 1 + random(3))}`;
+  return `${below}/*`;
+}
+
+function typeOf(random: Random): string {
+  return TYPES[random(TYPES.length)] ?? '';
+}
+
+/** The deeper, the more names there are. */
+function pathOf(random: Random, depth: number): string {
+  return Array.from({ length: depth }, (_, level) => `folder-${random(4 + 2 * level)}`).join('/');
+}

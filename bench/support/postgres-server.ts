@@ -1,0 +1,39 @@
+import { Client } from 'pg';
+import type { Workplace } from './workplace';
+
+/** Undefined where no server answers at the URL. */
+export async function postgresVersion(server: string): Promise<string | undefined> {
+  try {
+    const [row] = await onServer(server, 'SHOW server_version');
+    return String(row?.['server_version']);
+  } catch {
+    return undefined;
+  }
+}
+
+let made = 0;
+
+/** The environment that makes a program use an empty database of the server, which goes with the workplace. */
+export async function postgresDatabase(workplace: Workplace, server: string): Promise<{ DATABASE_URL: string }> {
+  made += 1;
+  const name = `governance_bench_${process.pid}_${made}`;
+  await onServer(server, `CREATE DATABASE ${name}`);
+  workplace.addLast({
+    stop: async () => {
+      await onServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  });
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return { DATABASE_URL: url.href };
+}
+
+async function onServer(server: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: server, connectionTimeoutMillis: 3_000 });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,44 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Workplace } from '../support/workplace';
+
+/** Milliseconds strace gets to take hold of every thread. */
+const ATTACHING = 1_000;
+const CALLS = ['fsync', 'fdatasync', 'msync', 'sync_file_range'];
+// A call that is interrupted in the output by another thread's is shown again, without "(", as it resumes.
+const CALL = new RegExp(`\\b(?:${CALLS.join('|')})\\(`, 'g');
+
+/** Watches, by strace, the system calls of all threads of a process that wait for the disk. */
+export class SyncTrace {
+  private constructor(
+    private readonly strace: ChildProcess,
+    private readonly output: string,
+  ) {}
+
+  /** Null where strace is missing or may not trace. */
+  static async start(workplace: Workplace, processId: number): Promise<SyncTrace | null> {
+    const output = workplace.path('syncs.txt');
+    const selected = `trace=${CALLS.join()}`;
+    const strace = spawn('strace', ['-f', '-qq', '-e', selected, '-o', output, '-p', String(processId)], {
+      stdio: 'ignore',
+    });
+    const failed = new Promise<true>((resolve) => {
+      strace.once('error', () => resolve(true)).once('exit', () => resolve(true));
+    });
+    if ((await Promise.race([delay(ATTACHING), failed])) === true) return null;
+    return workplace.add(new SyncTrace(strace, output));
+  }
+
+  /** Calls so far. */
+  get calls(): number {
+    return readFileSync(this.output, 'utf8').match(CALL)?.length ?? 0;
+  }
+
+  async stop(): Promise<void> {
+    if (this.strace.exitCode !== null || this.strace.signalCode !== null) return;
+    this.strace.kill('SIGINT');
+    await once(this.strace, 'exit');
+  }
+}

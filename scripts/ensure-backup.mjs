@@ -1,0 +1,9 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureBuilt } from './ensure-built.mjs';
+import { ensureInstalled } from './ensure-installed.mjs';
+import { root } from './run.mjs';
+
+/** A backup is made beside a running service, whose compiled files must stay: they are made where they are missing only. */
+await ensureInstalled();
+if (!existsSync(join(root, 'dist', 'backup', 'main.js'))) await ensureBuilt();

@@ -1,0 +1,26 @@
+import { mkdirSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Configuration } from '../config/configuration';
+
+/** For a database on a server, unless told otherwise. */
+const USUAL_FOLDER = 'data';
+
+/** Where the service keeps what must not be in the database, as a backup of that is to be held against it. */
+export interface CheckpointFiles {
+  /** The last checkpoint that was signed. */
+  readonly checkpoint: string;
+  /** The signing key, where the service made it. */
+  readonly signingKey: string;
+}
+
+/**
+ * Makes the folder when it is missing.
+ * @param location of the database: the path of its file, or its URL without a password.
+ */
+export function checkpointFiles({ database, checkpointFolder }: Configuration, location: string): CheckpointFiles {
+  const isFile = database.kind === 'sqlite';
+  const folder = resolve(checkpointFolder ?? (isFile ? dirname(location) : USUAL_FOLDER));
+  mkdirSync(folder, { recursive: true });
+  const name = join(folder, isFile ? basename(location) : location.slice(location.lastIndexOf('/') + 1));
+  return { checkpoint: `${name}.checkpoint`, signingKey: `${name}.signing-key` };
+}

@@ -1,0 +1,62 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { notFound } from '../errors/domain-error';
+import { ApiErrors } from '../http/errors/api-errors.decorator';
+import { Checkpoints } from './checkpoints.service';
+import { CheckpointResponse } from './dto/checkpoint.response';
+import { ConsistencyProofResponse } from './dto/consistency-proof.response';
+import { InclusionProofResponse } from './dto/inclusion-proof.response';
+import { ConsistencyProofQuery, InclusionProofQuery } from './dto/proof.queries';
+import { TreeProofs } from './tree-proofs';
+
+const SEQUENCE = /^[1-9]\d{0,15}$/;
+
+/** What lets outsiders hold the log to what it said of itself. */
+@ApiTags('Provenance')
+@Controller('provenance')
+export class CheckpointsController {
+  constructor(
+    private readonly checkpoints: Checkpoints,
+    private readonly proofs: TreeProofs,
+  ) {}
+
+  @Get('checkpoint')
+  @ApiOperation({
+    summary: 'Sign a checkpoint of the log',
+    description:
+      'The number of entries and the root of the Merkle tree over them, signed. Keep it outside: at any later time verify ' +
+      'tells whether the log still extends it. None is signed that contradicts an earlier one.',
+  })
+  @ApiOkResponse({ type: CheckpointResponse, description: 'The log as it stands.' })
+  @ApiErrors('UNAVAILABLE')
+  async checkpoint(): Promise<CheckpointResponse> {
+    return CheckpointResponse.of(await this.checkpoints.issue(), this.checkpoints.publicKey);
+  }
+
+  @Get('consistency')
+  @ApiOperation({
+    summary: 'Prove that the log extends its former self',
+    description: 'Nothing in the first entries was changed, removed or put in between two sizes.',
+  })
+  @ApiOkResponse({ type: ConsistencyProofResponse, description: 'The proof and both roots.' })
+  async consistency(@Query() { from, to }: ConsistencyProofQuery): Promise<ConsistencyProofResponse> {
+    return ConsistencyProofResponse.of(await this.proofs.consistency(from, to));
+  }
+
+  @Get(':sequence/proof')
+  @ApiOperation({ summary: 'Prove that an entry is in the log' })
+  @ApiParam({
+    name: 'sequence',
+    schema: { type: 'integer', minimum: 1, example: 1 },
+    description: 'Place in the chain.',
+  })
+  @ApiOkResponse({ type: InclusionProofResponse, description: 'The path from the entry to the root.' })
+  @ApiErrors('NOT_FOUND')
+  async inclusion(
+    @Param('sequence') sequence: string,
+    @Query() { size }: InclusionProofQuery,
+  ): Promise<InclusionProofResponse> {
+    if (!SEQUENCE.test(sequence)) throw notFound('provenance entry');
+    return InclusionProofResponse.of(Number(sequence), await this.proofs.inclusion(Number(sequence), size));
+  }
+}

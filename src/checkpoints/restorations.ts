@@ -1,0 +1,35 @@
+import { SYSTEM_CALLER } from '../ledger/caller';
+import type { LedgerWriter } from '../ledger/ledger.service';
+import type { TreeHead } from '../ledger/merkle/proof-check';
+import { formatNote } from '../signed-notes/signed-note';
+import { nameOf, type SignedCheckpoint } from './checkpoint';
+import { CheckpointContradictedError } from './checkpoint-contradicted.error';
+import { RESTORATION } from './restoration.kind';
+
+/** What the start is refused with. */
+export function refusedRestoration(location: string, why: string, kept: SignedCheckpoint, path: string): Error {
+  return new CheckpointContradictedError(
+    `The database ${location} does not extend the checkpoint kept in ${path}: ${why}. ` +
+      'It is an older backup, or its history was rewritten. Start with the right database; or, to go on with this one, ' +
+      `start once with ACCEPT_RESTORED_DATABASE=${nameOf(kept)}, which is recorded in the ledger.`,
+  );
+}
+
+/** Writes down that the operator accepted a database which does not extend the checkpoint. */
+export async function recordRestoration(
+  ledger: LedgerWriter,
+  accepted: TreeHead,
+  givenUp: SignedCheckpoint,
+): Promise<void> {
+  const sizes = {
+    acceptedSize: accepted.size,
+    acceptedRootHash: accepted.rootHash,
+    givenUpSize: givenUp.size,
+    givenUpRootHash: givenUp.rootHash,
+  };
+  await ledger.write(SYSTEM_CALLER, async (transaction) => {
+    const id = transaction.newId(RESTORATION);
+    const record = { id, ...sizes, givenUpCheckpoint: formatNote(givenUp.note), createdAt: transaction.now };
+    transaction.insert(RESTORATION, record, { action: 'ledger.restored', details: sizes });
+  });
+}

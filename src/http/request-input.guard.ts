@@ -1,0 +1,106 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import { Configuration } from '../config/configuration';
+import type { FieldFault } from '../errors/domain-error';
+import { readBody } from './body/body-reader';
+import { type JsonBody, parseJsonBody } from './body/json-body';
+import { closeInsteadOfReading, hasUnreadBody } from './body/unread-body';
+import { ifMatchFaults } from './conditional/if-match.decorator';
+import { idempotencyKeyFaults } from './idempotency/idempotency-key';
+import { parseQueryString, type QueryString } from './query/query-string';
+import { routeTraits, type RouteTraits, type TakenPart } from './route-traits';
+import { exchangeOf, type ServiceRequest } from './service-request';
+import { checkTogether, InputCheck } from './validation/input-check';
+
+const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/**
+ * Last of the guards: reads the body and the query once the others have let the request pass. What no parameter of the
+ * handler takes must not be there: a misspelt filter would return everything, a misspelt member would be dropped.
+ */
+@Injectable()
+export class RequestInputGuard implements CanActivate {
+  private readonly bodyLimit: number;
+
+  constructor(configuration: Configuration) {
+    this.bodyLimit = configuration.bodyLimit;
+  }
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const [request, response] = exchangeOf(context);
+    const traits = routeTraits(context);
+    request.traits = traits;
+    if (!traits.readsInput) {
+      return true;
+    }
+    if (METHODS_WITH_BODY.has(request.method)) {
+      return this.readInput(request, response, traits);
+    }
+    if (hasUnreadBody(request)) {
+      closeInsteadOfReading(request, response);
+    }
+    provideInput(request, traits, undefined);
+    return true;
+  }
+
+  private async readInput(request: ServiceRequest, response: Response, traits: RouteTraits): Promise<boolean> {
+    const bytes = await readBody(request, response, this.bodyLimit);
+    provideInput(request, traits, bytes === undefined ? undefined : parseJsonBody(bytes));
+    return true;
+  }
+}
+
+function provideInput(request: ServiceRequest, traits: RouteTraits, body: JsonBody | undefined): void {
+  const query = parseQueryString(request.url);
+  const faults = [
+    ...(traits.checksIfMatch ? ifMatchFaults(request.headers['if-match']) : []),
+    ...idempotencyKeyFaults(request),
+    ...query.faults,
+    ...unknownNames(query.parameters.keys(), traits.query).map(unknownParameter),
+    ...(body?.faults ?? []),
+    ...unknownNames(Object.keys(body?.value ?? {}), traits.body).map(unknownMember),
+  ];
+  const parts = [...provideQuery(request, traits, query), ...provideBody(request, traits, body)];
+  if (faults.length > 0 || parts.length > 1) {
+    checkParts(parts, new InputCheck(faults, parts.length));
+  }
+}
+
+function checkParts(parts: readonly object[], check: InputCheck): void {
+  parts.forEach((part) => checkTogether(part, check));
+  if (parts.length === 0) {
+    check.settle([]);
+  }
+}
+
+/** Sets `request.query`; answers with what a pipe is going to validate. */
+function provideQuery(request: ServiceRequest, traits: RouteTraits, query: QueryString): object[] {
+  if (traits.query === 'none') {
+    return [];
+  }
+  const parameters = Object.fromEntries(query.parameters);
+  Object.defineProperty(request, 'query', { value: parameters });
+  return traits.query === 'whole' ? [parameters] : [];
+}
+
+/** Sets `request.body`; answers with what a pipe is going to validate. */
+function provideBody(request: ServiceRequest, traits: RouteTraits, body: JsonBody | undefined): object[] {
+  const members = body?.value ?? {};
+  request.body = members;
+  return traits.body === 'whole' ? [members] : [];
+}
+
+function unknownNames(given: Iterable<string>, taken: TakenPart): string[] {
+  if (taken === 'whole') {
+    return [];
+  }
+  return [...given].filter((name) => taken === 'none' || !taken.has(name));
+}
+
+function unknownParameter(name: string): FieldFault {
+  return { field: `query.${name}`, message: 'is not a parameter of this route' };
+}
+
+function unknownMember(name: string): FieldFault {
+  return { field: name, message: 'is not a member of this request' };
+}

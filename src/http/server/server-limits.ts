@@ -1,0 +1,26 @@
+import type { Server } from 'node:http';
+
+/** Milliseconds a client may take to send the head of a request, from the first byte or the connection on. */
+const HEADERS_TIMEOUT = 10_000;
+/** Milliseconds a client may take to send a request whole. */
+const REQUEST_TIMEOUT = 30_000;
+/** Milliseconds between two looks for clients that took longer; Node's own half a minute would let them stay as long. */
+const CHECKING_INTERVAL = 2_000;
+/** Longer than the usual idle time of a proxy in front, which should be the one to close. */
+const KEEP_ALIVE_TIMEOUT = 65_000;
+/** Bytes of a request's first line and headers together. */
+const MOST_HEADER_BYTES = 16 * 1024;
+/** None: Node would drop those beyond silently, a second key among them. Their bytes are bounded. */
+const MOST_HEADERS = 0;
+
+/** Bounds what clients may hold of a server: time, bytes and connections. To be set before it listens. */
+export function limitServer(server: Server, maxConnections: number): void {
+  server.headersTimeout = HEADERS_TIMEOUT;
+  server.requestTimeout = REQUEST_TIMEOUT;
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT;
+  server.maxHeadersCount = MOST_HEADERS;
+  // A connection beyond is closed as it comes.
+  server.maxConnections = maxConnections;
+  // Options of a server that somebody else has made.
+  Object.assign(server, { connectionsCheckingInterval: CHECKING_INTERVAL, maxHeaderSize: MOST_HEADER_BYTES });
+}

@@ -1,0 +1,105 @@
+import { quoted } from '../database/dialect';
+import { counterName } from './counter-name';
+import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from './entry-counters';
+import { IS_LISTED_SEQUENCE, IS_TEXT_ITEM, LIST_ITEMS } from './list-items';
+import type { RecordCodec } from './record-codec';
+
+/** Counters whose names begin alike, and what they count. */
+export interface CountedGroup {
+  /** A condition on the column `name` of the counters. */
+  readonly counters: string;
+  /** Selects `name` and `counted`. */
+  readonly counted: string;
+}
+
+/** Everything that counters count: the records of each kind, those with each value of a counted column, and entries. */
+export function countedGroups(codecs: Iterable<RecordCodec>): CountedGroup[] {
+  const ofRecords = [...codecs].flatMap(({ kind, table }) => [
+    {
+      counters: `"name" = '${kind.counter}'`,
+      counted: `SELECT '${kind.counter}' AS "name", count(*) AS "counted" FROM ${quoted(table)}`,
+    },
+    ...(kind.countedBy ?? []).map((column) => countedValues(table, kind.counter, column)),
+    ...(kind.listColumns ?? []).map((column) => countedItems(kind.counter, column)),
+  ]);
+  return [...ofRecords, ...ENTRIES_COUNTED_BY.map((column) => countedValues('ledger_entries', ENTRY_COUNTER, column))];
+}
+
+function countedValues(table: string, counter: string, column: string): CountedGroup {
+  const prefix = counterName(counter, column, '');
+  return {
+    counters: beginsWith('name', prefix),
+    counted:
+      `SELECT '${prefix}' || ${quoted(column)} AS "name", count(*) AS "counted" FROM ${quoted(table)} ` +
+      `WHERE ${quoted(column)} IS NOT NULL GROUP BY ${quoted(column)}`,
+  };
+}
+
+/** List items are named like their counters. */
+function countedItems(counter: string, column: string): CountedGroup {
+  const prefix = counterName(counter, column, '');
+  return {
+    counters: beginsWith('name', prefix),
+    counted:
+      `SELECT "item" AS "name", count(*) AS "counted" FROM ${quoted(LIST_ITEMS)} ` +
+      `WHERE ${beginsWith('item', prefix)} GROUP BY "item"`,
+  };
+}
+
+function beginsWith(column: string, prefix: string): string {
+  return `substr(${quoted(column)}, 1, ${prefix.length}) = '${prefix}'`;
+}
+
+/** The counters of a group that say something else than what they count, `$1` at most, each with how many there are. */
+export function wrongCountersSql({ counters, counted }: CountedGroup): string {
+  return (
+    `SELECT "name", count(*) OVER () AS "all" FROM (SELECT "name", "value", 0 AS "counted" FROM "ledger_counters" ` +
+    `WHERE ${counters} UNION ALL SELECT "name", 0, "counted" FROM (${counted}) AS there) AS both_sides ` +
+    `GROUP BY "name" HAVING sum("value") <> sum("counted") ORDER BY "name" LIMIT $1`
+  );
+}
+
+/** List items after a place, `$3` at most, each with how many of its records there are. */
+export function listItemsSql(codecs: Iterable<RecordCodec>, isFirst: boolean): string {
+  return (
+    `SELECT "item", "createdSequence", CAST("recordId" AS text) AS "recordId", ${recordsOfItem(codecs)} AS "records" ` +
+    `FROM ${quoted(LIST_ITEMS)} AS items WHERE ("item", "createdSequence") ${isFirst ? '>=' : '>'} ($1, $2) ` +
+    `AND ${IS_READABLE} ORDER BY "item", "createdSequence" LIMIT $3`
+  );
+}
+
+/** The ids in list items that are at no place of such a query, and name no record; `$1` at most. */
+export function unreadableItemsSql(codecs: Iterable<RecordCodec>): string {
+  return (
+    `SELECT CAST("recordId" AS text) AS "recordId" FROM ${quoted(LIST_ITEMS)} AS items ` +
+    `WHERE NOT (${IS_READABLE}) AND ${recordsOfItem(codecs)} = 0 LIMIT $1`
+  );
+}
+
+const IS_READABLE = `${IS_TEXT_ITEM} AND ${IS_LISTED_SEQUENCE}`;
+
+function recordsOfItem(codecs: Iterable<RecordCodec>): string {
+  const records = [...codecs]
+    .filter(({ kind }) => kind.listColumns !== undefined)
+    .map(({ table }) => `(SELECT count(*) FROM ${quoted(table)} AS live WHERE live."id" = items."recordId")`);
+  return ['0', ...records].join(' + ');
+}
+
+/** The head record beside the last entry, and the last entry that changed what processes keep in memory. */
+export function headSql(codecs: Iterable<RecordCodec>): string {
+  const effects = [...codecs]
+    .filter(({ kind }) => kind.isKeptInMemory === true)
+    .map(
+      ({ table }) =>
+        `SELECT max(entry."sequence") AS "sequence" FROM ${quoted(table)} AS kept ` +
+        `JOIN "ledger_entries" AS entry ON entry."subjectId" = kept."id"`,
+    );
+  const none = `SELECT 0 AS "sequence"`;
+  return (
+    `SELECT head."sequence", head."timestamp", head."lastUlid", head."effectSequence", ` +
+    `(SELECT count(*) FROM "ledger_head") AS "heads", ` +
+    `(SELECT max("sequence") FROM (${[none, ...effects].join(' UNION ALL ')}) AS effects) AS "lastEffect", ` +
+    `entry."id" AS "entryId", entry."timestamp" AS "entryTimestamp" FROM "ledger_head" AS head ` +
+    `LEFT JOIN "ledger_entries" AS entry ON entry."sequence" = head."sequence" WHERE head."id" = 1`
+  );
+}

@@ -1,0 +1,76 @@
+import type { Dialect } from '../../database/dialect';
+import type { SqlConnection } from '../../database/sql-connection';
+import type { CommitProof } from '../commit-proof';
+import { DELETE_EXPIRED, idempotencyKeySql, SELECT_CREATED_AT } from './idempotency-key-sql';
+import type { IdempotencyKey } from './idempotency-key.entity';
+import type { KeyedWrite } from './idempotent-request';
+
+/** Milliseconds for which the answer of a key is kept. */
+const KEPT_FOR = 24 * 60 * 60 * 1000;
+/** Expired keys that a batch removes, at least: more than it adds, so that they never pile up. */
+const REMOVED_AT_ONCE = 1_000;
+
+/** The answers of the keys that the commands of a batch carry: those of the database below, and those of the batch. */
+export class KeptAnswers {
+  private readonly known = new Map<string, IdempotencyKey>();
+  private readonly added = new Map<string, IdempotencyKey>();
+
+  constructor(
+    private readonly connection: SqlConnection,
+    private readonly dialect: Dialect,
+  ) {}
+
+  /** Reads what is kept for the writes, in one statement; in none when there are none. */
+  async prefetch(writes: readonly KeyedWrite[]): Promise<void> {
+    if (writes.length === 0) return;
+    const ids = new Set(writes.map(({ id }) => id));
+    const { select } = idempotencyKeySql(this.dialect);
+    const rows = await this.connection.all<IdempotencyKey>(select, [JSON.stringify([...ids].map((id) => [id]))]);
+    for (const row of rows) this.known.set(row.id, row);
+  }
+
+  /** @param now the ledger's time: a key is free again after 24 hours. */
+  find({ id }: KeyedWrite, now: string): IdempotencyKey | undefined {
+    const key = this.known.get(id);
+    return key === undefined || hasExpired(key.createdAt, now) ? undefined : key;
+  }
+
+  /** From now on the write has this answer, for the batch's later commands too. */
+  keep({ id, contentHash }: KeyedWrite, answer: string, createdAt: string): void {
+    const key = { id, contentHash, answer, createdAt };
+    this.known.set(id, key);
+    this.added.set(id, key);
+  }
+
+  /**
+   * Writes what was added, and removes some that have expired: also when nothing was added, where `isTidying`. Answers how
+   * to tell that it is on disk; null when nothing was added.
+   */
+  async write(now: string, isTidying: boolean): Promise<CommitProof | null> {
+    const rows = [...this.added.values()];
+    const last = rows.at(-1);
+    const removed =
+      isTidying || last !== undefined ? this.removeExpired(now, Math.max(REMOVED_AT_ONCE, 2 * rows.length)) : null;
+    if (last === undefined) {
+      await removed;
+      return null;
+    }
+    const values = rows.map(({ id, contentHash, answer, createdAt }) => [id, contentHash, answer, createdAt]);
+    await Promise.all([removed, this.connection.run(idempotencyKeySql(this.dialect).write, [JSON.stringify(values)])]);
+    return { sql: SELECT_CREATED_AT, parameters: [last.id], found: last.createdAt };
+  }
+
+  private removeExpired(now: string, most: number): Promise<void> {
+    return this.connection.run(DELETE_EXPIRED, [expiredAt(now), most]);
+  }
+}
+
+/** Both ISO 8601. */
+export function hasExpired(createdAt: string, now: string): boolean {
+  return createdAt <= expiredAt(now);
+}
+
+/** ISO 8601: what was made then or earlier has expired. */
+function expiredAt(now: string): string {
+  return new Date(Date.parse(now) - KEPT_FOR).toISOString();
+}

@@ -1,0 +1,80 @@
+import type { LeafRange } from './proof-ranges';
+import { TreeDamagedError } from './tree-damaged.error';
+import { KEPT_LEVELS } from './tree-frontier';
+import { isTreeHash, joinedHash, nodeHash, type TreeHash } from './tree-hash';
+
+/** Hashes that are stored one beside another: of leaves (level 0), or of kept subtrees. `end` is not among them. */
+export interface StoredRange {
+  readonly level: number;
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** Fewer hashes than these, that are not needed, are read along with their neighbours rather than by another statement. */
+const GAP = 16;
+
+/** What has to be read to know the roots of the given ranges. */
+export function storedRanges(ranges: readonly LeafRange[]): StoredRange[] {
+  const needed = ranges.flatMap(subtreesOf).map(({ level, position }) => storedBelow(level, position));
+  const sorted = needed.sort((one, other) => one.level - other.level || one.begin - other.begin);
+  const merged: StoredRange[] = [];
+  for (const range of sorted) {
+    const former = merged.at(-1);
+    if (former?.level === range.level && range.begin <= former.end + GAP) {
+      merged[merged.length - 1] = { ...former, end: Math.max(former.end, range.end) };
+    } else {
+      merged.push(range);
+    }
+  }
+  return merged;
+}
+
+/** The hashes that were read; answers the roots of ranges. */
+export class StoredHashes {
+  private readonly levels = new Map<number, Map<number, TreeHash>>();
+
+  /** @throws TreeDamagedError for what is no hash: what was altered may hold anything. */
+  add(level: number, position: number, hash: unknown): void {
+    if (!isTreeHash(hash)) throw new TreeDamagedError(`The tree has no hash at level ${level}, position ${position}.`);
+    const known = this.levels.get(level);
+    if (known === undefined) this.levels.set(level, new Map([[position, hash]]));
+    else known.set(position, hash);
+  }
+
+  /** @throws TreeDamagedError when a hash is missing. */
+  root(range: LeafRange): TreeHash {
+    return joinedHash(subtreesOf(range).map(({ level, position }) => this.subtree(level, position)));
+  }
+
+  private subtree(level: number, position: number): TreeHash {
+    if (level % KEPT_LEVELS !== 0) {
+      return nodeHash(this.subtree(level - 1, 2 * position), this.subtree(level - 1, 2 * position + 1));
+    }
+    const hash = this.levels.get(level)?.get(position);
+    if (hash === undefined) throw new TreeDamagedError(`The tree has no hash at level ${level}, position ${position}.`);
+    return hash;
+  }
+}
+
+interface Subtree {
+  readonly level: number;
+  readonly position: number;
+}
+
+/** The complete subtrees a range is made of, the largest first. The range begins where its largest subtree may begin. */
+function subtreesOf({ begin, end }: LeafRange): Subtree[] {
+  const subtrees: Subtree[] = [];
+  for (let start = begin; start < end;) {
+    let [level, width] = [0, 1];
+    while (width * 2 <= end - start) [level, width] = [level + 1, width * 2];
+    subtrees.push({ level, position: start / width });
+    start += width;
+  }
+  return subtrees;
+}
+
+function storedBelow(level: number, position: number): StoredRange {
+  const stored = level - (level % KEPT_LEVELS);
+  const width = 2 ** (level - stored);
+  return { level: stored, begin: position * width, end: (position + 1) * width };
+}

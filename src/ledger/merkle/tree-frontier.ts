@@ -1,0 +1,71 @@
+import { isTreeHash, joinedHash, nodeHash, type TreeHash } from './tree-hash';
+
+/** A complete subtree: 2^level leaves, of which `position` such subtrees lie to the left. */
+export interface TreeNode {
+  readonly level: number;
+  readonly position: number;
+  readonly hash: TreeHash;
+}
+
+/** Subtrees of every eighth level are kept: of 256 leaves, of 65,536, and so on. */
+export const KEPT_LEVELS = 8;
+
+const SIZE = /^(0|[1-9]\d{0,15})$/;
+
+/**
+ * All that a Merkle tree needs in order to grow: its size and the hashes of the complete subtrees it is made of, the largest
+ * first. There are as many as the size has ones in binary, so adding a leaf costs two hashes on average.
+ */
+export class TreeFrontier {
+  private constructor(
+    private leaves: number,
+    private readonly subtrees: TreeHash[],
+  ) {}
+
+  static empty(): TreeFrontier {
+    return new TreeFrontier(0, []);
+  }
+
+  /** Reads what `text` gave; null when it is no frontier. */
+  static parse(text: string): TreeFrontier | null {
+    const colon = text.indexOf(':');
+    const size = text.slice(0, colon);
+    const subtrees = text.slice(colon + 1).match(/.{1,64}/gs) ?? [];
+    if (!SIZE.test(size) || subtrees.length !== ones(Number(size)) || !subtrees.every(isTreeHash)) return null;
+    return new TreeFrontier(Number(size), [...subtrees]);
+  }
+
+  get size(): number {
+    return this.leaves;
+  }
+
+  get root(): TreeHash {
+    return joinedHash(this.subtrees);
+  }
+
+  /** Size and hashes, such as `2:5f08…`; `0:` for the empty tree. */
+  get text(): string {
+    return `${this.leaves}:${this.subtrees.join('')}`;
+  }
+
+  /** @param completed is given the kept subtrees that the leaf completes. */
+  append(leaf: TreeHash, completed: TreeNode[] = []): void {
+    let hash = leaf;
+    let level = 0;
+    let position = this.leaves;
+    for (; position % 2 === 1; position = (position - 1) / 2) {
+      hash = nodeHash(this.subtrees.pop() ?? '', hash);
+      level += 1;
+      if (level % KEPT_LEVELS === 0) completed.push({ level, position: (position - 1) / 2, hash });
+    }
+    this.subtrees.push(hash);
+    this.leaves += 1;
+  }
+}
+
+/** How many ones the number has in binary. */
+function ones(size: number): number {
+  let count = 0;
+  for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) count += rest % 2;
+  return count;
+}

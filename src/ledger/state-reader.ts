@@ -1,0 +1,149 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database';
+import { quoted } from '../database/dialect';
+import type { SqlValue } from '../database/sql-connection';
+import { liveRecord, type LiveRecord, type MissingRecord } from './live-record';
+import { RecordCatalog } from './record-catalog';
+import type { RecordCodec } from './record-codec';
+import { rowLists } from './row-lists';
+import {
+  ENTRIES_EXTENT_SQL,
+  liveExtentSql,
+  liveRecordsSql,
+  missingRecordsSql,
+  removedAmongSql,
+  SEALED_COLUMNS,
+  statesSql,
+} from './state-queries';
+
+/** Records of a piece at most, and bytes of their texts. */
+const PIECE_RECORDS = 200;
+const PIECE_BYTES = 1_000_000;
+/** Entries of a piece at most: only what is missing is answered. */
+const PIECE_ENTRIES = 1_000;
+/** States can be long. */
+const STATES_AT_ONCE = 20;
+/** Sorts before every id. */
+const BEFORE_ALL = '';
+
+interface LiveExtent {
+  readonly count: number;
+  readonly last: SqlValue;
+  readonly bytes: number;
+}
+
+interface MissingRow {
+  readonly sequence: number;
+  readonly subjectType: string;
+  readonly subjectId: string;
+}
+
+/**
+ * Reads the live records of every kind beside what the ledger says of them, in pieces. Each piece is one statement, so
+ * it shows one moment: records that change meanwhile agree with their entries in it like all others.
+ */
+@Injectable()
+export class StateReader {
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: RecordCatalog,
+  ) {}
+
+  get kinds(): Iterable<RecordCodec> {
+    return this.catalog.all;
+  }
+
+  /** The records of a kind that are there when it begins. */
+  async *live(codec: RecordCodec): AsyncGenerator<LiveRecord[]> {
+    const { chain } = this.database;
+    const [end] = await chain.all<{ last: SqlValue }>(`SELECT max("id") AS "last" FROM ${quoted(codec.table)}`);
+    const upTo = end?.last ?? null;
+    for (let after: SqlValue = BEFORE_ALL, isFirst = true; upTo !== null; isFirst = false) {
+      const extent = await this.liveExtent(codec, isFirst, after, upTo);
+      if (extent === null) return;
+      yield await this.livePiece(codec, isFirst, [after, upTo, extent.count]);
+      after = extent.last;
+    }
+  }
+
+  /** What the entries up to a sequence left a state of and is not there; claims and their like with their owner's id. */
+  async *missing(upTo: number): AsyncGenerator<MissingRecord[]> {
+    const { chain } = this.database;
+    const sql = missingRecordsSql(this.catalog.all);
+    for (let after = Number.MIN_SAFE_INTEGER; ;) {
+      const [extent] = await chain.all<{ last: number | null }>(ENTRIES_EXTENT_SQL, [after, upTo, PIECE_ENTRIES]);
+      const last = extent?.last ?? null;
+      if (last === null) return;
+      yield await this.withOwners(await chain.all<MissingRow>(sql, [after, last]));
+      after = last;
+    }
+  }
+
+  /** Those of the ids whose record was removed by an entry. */
+  async removedAmong(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    if (ids.length === 0) return new Set();
+    const sql = removedAmongSql(this.database.dialect);
+    const rows = await this.database.chain.all<{ id: string }>(sql, [JSON.stringify(ids.map((id) => [id]))]);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /** As many as memory is no matter; null: there are none. */
+  private async liveExtent(
+    codec: RecordCodec,
+    isFirst: boolean,
+    after: SqlValue,
+    upTo: SqlValue,
+  ): Promise<LiveExtent | null> {
+    for (let limit = PIECE_RECORDS; ; limit = Math.ceil(limit / 2)) {
+      const [extent] = await this.database.chain.all<LiveExtent>(liveExtentSql(codec, isFirst), [after, upTo, limit]);
+      if (extent === undefined || extent.count === 0) return null;
+      if (extent.bytes <= PIECE_BYTES || extent.count === 1) return extent;
+    }
+  }
+
+  private async livePiece(codec: RecordCodec, isFirst: boolean, bounds: readonly SqlValue[]): Promise<LiveRecord[]> {
+    const { chain, dialect } = this.database;
+    const { owner } = codec.kind;
+    const ownerTable = owner === undefined ? null : this.catalog.codec(owner.kind).table;
+    const columns = [...codec.columns.map(({ name }) => name), ...SEALED_COLUMNS];
+    const sql = liveRecordsSql(codec, ownerTable, dialect, isFirst);
+    const lists = JSON.parse(await rowLists(chain, dialect, columns, sql, bounds)) as SqlValue[][];
+    return lists.map((values) => liveRecord(codec, values));
+  }
+
+  private async withOwners(rows: readonly MissingRow[]): Promise<MissingRecord[]> {
+    const codecs = new Map([...this.catalog.all].map((codec) => [codec.kind.subjectType, codec]));
+    const missing: MissingRecord[] = [];
+    for (let start = 0; start < rows.length; start += STATES_AT_ONCE) {
+      const group = rows.slice(start, start + STATES_AT_ONCE);
+      const states = await this.states(group.filter(({ subjectType }) => codecs.get(subjectType)?.kind.owner));
+      for (const { sequence, subjectType, subjectId } of group) {
+        const codec = codecs.get(subjectType);
+        if (codec === undefined) continue;
+        missing.push({ codec, id: subjectId, ownerId: ownerIn(states.get(sequence), codec.kind.owner?.column) });
+      }
+    }
+    return missing;
+  }
+
+  private async states(rows: readonly MissingRow[]): Promise<ReadonlyMap<number, unknown>> {
+    if (rows.length === 0) return new Map();
+    const sequences = JSON.stringify(rows.map(({ sequence }) => [sequence]));
+    const found = await this.database.chain.all<{ sequence: number; state: unknown }>(
+      statesSql(this.database.dialect),
+      [sequences],
+    );
+    return new Map(found.map(({ sequence, state }) => [sequence, state]));
+  }
+}
+
+/** An altered state may be anything; then its owner is not known. */
+function ownerIn(state: unknown, column: string | undefined): string | null {
+  if (typeof state !== 'string' || column === undefined) return null;
+  try {
+    const owner = (JSON.parse(state) as Readonly<Record<string, unknown>> | null)?.[column];
+    return typeof owner === 'string' ? owner : null;
+  } catch {
+    return null;
+  }
+}

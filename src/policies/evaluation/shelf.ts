@@ -1,0 +1,118 @@
+import { matchesBesidesPath } from './compiled-policy';
+import type { CompiledPolicy } from './compiled-policy';
+import type { Name } from './name';
+import type { Names } from './names';
+import type { AskedNames } from './policy-names';
+import { insertRanked, removeRanked } from './ranked-list';
+import type { Verdict } from './verdict';
+
+/** So many policies are compared one by one; more are divided by what they name. */
+const MOST_TOGETHER = 100;
+
+/** What shelves are divided by, one after the other: first what a request has one of, last what it has many of. */
+const DIVISIONS = ['actions', 'resourceTypes', 'subjects'] as const;
+
+/** Policies of one resource pattern: a list as long as they are few, then shelves by the names that they list. */
+export class Shelf {
+  /** The policy that counts most; undefined when there is none. */
+  first: CompiledPolicy | undefined = undefined;
+  /** In the order of their places; null once they are divided. */
+  private together: CompiledPolicy[] | null = [];
+  /** Policies that match every name. */
+  private every: Shelf | null = null;
+  private named: Map<Name, Shelf> | null = null;
+
+  constructor(private readonly depth = 0) {}
+
+  add(policy: CompiledPolicy): void {
+    if (this.first === undefined || policy.place < this.first.place) this.first = policy;
+    if (this.together === null) {
+      this.addDivided(policy);
+      return;
+    }
+    insertRanked(this.together, policy);
+    if (this.together.length <= MOST_TOGETHER || this.depth === DIVISIONS.length) return;
+    const policies = this.together;
+    this.together = null;
+    for (const each of policies) this.addDivided(each);
+  }
+
+  /** Empty shelves go with their last policy, so that names which come and go leave nothing behind. */
+  remove(policy: CompiledPolicy): void {
+    if (this.together !== null) removeRanked(this.together, policy);
+    else this.removeDivided(policy);
+    if (this.first === policy) this.first = this.findFirst();
+    if (this.first === undefined) this.together = [];
+  }
+
+  /** Shows the verdict the policies that match and may still count. */
+  offer(asked: AskedNames, verdict: Verdict): void {
+    if (this.together !== null) {
+      for (const policy of this.together) {
+        if (!verdict.wants(policy)) return;
+        if (matchesBesidesPath(policy, asked)) verdict.take(policy);
+      }
+      return;
+    }
+    if (this.every !== null && verdict.wants(this.every.first)) this.every.offer(asked, verdict);
+    if (this.named === null) return;
+    for (const name of this.namesAsked(asked)) {
+      const shelf = this.named.get(name);
+      if (shelf !== undefined && verdict.wants(shelf.first)) shelf.offer(asked, verdict);
+    }
+  }
+
+  private addDivided(policy: CompiledPolicy): void {
+    const names = this.namesOf(policy);
+    if (names === null) {
+      this.every ??= new Shelf(this.depth + 1);
+      this.every.add(policy);
+      return;
+    }
+    this.named ??= new Map();
+    for (const name of names) {
+      let shelf = this.named.get(name);
+      if (shelf === undefined) {
+        shelf = new Shelf(this.depth + 1);
+        this.named.set(name, shelf);
+      }
+      shelf.add(policy);
+    }
+  }
+
+  private removeDivided(policy: CompiledPolicy): void {
+    const names = this.namesOf(policy);
+    if (names === null) {
+      this.every?.remove(policy);
+      if (this.every?.first === undefined) this.every = null;
+      return;
+    }
+    for (const name of names) {
+      const shelf = this.named?.get(name);
+      shelf?.remove(policy);
+      if (shelf?.first === undefined) this.named?.delete(name);
+    }
+    if (this.named?.size === 0) this.named = null;
+  }
+
+  private findFirst(): CompiledPolicy | undefined {
+    if (this.together !== null) return this.together[0];
+    let first = this.every?.first;
+    for (const shelf of this.named?.values() ?? []) {
+      if (first === undefined || (shelf.first !== undefined && shelf.first.place < first.place)) first = shelf.first;
+    }
+    return first;
+  }
+
+  /** What the policy is filed under here. It is compared in full where it ends up, so a coarse place is right, too. */
+  private namesOf(policy: CompiledPolicy): Names {
+    const division = DIVISIONS[this.depth];
+    return division === undefined || this.depth >= policy.divisions ? null : policy[division];
+  }
+
+  private namesAsked(asked: AskedNames): readonly Name[] {
+    // By name: looking members up by the text of DIVISIONS takes several times as long.
+    if (this.depth === 0) return asked.actions;
+    return this.depth === 1 ? asked.resourceTypes : asked.subjects;
+  }
+}

@@ -1,0 +1,72 @@
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { ShutdownGate } from '../http/shutdown/shutdown-gate';
+import { entriesFromJson } from '../ledger/entry-columns';
+import { type ChainExtent, EntryReader } from '../ledger/entry-reader';
+import type { StoredEntry } from '../ledger/hash-chain';
+import { ProvenanceProofResponse } from './dto/provenance-entry.response';
+
+/** Lines that are made in one turn of the event loop. */
+const LINES_AT_ONCE = 50;
+
+/** The chain as lines of JSON, up to the head that was found when it was opened. */
+export interface OpenedExport {
+  readonly head: { readonly sequence: number; readonly hash: string };
+  /** Fails rather than end before the head. */
+  readonly lines: Readable;
+}
+
+/** Reads the chain in pieces, each when the former one has been taken: memory stays flat however slow the client is. */
+@Injectable()
+export class ChainExport {
+  constructor(
+    private readonly entries: EntryReader,
+    private readonly gate: ShutdownGate,
+  ) {}
+
+  /** @param after the sequence before the first entry; what is wrong with the first lines is thrown, not streamed. */
+  async open(after: number): Promise<OpenedExport> {
+    const extent = await this.entries.extent();
+    const chunks = this.chunks(after, extent);
+    const first = await chunks.next();
+    const lines = Readable.from(resumed(first, chunks), { signal: this.gate.signal });
+    return { head: { sequence: extent.sequence ?? 0, hash: extent.hash ?? '' }, lines };
+  }
+
+  private async *chunks(after: number, { sequence, lastSequence }: ChainExtent): AsyncGenerator<string, void> {
+    let last = after;
+    const upTo = lastSequence ?? 0;
+    for (
+      let piece = await this.entries.piece(last, upTo);
+      piece !== null;
+      piece = await this.entries.piece(last, upTo)
+    ) {
+      const entries = entriesFromJson(piece.entries);
+      for (let start = 0; start < entries.length; start += LINES_AT_ONCE) {
+        yield entries
+          .slice(start, start + LINES_AT_ONCE)
+          .map(lineOf)
+          .join('');
+        await nextTurn();
+      }
+      last = piece.last;
+    }
+    if (sequence === null || last < sequence) {
+      throw new Error(`The chain ends at ${last}, and not at its head (${sequence ?? 'which is gone'}).`);
+    }
+  }
+}
+
+function lineOf(entry: StoredEntry): string {
+  return `${JSON.stringify(ProvenanceProofResponse.of(entry))}\n`;
+}
+
+async function* resumed(
+  first: IteratorResult<string, void>,
+  others: AsyncGenerator<string, void>,
+): AsyncGenerator<string, void> {
+  if (first.done === true) return;
+  yield first.value;
+  yield* others;
+}

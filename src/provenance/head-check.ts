@@ -1,0 +1,24 @@
+import type { HeadRow } from '../ledger/derived-data-reader';
+import { FIRST_ULID } from '../ledger/ulid-sequence';
+
+const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+const BEGINNING = new Date(0).toISOString();
+
+/**
+ * Columns of the head record that cannot be right. Where the chain ends (sequence and hash) is for the check of the chain
+ * to tell; here it is the ledger's clock, its last identifier, and the mark by which processes follow one another.
+ */
+export function wrongHeadColumns(head: HeadRow | undefined): string[] {
+  if (head === undefined) return ['id'];
+  const { sequence, timestamp, lastUlid, effectSequence, heads, lastEffect, entryId, entryTimestamp } = head;
+  const lastMinted = entryId?.slice(entryId.indexOf('_') + 1) ?? FIRST_ULID;
+  const isMinted = typeof lastUlid === 'string' && ULID.test(lastUlid) && lastUlid >= lastMinted;
+  const isFollowed =
+    typeof effectSequence === 'number' && effectSequence >= lastEffect && effectSequence <= Number(sequence);
+  return [
+    ...(heads === 1 ? [] : ['id']),
+    ...(timestamp === (entryTimestamp ?? BEGINNING) ? [] : ['timestamp']),
+    ...(isMinted ? [] : ['lastUlid']),
+    ...(isFollowed ? [] : ['effectSequence']),
+  ];
+}

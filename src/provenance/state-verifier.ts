@@ -1,0 +1,109 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { unavailable } from '../errors/domain-error';
+import { DerivedDataReader } from '../ledger/derived-data-reader';
+import { EntryReader } from '../ledger/entry-reader';
+import type { LiveRecord, MissingRecord } from '../ledger/live-record';
+import type { RecordCodec } from '../ledger/record-codec';
+import { StateReader } from '../ledger/state-reader';
+import { wrongHeadColumns } from './head-check';
+import { SharedRuns } from './shared-runs';
+import { idOf, isFiledRightly, lostOwnerOf, recordFault } from './state-check';
+import { NAMED_FAULTS, StateFindings, type StateVerdict } from './state-findings';
+
+export interface TimedStateVerdict extends StateVerdict {
+  /** Milliseconds from the first look to the verdict. */
+  readonly duration: number;
+}
+
+/**
+ * Holds every live record, and what is derived from records and entries, against the ledger. In pieces, each of one
+ * moment, so that memory stays flat, other requests go on, and writes meanwhile raise no false alarm.
+ */
+@Injectable()
+export class StateVerifier implements OnModuleDestroy {
+  private readonly runs = new SharedRuns<never, TimedStateVerdict>(() => this.timedRun());
+  private isStopping = false;
+
+  constructor(
+    private readonly states: StateReader,
+    private readonly derived: DerivedDataReader,
+    private readonly entries: EntryReader,
+  ) {}
+
+  verify(): Promise<TimedStateVerdict> {
+    return this.runs.call(0);
+  }
+
+  /** A run ends at its next piece, before the database is closed. */
+  async onModuleDestroy(): Promise<void> {
+    this.isStopping = true;
+    await this.runs.ended();
+  }
+
+  private async timedRun(): Promise<TimedStateVerdict> {
+    const begin = performance.now();
+    return { ...(await this.run()), duration: Math.round(performance.now() - begin) };
+  }
+
+  private async run(): Promise<StateVerdict> {
+    const findings = new StateFindings();
+    for (const codec of this.states.kinds) await this.checkKind(codec, findings);
+    await this.checkMissing(findings);
+    await this.checkDerived(findings);
+    return findings.verdict;
+  }
+
+  private async checkKind(codec: RecordCodec, findings: StateFindings): Promise<void> {
+    for await (const records of this.states.live(codec)) {
+      await this.nextPiece();
+      const removedOwners = await this.states.removedAmong(records.flatMap((record) => lostOwnerOf(record) ?? []));
+      for (const record of records) checkRecord(record, removedOwners, findings);
+      findings.verified(records.length);
+    }
+  }
+
+  private async checkMissing(findings: StateFindings): Promise<void> {
+    const { lastSequence } = await this.entries.extent();
+    if (lastSequence === null) return;
+    for await (const records of this.states.missing(lastSequence)) {
+      await this.nextPiece();
+      const removedOwners = await this.states.removedAmong(records.flatMap(({ ownerId }) => ownerId ?? []));
+      for (const record of records) {
+        if (!wentWithOwner(record, removedOwners)) {
+          findings.addRecord(record.codec.kind.subjectType, record.id, 'missing');
+        }
+      }
+    }
+  }
+
+  private async checkDerived(findings: StateFindings): Promise<void> {
+    for await (const ids of this.derived.recordsOfStrayItems()) {
+      await this.nextPiece();
+      for (const id of ids) findings.addDerived('listItems', id);
+    }
+    for await (const { count, names } of this.derived.wrongCounters(NAMED_FAULTS)) {
+      await this.nextPiece();
+      findings.addCounters(count, names);
+    }
+    for (const column of wrongHeadColumns(await this.derived.head())) findings.addDerived('head', column);
+  }
+
+  private async nextPiece(): Promise<void> {
+    if (this.isStopping) throw unavailable('The service is stopping.');
+    await nextTurn();
+  }
+}
+
+function checkRecord(record: LiveRecord, removedOwners: ReadonlySet<string>, findings: StateFindings): void {
+  const lostOwner = lostOwnerOf(record);
+  // With its owner it would have gone, too.
+  const isLeftOver = lostOwner !== null && removedOwners.has(lostOwner);
+  const fault = isLeftOver ? 'added' : recordFault(record);
+  if (fault !== undefined) findings.addRecord(record.codec.kind.subjectType, idOf(record), fault);
+  if (!isFiledRightly(record)) findings.addDerived('listItems', idOf(record));
+}
+
+function wentWithOwner({ ownerId }: MissingRecord, removedOwners: ReadonlySet<string>): boolean {
+  return ownerId !== null && removedOwners.has(ownerId);
+}

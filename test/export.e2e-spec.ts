@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { shutDown } from '../src/http/shutdown/shut-down';
+import type { SqlConnection } from '../src/database/sql-connection';
+import { ActionsModule } from './support/actions.module';
+import { API_KEY, createTestApp, type TestApp } from './support/create-test-app';
+import { doEverything, EVERY_ACTION_ENVIRONMENT } from './support/every-action';
+import { createEntity } from './support/factories';
+import { foreignConnection } from './support/foreign-connection';
+import { faults, send } from './support/send';
+import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
+
+const EXPORT = '/api/v1/provenance/export';
+
+describe('The export', () => {
+  let app: TestApp;
+  let foreign: SqlConnection;
+  let length: number;
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [ActionsModule], environment: EVERY_ACTION_ENVIRONMENT });
+    await doEverything(app);
+    // More than one piece.
+    for (let made = 0; made < 280; made += 40) {
+      await Promise.all(
+        Array.from({ length: 40 }, () => createEntity(app, { properties: { text: 'é"\u2028\n😀', number: 1e21 } })),
+      );
+    }
+    length = (await send(app, 'GET', '/api/v1/provenance?limit=1')).body.total;
+    foreign = await foreignConnection(app);
+  });
+  afterAll(async () => {
+    await foreign.close();
+    await app.close();
+  });
+
+  async function lines(query = ''): Promise<{ sequence: number }[]> {
+    const { status, text } = await send(app, 'GET', `${EXPORT}${query}`);
+    expect(status).toBe(200);
+    expect(text === '' || text.endsWith('\n')).toBe(true);
+    return text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as { sequence: number });
+  }
+
+  it('has a line for each entry, as a GET of the entry answers it, and says where the chain ends', async () => {
+    const { headers } = await send(app, 'GET', EXPORT);
+    const exported = await lines();
+    expect(exported).toHaveLength(length);
+    for (const [index, line] of exported.entries()) {
+      // Each of everything that can be done, and some of the many.
+      if (index > 60 && index % 40 !== 0) continue;
+      expect(line).toEqual((await send(app, 'GET', `/api/v1/provenance/${index + 1}`)).body);
+    }
+    expect(headers.get('content-type')).toBe('application/x-ndjson');
+    expect(headers.get('x-head-sequence')).toBe(String(length));
+    const { head } = (await send(app, 'POST', '/api/v1/provenance/verify')).body;
+    expect(headers.get('x-head-hash')).toBe(head.hash);
+  });
+
+  it('goes on after a sequence', async () => {
+    const whole = await lines();
+    expect(await lines('?after=0')).toEqual(whole);
+    expect(await lines('?after=270')).toEqual(whole.slice(270));
+    expect(await lines(`?after=${length}`)).toEqual([]);
+    expect(await lines('?after=9007199254740991')).toEqual([]);
+  });
+
+  it('takes nothing else', async () => {
+    expect(faults(await send(app, 'GET', `${EXPORT}?after=x&limit=1`))).toEqual({
+      'query.after': expect.any(String),
+      'query.limit': expect.any(String),
+    });
+  });
+
+  it('is empty for a ledger without entries', async () => {
+    const empty = await createTestApp();
+    const { status, text, headers } = await send(empty, 'GET', EXPORT);
+    await empty.close();
+    expect([status, text, headers.get('x-head-sequence')]).toEqual([200, '', '0']);
+  });
+
+  it('answers HEAD with its headers alone', async () => {
+    const { status, text, headers } = await send(app, 'HEAD', EXPORT);
+    expect([status, text, headers.get('x-head-sequence')]).toEqual([200, '', String(length)]);
+  });
+
+  it('breaks the connection at a state that is no JSON, or refuses when that is the first', async () => {
+    const [row] = await foreign.all<{ state: string }>('SELECT "state" FROM ledger_entries WHERE "sequence" = 120');
+    await foreign.run(`UPDATE ledger_entries SET "state" = '{' WHERE "sequence" = 120`);
+    await expect(send(app, 'GET', EXPORT)).rejects.toThrow();
+    expect((await send(app, 'GET', `${EXPORT}?after=119`)).body.error.code).toBe('INTERNAL_ERROR');
+    expect(await lines('?after=120')).toHaveLength(length - 120);
+    await foreign.run(`UPDATE ledger_entries SET "state" = $1 WHERE "sequence" = 120`, [row?.state ?? null]);
+    expect(await lines()).toHaveLength(length);
+  });
+
+  it('breaks the connection where the chain ends before its head', async () => {
+    await foreign.run('CREATE TEMP TABLE the_last AS SELECT * FROM ledger_entries WHERE "sequence" > 300');
+    await foreign.run('DELETE FROM ledger_entries WHERE "sequence" > 300');
+    await expect(send(app, 'GET', EXPORT)).rejects.toThrow();
+    await foreign.run('INSERT INTO ledger_entries SELECT * FROM the_last');
+    expect(await lines()).toHaveLength(length);
+  });
+
+  it('goes no further than the head found at its start', async () => {
+    const response = await openExport(app);
+    const sequence = Number(response.headers['x-head-sequence']);
+    await createEntity(app);
+    const text = (await response.setEncoding('utf8').toArray()).join('');
+    expect(text.split('\n')).toHaveLength(sequence + 1);
+    expect((await send(app, 'HEAD', EXPORT)).headers.get('x-head-sequence')).toBe(String(sequence + 1));
+  });
+});
+
+describe('An export of long entries to a client that does not read', () => {
+  let app: TestApp;
+  let database: TemporaryDatabase;
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    app = await createTestApp({ environment: database.environment });
+    const properties = { text: 'x'.repeat(1_000_000) };
+    for (let made = 0; made < 20; made += 1) await createEntity(app, { properties });
+  });
+  afterAll(() => database.remove());
+
+  it('waits, and ends when the client leaves', async () => {
+    const response = await openExport(app);
+    response.destroy();
+    const { body } = await send(app, 'POST', '/api/v1/provenance/verify');
+    expect(body).toMatchObject({ valid: true, entriesVerified: 20 });
+  });
+
+  it('ends when the service stops', async () => {
+    const response = await openExport(app);
+    const broken = once(response, 'error');
+    await shutDown(app.application);
+    response.resume();
+    await broken;
+    expect(response.complete).toBe(false);
+  });
+});
+
+async function openExport({ url }: TestApp): Promise<IncomingMessage> {
+  const request = get(`${url}${EXPORT}`, { agent: false, headers: { 'X-API-Key': API_KEY } });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return response;
+}

@@ -1,0 +1,154 @@
+import type { SqlConnection } from '../../src/database/sql-connection';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { foreignConnection } from '../support/foreign-connection';
+import type { Parsed } from '../support/send';
+import { type Attempt, History, type Operation, TRACES } from './support/history';
+import { falseHealth, ledgerFaults } from './support/ledger-faults';
+import { Load } from './support/load';
+import { seededRandom } from './support/random';
+import { type SnapshotEntry, takeSnapshot } from './support/snapshot';
+import { transitionFaults } from './support/transition-faults';
+
+const WRITES = 500;
+
+/** The checker itself is held against what it must find. */
+describe('The checker', () => {
+  let app: TestApp;
+  let database: SqlConnection;
+  let history: History;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    database = await foreignConnection(app);
+    history = new History();
+    const load = new Load('checker', history);
+    await load.prepare(app.url);
+    // Always the same, as there must be some of everything.
+    const random = seededRandom('5:checker');
+    for (let write = 0; write < WRITES; write += 1) await load.once(app.url, random);
+  });
+  afterAll(async () => {
+    await database.close();
+    await app.close();
+  });
+
+  const faults = (seen: History = history): Promise<string[]> => ledgerFaults(app.url, database, seen);
+
+  /** The history with one attempt seen otherwise. */
+  function altered(operation: Operation, status: number, alter: (attempt: Attempt) => Attempt | null): History {
+    const other = new History();
+    const isIt = (attempt: Attempt): boolean =>
+      attempt.operation === operation && attempt.answer?.status === status && !attempt.path.includes('prepare');
+    const index = history.attempts.findIndex(isIt);
+    if (index < 0) throw new Error(`The load has no ${operation} with ${status}.`);
+    history.attempts.forEach((attempt, at) => {
+      const kept = at === index ? alter(attempt) : attempt;
+      if (kept !== null) other.attempts.push(kept);
+    });
+    return other;
+  }
+
+  function withAnswer(attempt: Attempt, status: number, body: Parsed = attempt.answer?.body): Attempt {
+    if (attempt.answer === null) throw new Error('The attempt has no answer.');
+    return { ...attempt, answer: { ...attempt.answer, status, body } };
+  }
+
+  /** Changes a table behind the service, looks, and puts the table back. */
+  async function faultsAfter(table: string, change: string): Promise<string[]> {
+    await database.run(`CREATE TEMP TABLE kept AS SELECT * FROM ${table}`);
+    await database.run(change);
+    const found = await faults();
+    await database.run(`DELETE FROM ${table}`);
+    await database.run(`INSERT INTO ${table} SELECT * FROM kept`);
+    await database.run('DROP TABLE kept');
+    return found;
+  }
+
+  it('finds nothing wrong with what is right, of which there is some of every kind', async () => {
+    expect(await faults()).toEqual([]);
+    const done = history.attempts.filter(({ answer }) => (answer?.status ?? 500) < 300);
+    expect(new Set(done.map(({ operation }) => operation))).toEqual(new Set(Object.keys(TRACES)));
+    const statuses = Object.keys(history.statuses());
+    for (const status of ['200', '201', '204', '400', '403', '404', '409']) expect(statuses).toContain(status);
+  });
+
+  it.each<[what: string, seen: () => History]>([
+    ['a refused write that is there', () => altered('createEntity', 201, (attempt) => withAnswer(attempt, 503))],
+    ['a write that nobody sent', () => altered('addClaim', 201, () => null)],
+    [
+      'another content than was answered',
+      () => altered('createAgent', 201, (it) => withAnswer(it, 201, { ...it.answer?.body, description: 'other' })),
+    ],
+    ['another content than was sent', () => altered('createEntity', 201, (it) => ({ ...it, body: { type: 'other' } }))],
+    [
+      'an acknowledged write that is not there',
+      () => altered('createAgent', 409, (attempt) => withAnswer(attempt, 201)),
+    ],
+    ['a refusal by rule that was answered as done', () => altered('execute', 403, (it) => withAnswer(it, 200))],
+  ])('finds %s', async (_what, seen) => {
+    expect(await faults(seen())).not.toEqual([]);
+  });
+
+  it.each<[what: string, table: string, change: string]>([
+    ['a record that is gone', 'agents', 'DELETE FROM agents WHERE "createdSequence" = 1'],
+    ['a record that was changed', 'entities', `UPDATE entities SET name = name || '!'`],
+    [
+      'a record without an entry',
+      'claims',
+      `INSERT INTO claims SELECT 'clm_0', -1, "entityId", 'p', '1', '{}', "createdAt" FROM claims LIMIT 1`,
+    ],
+    ['an entry that is gone', 'ledger_entries', 'DELETE FROM ledger_entries WHERE sequence = 20'],
+    ['an end that is gone', 'ledger_entries', 'DELETE FROM ledger_entries WHERE sequence > 100'],
+    ['a state that was changed', 'ledger_entries', `UPDATE ledger_entries SET state = '{}' WHERE sequence = 20`],
+    [
+      'statistics that are wrong',
+      'ledger_counters',
+      `UPDATE ledger_counters SET value = value + 1 WHERE name = 'claims'`,
+    ],
+    ['two versions in force', 'policies', `UPDATE policies SET status = 'active'`],
+  ])('finds %s', async (_what, table, change) => {
+    expect(await faultsAfter(table, change)).not.toEqual([]);
+  });
+
+  it('finds what could not follow what was before it', async () => {
+    const snapshot = await takeSnapshot(app.url, database);
+    expect(transitionFaults(snapshot)).toEqual([]);
+    const of = (action: string): SnapshotEntry => {
+      const found = snapshot.entries.find(({ audit }) => audit.action === action);
+      if (found === undefined) throw new Error(`The load has left no ${action}.`);
+      return found;
+    };
+    for (const action of [
+      'decision.rejected',
+      'decision.approved',
+      'policy.created',
+      'entity.created',
+      'claim.removed',
+    ]) {
+      const entries = [...snapshot.entries, of(action)];
+      expect({ action, count: transitionFaults({ ...snapshot, entries }).length }).not.toEqual({ action, count: 0 });
+    }
+    const authorized = of('execution.authorized');
+    const suspended = {
+      ...of('agent.suspended'),
+      audit: { ...of('agent.suspended').audit, subjectId: authorized.audit.agentId },
+    };
+    expect(transitionFaults({ ...snapshot, entries: [suspended, authorized] }).join()).toContain('suspended');
+  });
+
+  it('finds a health that was told although nothing could be committed', () => {
+    const refused = { ...altered('createEntity', 201, (it) => withAnswer(it, 503)).attempts[0] } as Attempt;
+    const seen = new History();
+    seen.attempts.push({
+      ...refused,
+      answer: refused.answer && { ...refused.answer, status: 503 },
+      began: 10,
+      ended: 20,
+    });
+    seen.sightings.push({ status: 200, began: 5, ended: 6 }, { status: 503, began: 25, ended: 26 });
+    expect(falseHealth(seen, 0, 100)).toBe(0);
+    seen.sightings.push({ status: 200, began: 30, ended: 31 });
+    expect(falseHealth(seen, 0, 100)).toBe(1);
+    expect(falseHealth(seen, 0, 30)).toBe(0);
+  });
+});

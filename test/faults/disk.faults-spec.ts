@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { describeWithFaultyDisk, type DiskFault, faultyDisk, type FaultyDisk } from './support/faulty-disk';
+import { History } from './support/history';
+import { Load } from './support/load';
+import { randomFor } from './support/random';
+import { ROUNDS } from './support/rounds';
+import { ServedDatabase } from './support/served-database';
+import { until, untilHealthy, watch } from './support/watch';
+import { falseHealth } from './support/ledger-faults';
+
+const CLIENTS = 12;
+/** More than what SQLite lets the write-ahead log grow to before it folds it in. */
+const LOG_SIZE = 6_000_000;
+/** Calls of a kind among which one is chosen; the file is synced once each time that the log is folded in. */
+const SPREAD = { 'write log': 400, 'sync log': 100, 'write data': 40, 'sync data': 2 };
+/** EX_IOERR. */
+const STORAGE_ERROR = 74;
+
+describeWithFaultyDisk('A disk that fails', () => {
+  let database: TemporaryDatabase;
+  let served: ServedDatabase;
+  let disk: FaultyDisk;
+  let history: History;
+  let load: Load;
+
+  beforeEach(async () => {
+    database = await temporaryDatabase();
+    disk = faultyDisk(database.path);
+    served = new ServedDatabase(database.path, disk.environment);
+    history = new History();
+    load = new Load(expect.getState().currentTestName ?? '', history);
+    await served.start();
+    await load.prepare(served.url);
+  });
+  afterEach(async () => {
+    await served.stop('SIGKILL');
+    await database.remove();
+    disk.remove();
+  });
+
+  /** Writes until the given number was acknowledged since. */
+  async function writeSome(count: number): Promise<void> {
+    const stopped = new AbortController();
+    const clients = load.run(served.url, CLIENTS, stopped.signal);
+    const enough = history.acknowledged + count;
+    await until(`${count} writes are acknowledged`, () => history.acknowledged >= enough);
+    stopped.abort();
+    await clients;
+  }
+
+  it.each<DiskFault>([
+    { operation: 'sync', file: 'log', action: 'EIO' },
+    { operation: 'sync', file: 'log', action: 'ENOSPC' },
+    { operation: 'write', file: 'log', action: 'EIO' },
+    { operation: 'write', file: 'log', action: 'EIO', count: 7 },
+  ])(
+    'at $operation of the $file with $action: nobody is told that it was written, and the process stops',
+    async (fault) => {
+      await writeSome(30);
+      const clients = load.run(served.url, CLIENTS, new AbortController().signal);
+      await sleep(100);
+      disk.fail(fault);
+      const ended = served.ended();
+      expect(await ended).toBe(STORAGE_ERROR);
+      await clients;
+      disk.heal();
+      await served.start();
+      expect(await served.faults(history)).toEqual([]);
+      await writeSome(30);
+      expect(await served.faults(history)).toEqual([]);
+    },
+  );
+
+  it.each<DiskFault>([
+    { operation: 'write', file: 'log', action: 'ENOSPC' },
+    { operation: 'write', file: 'log', action: 'ENOSPC', count: 5 },
+  ])('for want of room at each $operation of the $file: 503, reads go on, and it heals', async (fault) => {
+    const stopped = new AbortController();
+    const clients = [load.run(served.url, CLIENTS, stopped.signal), watch(served.url, history, stopped.signal)];
+    await sleep(200);
+    const from = performance.now();
+    disk.fail(fault);
+    await until('writes are refused', () => (history.statuses(from)[503] ?? 0) > 20);
+    await sleep(1_200);
+    const to = performance.now();
+    disk.heal();
+    expect(falseHealth(history, from, to)).toBe(0);
+    await untilHealthy(served.url, history);
+    stopped.abort();
+    await Promise.all(clients);
+    await writeSome(30);
+    expect([...history.reads.keys()]).toEqual([200]);
+    expect(await served.faults(history)).toEqual([]);
+  });
+
+  it.each<DiskFault>([
+    { operation: 'sync', file: 'data', action: 'EIO' },
+    { operation: 'write', file: 'data', action: 'EIO' },
+    { operation: 'write', file: 'data', action: 'ENOSPC', count: 3 },
+  ])(
+    'at $operation of the $file with $action, while the log is folded in: nothing is lost',
+    async (fault) => {
+      disk.fail(fault);
+      await load.fill(served.url, LOG_SIZE);
+      await writeSome(30);
+      expect(disk.failures()).toBeGreaterThan(0);
+      expect(await served.faults(history)).toEqual([]);
+      await served.stop('SIGKILL');
+      disk.heal();
+      await served.start();
+      expect(await served.faults(history)).toEqual([]);
+    },
+    60_000,
+  );
+
+  it(
+    'with the process at once, in the middle of a write to log or file: nothing is lost',
+    async () => {
+      const random = randomFor('killed at a write');
+      for (let round = 1; round <= Math.ceil(ROUNDS / 4); round += 1) {
+        const [operation, action] = random.pick([
+          ['write', 'kill'],
+          ['write', 'tear'],
+          ['sync', 'kill'],
+        ] as const);
+        const file = random.pick(['log', 'data'] as const);
+        const clients = load.run(served.url, CLIENTS, new AbortController().signal);
+        disk.fail({ operation, file, action, count: random.below(SPREAD[`${operation} ${file}`]) });
+        if (file === 'data') await load.fill(served.url, LOG_SIZE);
+        expect(await served.ended()).toBe(null);
+        await clients;
+        disk.heal();
+        await served.start();
+        expect({ round, operation, file, action, faults: await served.faults(history) }).toMatchObject({ faults: [] });
+      }
+    },
+    Math.max(60_000, ROUNDS * 10_000),
+  );
+});

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SqlConnection } from '../../src/database/sql-connection';
+import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
+import { OPEN_READWRITE } from '../../src/database/sqlite/sqlite-driver';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { History } from './support/history';
+import { falseHealth } from './support/ledger-faults';
+import { Load } from './support/load';
+import { ServedDatabase } from './support/served-database';
+import { until, untilHealthy, watch } from './support/watch';
+
+const CLIENTS = 8;
+
+describe('Another process that holds the write lock', () => {
+  let database: TemporaryDatabase;
+  let served: ServedDatabase;
+  let foreign: SqlConnection;
+
+  beforeEach(async () => {
+    database = await temporaryDatabase();
+    served = new ServedDatabase(database.path);
+    await served.start();
+    foreign = await SqliteConnection.open(database.path, OPEN_READWRITE);
+  });
+  afterEach(async () => {
+    await foreign.close();
+    await served.stop('SIGKILL');
+    await database.remove();
+  });
+
+  it('makes writes 503 while reads go on; once it lets go the service heals', async () => {
+    const history = new History();
+    const load = new Load('lock', history);
+    await load.prepare(served.url);
+    for (const isWriting of [false, true]) {
+      const stopped = new AbortController();
+      const clients = [load.run(served.url, CLIENTS, stopped.signal), watch(served.url, history, stopped.signal)];
+      await sleep(300);
+      await foreign.run('BEGIN IMMEDIATE');
+      // What it wrote and gives up must not show either.
+      if (isWriting) await foreign.run(`UPDATE entities SET name = 'not ours'`);
+      const from = performance.now();
+      await until('writes are refused', () => (history.statuses(from)[503] ?? 0) > CLIENTS);
+      await sleep(500);
+      expect(falseHealth(history, from, performance.now())).toBe(0);
+      await foreign.run('ROLLBACK');
+      await untilHealthy(served.url, history);
+      const healed = history.acknowledged;
+      await until('writes go on', () => history.acknowledged > healed + 10);
+      stopped.abort();
+      await Promise.all(clients);
+      expect([...history.reads.keys()]).toEqual([200]);
+      expect(await served.faults(history)).toEqual([]);
+    }
+  }, 60_000);
+});

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { ROOT } from '../support/markdown';
+import type { Parsed } from '../support/send';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { describeWithFaultyDisk, faultyDisk, type FaultyDisk } from './support/faulty-disk';
+import { History } from './support/history';
+import { Load } from './support/load';
+import { randomFor } from './support/random';
+import { ROUNDS } from './support/rounds';
+import { ServedDatabase } from './support/served-database';
+
+const RELEASES = join(ROOT, 'test', 'fixtures', 'releases');
+/** A start on a new file writes about so often; that of an older release writes less. */
+const WRITES_OF_A_START = 700;
+
+const releases = readdirSync(RELEASES).filter((name) => name.endsWith('.db.gz'));
+
+describeWithFaultyDisk('A migration killed half-way', () => {
+  let database: TemporaryDatabase;
+  let disk: FaultyDisk;
+  let served: ServedDatabase;
+
+  beforeEach(async () => {
+    database = await temporaryDatabase();
+    disk = faultyDisk(database.path);
+    served = new ServedDatabase(database.path, disk.environment);
+  });
+  afterEach(async () => {
+    await served.stop('SIGKILL');
+    await database.remove();
+    disk.remove();
+  });
+
+  /** Starts and kills; the number of writes before it is the seed's. */
+  async function killStarts(label: string, attempts: number): Promise<number> {
+    const random = randomFor(label);
+    let killed = 0;
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const [operation, action] = random.pick([
+        ['any', 'kill'],
+        ['write', 'tear'],
+      ] as const);
+      disk.fail({ operation, file: 'any', action, count: random.below(WRITES_OF_A_START / (1 + random.below(8))) });
+      const end = await served.startOrEnd();
+      disk.heal();
+      if (end === null) await served.stop('SIGKILL');
+      else killed += 1;
+      if (end !== null) expect(end).toMatchObject({ exitCode: null });
+    }
+    return killed;
+  }
+
+  it('of a new database is completed by the next start', async () => {
+    expect(await killStarts('new database', Math.ceil(ROUNDS / 5))).toBeGreaterThan(0);
+    const history = new History();
+    const load = new Load('new database', history);
+    await served.start();
+    await load.prepare(served.url);
+    expect(await served.faults(history)).toEqual([]);
+  }, 120_000);
+
+  it.each(releases)(
+    'of %s is completed by the next start, and loses nothing',
+    async (name) => {
+      const original = gunzipSync(readFileSync(join(RELEASES, name)));
+      writeFileSync(database.path, original);
+      await served.start();
+      const expected = await everything();
+      await served.stop();
+      for (let round = 0; round < Math.ceil(ROUNDS / 10); round += 1) {
+        for (const file of readdirSync(database.folder)) rmSync(join(database.folder, file));
+        writeFileSync(database.path, original);
+        await killStarts(`${name}, round ${round}`, 2);
+        await served.start();
+        expect(await everything()).toEqual(expected);
+        await served.stop('SIGKILL');
+      }
+    },
+    120_000,
+  );
+
+  /** The entries that the release left, before what today's start adds; records are verified against them. */
+  async function everything(): Promise<unknown> {
+    const { program } = served;
+    const { body } = await program.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
+    expect(body).toMatchObject({ valid: true });
+    const audit: Parsed[] = (await program.send('GET', '/api/v1/audit?limit=1000&order=asc')).body.data;
+    const provenance: Parsed[] = (await program.send('GET', '/api/v1/provenance?limit=1000')).body.data;
+    const last = audit.findLastIndex(({ actor }) => actor.type !== 'system');
+    expect(last).toBeGreaterThan(5);
+    return { audit: audit.slice(0, last + 1), provenance: provenance.slice(0, last + 1) };
+  }
+});

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
+import { serverConfig } from '../../src/database/postgres/postgres-settings';
+import { onServer } from '../support/database-server';
+import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { History } from './support/history';
+import { Load } from './support/load';
+import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from './support/postgres-cluster';
+import { randomFor } from './support/random';
+import { ROUNDS } from './support/rounds';
+import { ServedDatabase } from './support/served-database';
+import { until, untilHealthy, watch } from './support/watch';
+
+const CLIENTS = 8;
+/** Without one, every process would make its own in its folder. */
+const SIGNING_KEY = Buffer.alloc(32, 'faults').toString('base64');
+/** Milliseconds: what is asked and not answered is given up in less. */
+const PATIENCE = 40_000;
+
+describeWithPostgresCluster('On PostgreSQL', () => {
+  let cluster: PostgresCluster;
+  let gate: TcpGate;
+  let served: ServedDatabase;
+  const history = new History();
+  const load = new Load('postgres', history);
+  let stopped = new AbortController();
+  let clients: Promise<unknown> = Promise.resolve();
+
+  beforeAll(async () => {
+    cluster = await postgresCluster();
+    gate = await openTcpGate('127.0.0.1', cluster.port);
+    const url = new URL(cluster.url);
+    url.port = String(gate.port);
+    const connect = (): Promise<PostgresConnection> => PostgresConnection.open(serverConfig(cluster.url));
+    served = new ServedDatabase('', { DATABASE_URL: url.href, SIGNING_KEY }, connect);
+    await served.start();
+    await load.prepare(served.url);
+  }, 60_000);
+  afterAll(async () => {
+    await served.stop('SIGKILL');
+    await gate.close();
+    cluster.remove();
+  }, 60_000);
+
+  beforeEach(() => {
+    stopped = new AbortController();
+    clients = Promise.all([load.run(served.url, CLIENTS, stopped.signal), watch(served.url, history, stopped.signal)]);
+  });
+  /** It heals by itself, writes go on, and the ledger is what its clients saw. */
+  afterEach(async () => {
+    try {
+      await untilHealthy(served.url, history, PATIENCE);
+      const healed = history.acknowledged;
+      await until('writes go on', () => history.acknowledged > healed + 10, PATIENCE);
+    } finally {
+      stopped.abort();
+      await clients;
+    }
+    expect(await served.faults(history)).toEqual([]);
+  }, 120_000);
+
+  /** Once it has said that it is unhealthy, it does not say otherwise before the fault is over. */
+  async function expectToTellOf(fault: () => void): Promise<void> {
+    await sleep(300);
+    const before = history.sightings.length;
+    fault();
+    const told = (): number[] => history.sightings.slice(before).map(({ status }) => status);
+    await until('the service says that it is unhealthy', () => told().includes(503), PATIENCE);
+    await sleep(1_000);
+    const statuses = told();
+    expect(new Set(statuses.slice(statuses.indexOf(503)))).toEqual(new Set([503]));
+  }
+
+  it.each([1, 2])(
+    'a server that is stopped hard and starts again loses nothing (%i)',
+    async () => {
+      await expectToTellOf(() => cluster.stopHard());
+      cluster.start();
+    },
+    90_000,
+  );
+
+  it('sessions that are ended again and again lose nothing', async () => {
+    const random = randomFor('sessions');
+    for (let kill = 0; kill < Math.max(6, ROUNDS / 4); kill += 1) {
+      await sleep(random.below(300));
+      await onServer(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+        cluster.url,
+      );
+    }
+  }, 90_000);
+
+  it.each(['cut', 'hold'] as const)(
+    'a server that cannot be reached (%s) loses nothing',
+    async (fault) => {
+      await expectToTellOf(() => gate[fault]());
+      // What a broken network swallowed does not come later.
+      gate.cut();
+      gate.open();
+    },
+    120_000,
+  );
+
+  it('a slow server makes writes slow, not wrong', async () => {
+    const before = history.acknowledged;
+    gate.slow(120);
+    await until('some writes are acknowledged', () => history.acknowledged > before + 20, PATIENCE);
+    gate.slow(0);
+  }, 90_000);
+
+  it('a process that is killed loses nothing', async () => {
+    const random = randomFor('killed on PostgreSQL');
+    for (let round = 0; round < Math.max(2, ROUNDS / 10); round += 1) {
+      await sleep(random.below(500));
+      await served.stop('SIGKILL');
+      await clients;
+      await served.start();
+      expect(await served.faults(history)).toEqual([]);
+      clients = load.run(served.url, CLIENTS, stopped.signal);
+    }
+  }, 120_000);
+});

@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type StartedProgram, startProgram } from '../support/started-program';
+import { MAIN } from './support/served-database';
+import { freePort } from './support/postgres-cluster';
+import { until } from './support/watch';
+
+const LIMIT = 30;
+const isInstalled = spawnSync('redis-server', ['--version']).status === 0;
+
+/** Without a redis-server these tests are skipped, and say so; with CI=true they fail. */
+const [describeWithRedis, title] =
+  isInstalled || process.env['CI'] === 'true'
+    ? [describe, 'A Redis that is gone']
+    : [describe.skip, 'A Redis that is gone (skipped: needs redis-server)'];
+
+describeWithRedis(title, () => {
+  let folder: string;
+  let port: number;
+  let redis: ChildProcess;
+  let programs: StartedProgram[];
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'governance-redis-'));
+    port = await freePort();
+    redis = await startRedis();
+    const environment = { REDIS_URL: `redis://127.0.0.1:${port}`, RATE_LIMIT: String(LIMIT), TRUST_PROXY: '1' };
+    programs = await Promise.all([1, 2].map(() => startProgram(MAIN, environment)));
+  });
+  afterEach(async () => {
+    await Promise.all(programs.map((program) => program.stop()));
+    redis.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function startRedis(): Promise<ChildProcess> {
+    const started = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], {
+      cwd: folder,
+      stdio: 'ignore',
+    });
+    const answers = (): boolean => spawnSync('redis-cli', ['-p', String(port), 'ping']).stdout.includes('PONG');
+    await until('Redis answers', answers);
+    return started;
+  }
+
+  /** How many of so many requests of a client, sent to the processes in turn, were let in. */
+  async function admitted(client: string, count: number): Promise<number> {
+    let admitted = 0;
+    for (let index = 0; index < count; index += 1) {
+      const program = programs[index % programs.length];
+      const answer = await program?.send('GET', '/api/v1/stats', { headers: { 'X-Forwarded-For': client } });
+      if (answer?.status !== 200 && answer?.status !== 429) throw new Error(`A request got ${answer?.status}.`);
+      if (answer.status === 200) admitted += 1;
+    }
+    return admitted;
+  }
+
+  const told = (line: string): boolean => programs.every((program) => program.printed().includes(line));
+
+  it('leaves each process its own limit and a line in its log, and is used again when it is back', async () => {
+    expect(await admitted('192.0.2.1', 3 * LIMIT)).toBe(LIMIT);
+    redis.kill('SIGKILL');
+    await once(redis, 'exit');
+    expect(await admitted('192.0.2.2', 3 * LIMIT)).toBe(2 * LIMIT);
+    expect(told('Redis does not answer')).toBe(true);
+    redis = await startRedis();
+    let clients = 0;
+    await until('requests are counted together', async () => {
+      clients += 1;
+      return (await admitted(`198.51.100.${clients}`, 3 * LIMIT)) === LIMIT;
+    });
+  }, 60_000);
+});

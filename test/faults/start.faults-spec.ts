@@ -1,0 +1,208 @@
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { send } from '../support/send';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { History } from './support/history';
+import { Load } from './support/load';
+import { randomFor } from './support/random';
+import { ROUNDS } from './support/rounds';
+import { ServedDatabase } from './support/served-database';
+import { describeWithSmallDisk, smallDisk, type SmallDisk } from './support/small-disk';
+
+const WRITES = 250;
+
+let original: TemporaryDatabase;
+let history: History;
+
+/** A database with something of everything in it, closed in order. */
+beforeAll(async () => {
+  original = await temporaryDatabase();
+  history = new History();
+  const served = new ServedDatabase(original.path);
+  const load = new Load('start', history);
+  await served.start();
+  await load.prepare(served.url);
+  const random = randomFor('start');
+  for (let write = 0; write < WRITES; write += 1) await load.once(served.url, random);
+  expect(await served.faults(history)).toEqual([]);
+  expect(await served.stop()).toBe(0);
+});
+afterAll(() => original.remove());
+
+/** One line, which names the file. */
+const clearLine = (path: string, reason: RegExp): unknown =>
+  expect.stringMatching(new RegExp(`^The service could not start: .*${path}.*${reason.source}.*\\n$`));
+
+describe('A start', () => {
+  let database: TemporaryDatabase;
+  let served: ServedDatabase;
+
+  beforeEach(async () => {
+    database = await temporaryDatabase();
+    served = new ServedDatabase(database.path);
+  });
+  afterEach(async () => {
+    await served.stop('SIGKILL');
+    await database.remove();
+  });
+
+  it.each([
+    ['a folder', 'governance.db', /is a folder/],
+    ['below a file', 'file/governance.db', /cannot be made or entered/],
+  ])('is refused with a clear line where the file would be %s', async (_what, name, reason) => {
+    mkdirSync(database.path);
+    writeFileSync(join(database.folder, 'file'), '');
+    served = new ServedDatabase(join(database.folder, name));
+    expect(await served.startOrEnd()).toMatchObject({ exitCode: 1, printed: clearLine(database.folder, reason) });
+  });
+
+  it('is refused with a clear line where no folder can be made', async () => {
+    served = new ServedDatabase('/proc/governance/governance.db');
+    expect(await served.startOrEnd()).toMatchObject({ exitCode: 1, printed: clearLine('/proc/governance', /cannot/) });
+  });
+
+  it('is refused with exit code 75 while another one serves the file, which goes on undisturbed', async () => {
+    copyFileSync(original.path, database.path);
+    await served.start();
+    const seen = history.ofCopy();
+    const load = new Load('second', seen);
+    const stopped = new AbortController();
+    const clients = load.run(served.url, 4, stopped.signal);
+    const second = new ServedDatabase(database.path);
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const end = await second.startOrEnd();
+      expect(end).toMatchObject({
+        exitCode: 75,
+        printed: expect.stringMatching(/^The database \S+ is in use by .*\n$/),
+      });
+    }
+    stopped.abort();
+    await clients;
+    expect(await served.faults(seen)).toEqual([]);
+    expect(seen.attempts.length).toBeGreaterThan(history.attempts.length);
+    expect(seen.statuses()).not.toHaveProperty('0');
+  });
+
+  it.each([
+    ['its beginning', 0],
+    ['its second page', 1],
+  ])('is refused with a clear line when %s is overwritten', async (_what, page) => {
+    copyFileSync(original.path, database.path);
+    overwrite(database.path, page * 4096, Buffer.alloc(4096, 0xa5));
+    const end = await served.startOrEnd();
+    expect(end).toMatchObject({ exitCode: 1, printed: clearLine(database.path, /damaged/) });
+  });
+
+  it(
+    'tells of any page that is overwritten, or verification does; nothing false is called valid',
+    async () => {
+      const random = randomFor('pages');
+      const pages = Math.floor(statSync(original.path).size / 4096);
+      for (let round = 0; round < Math.ceil(ROUNDS / 4); round += 1) {
+        const page = random.below(pages);
+        await expectTold(`page ${page}`, (path) => overwrite(path, page * 4096, Buffer.alloc(4096, random.below(256))));
+      }
+    },
+    longEnough(),
+  );
+
+  it(
+    'tells of any byte that is flipped, or verification does; nothing false is called valid',
+    async () => {
+      const random = randomFor('bytes');
+      const { size } = statSync(original.path);
+      for (let round = 0; round < Math.ceil(ROUNDS / 4); round += 1) {
+        const [position, bit] = [random.below(size), random.below(8)];
+        await expectTold(`bit ${bit} of byte ${position}`, (path) => flip(path, position, bit));
+      }
+    },
+    longEnough(),
+  );
+
+  /** A damaged copy either does not start, with one line, or lives, answers, and calls itself valid only where it is. */
+  async function expectTold(damage: string, harm: (path: string) => void): Promise<void> {
+    for (const file of readdirSync(database.folder)) rmSync(join(database.folder, file));
+    copyFileSync(original.path, database.path);
+    harm(database.path);
+    const end = await served.startOrEnd();
+    if (end !== null) {
+      expect({ damage, ...end }).toMatchObject({ exitCode: 1, printed: clearLine('', /./) });
+      return;
+    }
+    const answer = await send(served.program, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+    const isCalledValid = answer.status === 200 && answer.body.valid === true;
+    const entries = isCalledValid ? (await served.faults(history.ofCopy()).catch(String)).toString() : '';
+    // Of the chain nothing may be false; what lies beside it is checked with the state.
+    expect({ damage, status: [200, 500, 503].includes(answer.status), wrong: /entry \d+/.exec(entries) }).toEqual({
+      damage,
+      status: true,
+      wrong: null,
+    });
+    expect(served.program.process.exitCode).toBe(null);
+    await served.stop('SIGKILL');
+  }
+});
+
+describeWithSmallDisk('A start on a disk that takes no writes', () => {
+  let disk: SmallDisk;
+
+  beforeEach(() => {
+    disk = smallDisk();
+  });
+  afterEach(() => disk.remove());
+
+  it.each([
+    ['with the database', 'governance.db'],
+    ['without one', 'new.db'],
+    ['without its folder', 'new/new.db'],
+  ])('%s is refused with a clear line', async (_what, name) => {
+    copyFileSync(original.path, join(disk.folder, 'governance.db'));
+    disk.setReadOnly(true);
+    const end = await new ServedDatabase(join(disk.folder, name)).startOrEnd();
+    expect(end).toMatchObject({ exitCode: 1, printed: clearLine(disk.folder, /(written|read-only)/) });
+    disk.setReadOnly(false);
+    const served = new ServedDatabase(join(disk.folder, 'governance.db'));
+    await served.start();
+    expect(await served.faults(history.ofCopy())).toEqual([]);
+    await served.stop();
+  });
+
+  it('but for the folder is refused with a clear line', async () => {
+    const path = join(disk.folder, 'governance.db');
+    copyFileSync(original.path, path);
+    disk.setFileReadOnly(path, true);
+    const end = await new ServedDatabase(path).startOrEnd();
+    disk.setFileReadOnly(path, false);
+    expect(end).toMatchObject({ exitCode: 1, printed: clearLine(path, /cannot be written/) });
+  });
+});
+
+function overwrite(path: string, position: number, bytes: Buffer): void {
+  const file = openSync(path, 'r+');
+  writeSync(file, bytes, 0, bytes.length, position);
+  closeSync(file);
+}
+
+function flip(path: string, position: number, bit: number): void {
+  const file = openSync(path, 'r+');
+  const byte = Buffer.alloc(1);
+  readSync(file, byte, 0, 1, position);
+  byte.writeUInt8(byte.readUInt8() ^ (1 << bit));
+  writeSync(file, byte, 0, 1, position);
+  closeSync(file);
+}
+
+function longEnough(): number {
+  return Math.max(60_000, ROUNDS * 5_000);
+}

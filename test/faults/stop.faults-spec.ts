@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { History } from './support/history';
+import { Load } from './support/load';
+import { ServedDatabase } from './support/served-database';
+
+const CLIENTS = 24;
+/** Milliseconds. */
+const LONGEST_STOP = 10_000;
+
+describe('SIGTERM under load on kept connections', () => {
+  let database: TemporaryDatabase;
+  let served: ServedDatabase;
+
+  beforeEach(async () => {
+    database = await temporaryDatabase();
+    served = new ServedDatabase(database.path);
+  });
+  afterEach(async () => {
+    await served.stop('SIGKILL');
+    await database.remove();
+  });
+
+  it('answers what was received, refuses the rest, ends with 0 in time, and keeps all that was acknowledged', async () => {
+    const history = new History();
+    const load = new Load('stop', history);
+    await served.start();
+    await load.prepare(served.url);
+    for (let round = 1; round <= 3; round += 1) {
+      const clients = load.run(served.url, CLIENTS, new AbortController().signal);
+      await sleep(400);
+      const began = performance.now();
+      expect(await served.stop('SIGTERM')).toBe(0);
+      expect(performance.now() - began).toBeLessThan(LONGEST_STOP);
+      await clients;
+      // What was under way when the signal came is answered; what came later is refused, or finds nobody.
+      const unanswered = history.attempts.filter((attempt) => attempt.answer === null);
+      expect(unanswered.filter((attempt) => attempt.began < began && attempt.ended > began)).toEqual([]);
+      await served.start();
+      expect(await served.faults(history)).toEqual([]);
+    }
+  }, 90_000);
+});

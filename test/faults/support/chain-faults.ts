@@ -1,0 +1,49 @@
+import { canonicalHash } from '../../support/recompute-chain';
+import type { Snapshot, SnapshotEntry } from './snapshot';
+
+/** Whether the chain is contiguous, each entry has one audit entry and one seal, and every hash is that of what it seals. */
+export function chainFaults({ entries, verification, stats, faults }: Snapshot): string[] {
+  const found = [...faults];
+  let previousHash = '0'.repeat(64);
+  entries.forEach((entry, index) => {
+    found.push(...entryFaults(entry, index + 1, previousHash));
+    previousHash = entry.row.hash;
+  });
+  const auditIds = new Set(entries.map(({ audit }) => audit?.id));
+  if (auditIds.size !== entries.length) found.push('an audit entry is there twice');
+  if (!isSound(verification, entries.length, previousHash)) found.push(`verify: ${JSON.stringify(verification)}`);
+  if (stats.provenanceEntries !== entries.length) found.push(`stats: ${stats.provenanceEntries} provenance entries`);
+  return found;
+}
+
+function entryFaults(
+  { audit, provenance, row, state }: SnapshotEntry,
+  sequence: number,
+  previousHash: string,
+): string[] {
+  if (audit === undefined || provenance === undefined) return [`entry ${sequence}: no audit entry or no seal`];
+  const { hash, ...sealed } = provenance;
+  const agreements: readonly (readonly [what: string, found: unknown, expected: unknown])[] = [
+    ['sequence', provenance.sequence, sequence],
+    ['sequence of its audit entry', audit.sequence, sequence],
+    ['sequence of its row', row.sequence, sequence],
+    ['auditId', provenance.auditId, audit.id],
+    ['subject', provenance.subjectId, audit.subjectId],
+    ['previousHash', provenance.previousHash, previousHash],
+    ['auditHash', provenance.auditHash, canonicalHash(audit)],
+    ['stateHash', provenance.stateHash, state === null ? null : canonicalHash(state)],
+    ['hash', hash, canonicalHash(sealed)],
+    ['hash of its row', row.hash, hash],
+  ];
+  return agreements.flatMap(([what, actual, expected]) =>
+    actual === expected ? [] : [`entry ${sequence}: ${what} is ${String(actual)} instead of ${String(expected)}`],
+  );
+}
+
+function isSound(verification: Snapshot['verification'], length: number, hash: string): boolean {
+  const { valid, entriesVerified, brokenLinks, invalidHashes, head, tree, checkpoint } = verification;
+  const isExtended = checkpoint === undefined || (checkpoint.extended && checkpoint.signature === 'valid');
+  if (!isExtended || !tree.matches) return false;
+  const isWhole = entriesVerified === length && head?.sequence === length;
+  return valid === true && isWhole && brokenLinks === 0 && invalidHashes === 0 && (length === 0 || head.hash === hash);
+}

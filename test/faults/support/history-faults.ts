@@ -1,0 +1,67 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Parsed } from '../../support/send';
+import { type Attempt, TRACES } from './history';
+import type { Snapshot, SnapshotEntry } from './snapshot';
+
+/** What the service writes by itself, without a request. */
+const OF_THE_SERVICE: ReadonlySet<string> = new Set(['decision.expired', 'execution.interrupted']);
+/** Of a request, what is no member of the record it makes or changes. */
+const NOT_OF_THE_RECORD: ReadonlySet<string> = new Set(['approverId', 'comment', 'reason']);
+
+/**
+ * Holds the entries against what clients were told: an acknowledged write is there with equal content, a refused one is
+ * not, one without an answer is there wholly or not at all, and nothing is there that nobody asked for.
+ */
+export function historyFaults(attempts: readonly Attempt[], { entries }: Snapshot): string[] {
+  const byRequest = new Map<string, SnapshotEntry[]>();
+  const faults: string[] = [];
+  const requests = new Set(attempts.map(({ requestId }) => requestId));
+  for (const entry of entries) {
+    const { requestId, action, actor } = entry.audit ?? {};
+    const isOfService = actor?.type === 'system';
+    if (!(isOfService ? OF_THE_SERVICE.has(action) : requests.has(requestId))) {
+      faults.push(`nobody asked for entry ${entry.row.sequence}, ${action}`);
+    }
+    // An expiry that a late review brings to light has the request's id, and is no doing of its own.
+    if (!isOfService) byRequest.set(requestId, [...(byRequest.get(requestId) ?? []), entry]);
+  }
+  return [...faults, ...attempts.flatMap((attempt) => attemptFaults(attempt, byRequest.get(attempt.requestId) ?? []))];
+}
+
+function attemptFaults(attempt: Attempt, entries: readonly SnapshotEntry[]): string[] {
+  const { operation, path, answer } = attempt;
+  const actions = entries.map(({ audit }) => audit.action);
+  const told = answer === null ? 'without an answer' : `answered ${answer.status}`;
+  const name = `${operation} ${path}, ${told},`;
+  if (!possibleTraces(attempt).some((trace) => isDeepStrictEqual(trace, actions))) {
+    return [`${name} left [${actions.join()}]`];
+  }
+  const last = entries.at(-1);
+  if (last === undefined) return [];
+  if (answer?.status === 403) return last.audit.outcome === 'denied' ? [] : [`${name} is not on record as denied`];
+  const faults = wrongMembers(attempt, last.state).map((member) => `${name} has another ${member} than was sent`);
+  if (answer !== null && !isAsAnswered(answer.body, last)) faults.push(`${name} is not there as it was answered`);
+  return faults;
+}
+
+function possibleTraces({ operation, answer }: Attempt): readonly (readonly string[])[] {
+  const { done, refused } = TRACES[operation];
+  if (answer === null) return [...done, ...refused, []];
+  if (answer.status < 300) return done;
+  return answer.status === 403 && refused.length > 0 ? refused : [[]];
+}
+
+/** What was sent, held against the first state that it led to. */
+function wrongMembers({ body = {} }: Attempt, state: Parsed): string[] {
+  return Object.entries(body).flatMap(([member, value]) => {
+    if (NOT_OF_THE_RECORD.has(member) || state === null || !(member in state)) return [];
+    return isDeepStrictEqual(state[member], value) ? [] : [member];
+  });
+}
+
+/** The answer shows the record that the entry keeps; a removal is answered with nothing. */
+function isAsAnswered(body: Parsed, { state, audit }: SnapshotEntry): boolean {
+  if (state === null || body === undefined) return state === null && body === undefined;
+  const shown = Object.fromEntries(Object.keys(state).map((member) => [member, body[member]]));
+  return body.id === audit.subjectId && isDeepStrictEqual(shown, state);
+}

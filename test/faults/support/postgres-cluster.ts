@@ -1,0 +1,90 @@
+import { spawnSync } from 'node:child_process';
+import { chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A PostgreSQL server of the test's own, which it may stop as it likes. */
+export interface PostgresCluster {
+  readonly port: number;
+  /** Of its empty database. */
+  readonly url: string;
+  start(): void;
+  /** As when the machine's power goes: sessions are cut, and the next start recovers. */
+  stopHard(): void;
+  remove(): void;
+}
+
+const VERSIONS = '/usr/lib/postgresql';
+const PROGRAMS = programsFolder();
+
+/** Without the programs of a server these tests are skipped, and say so; with CI=true they fail. */
+export function describeWithPostgresCluster(title: string, tests: () => void): void {
+  if (PROGRAMS !== null || process.env['CI'] === 'true') describe(title, tests);
+  else describe.skip(`${title} (skipped: needs initdb and pg_ctl of PostgreSQL)`, tests);
+}
+
+export async function postgresCluster(): Promise<PostgresCluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'governance-postgres-'));
+  const [user, data] = [serverUser(), join(folder, 'data')];
+  if (user !== null) chownSync(folder, user, user);
+  const port = await freePort();
+  const run = (program: string, ...parameters: string[]): void => {
+    const identity = user === null ? {} : { uid: user, gid: user };
+    const path = PROGRAMS === null ? program : join(PROGRAMS, program);
+    // Its output would otherwise be held open by the server that pg_ctl leaves behind.
+    const { status, error } = spawnSync(path, parameters, { ...identity, cwd: folder, stdio: 'ignore' });
+    if (status !== 0) throw new Error(`${program} ${parameters.join(' ')} failed: ${String(error ?? status)}`);
+  };
+  const options = `-p ${port} -h 127.0.0.1 -k ${folder} -c max_connections=40`;
+  const control = (...parameters: string[]): void => run('pg_ctl', '-D', data, '-w', ...parameters);
+  run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync');
+  let isRunning = false;
+  const cluster: PostgresCluster = {
+    port,
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    start: () => {
+      control('-o', options, '-l', join(folder, 'log'), 'start');
+      isRunning = true;
+    },
+    stopHard: () => {
+      control('-m', 'immediate', 'stop');
+      isRunning = false;
+    },
+    remove: () => {
+      if (isRunning) cluster.stopHard();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  cluster.start();
+  return cluster;
+}
+
+/** PostgreSQL refuses to run as root. */
+function serverUser(): number | null {
+  if (process.getuid?.() !== 0) return null;
+  const found = Number(spawnSync('id', ['-u', 'postgres']).stdout.toString());
+  return found > 0 ? found : 65_534;
+}
+
+/** Where Debian keeps them, or where pg_config says. */
+function programsFolder(): string | null {
+  try {
+    const [version] = readdirSync(VERSIONS).sort((one, other) => Number(other) - Number(one));
+    if (version !== undefined) return join(VERSIONS, version, 'bin');
+  } catch {
+    // Another system keeps them elsewhere.
+  }
+  const { status, stdout } = spawnSync('pg_config', ['--bindir']);
+  return status === 0 ? stdout.toString().trim() : null;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

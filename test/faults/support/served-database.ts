@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { SqlConnection } from '../../../src/database/sql-connection';
+import { SqliteConnection } from '../../../src/database/sqlite/sqlite-connection';
+import { OPEN_READONLY } from '../../../src/database/sqlite/sqlite-driver';
+import { ROOT } from '../../support/markdown';
+import { ProgramEnded, type StartedProgram, startProgram } from '../../support/started-program';
+import type { History } from './history';
+import { ledgerFaults } from './ledger-faults';
+
+export const MAIN = join(ROOT, 'dist', 'main.js');
+
+/** A database, SQLite's file unless the environment says otherwise, and the built program that serves it. */
+export class ServedDatabase {
+  private current: StartedProgram | null = null;
+
+  constructor(
+    readonly path: string,
+    private readonly environment: Readonly<Record<string, string>> = {},
+    private readonly connect = (): Promise<SqlConnection> => SqliteConnection.open(path, OPEN_READONLY),
+  ) {}
+
+  get program(): StartedProgram {
+    if (this.current === null) throw new Error('The program is not running.');
+    return this.current;
+  }
+
+  get url(): string {
+    return this.program.url;
+  }
+
+  async start(environment: Readonly<Record<string, string>> = {}): Promise<StartedProgram> {
+    const quiet = { DATABASE_URL: `sqlite:${this.path}`, RATE_LIMIT: '100000000', LOG_LEVEL: 'fatal' };
+    this.current = await startProgram(MAIN, { ...quiet, ...this.environment, ...environment });
+    return this.current;
+  }
+
+  /** Ends the program, if it runs, with a signal and answers its exit code. */
+  async stop(signal?: NodeJS.Signals): Promise<number | null> {
+    const program = this.current;
+    this.current = null;
+    return program === null ? null : program.stop(signal);
+  }
+
+  /** Waits until the program ends by itself and answers its exit code; null when a signal ended it. */
+  async ended(): Promise<number | null> {
+    const { process } = this.program;
+    if (process.exitCode === null && process.signalCode === null) await once(process, 'exit');
+    return this.stop();
+  }
+
+  /** Starts the program where it may refuse to; answers how it ended, or null when it runs. */
+  async startOrEnd(environment: Readonly<Record<string, string>> = {}): Promise<ProgramEnded | null> {
+    try {
+      await this.start(environment);
+      return null;
+    } catch (error) {
+      if (error instanceof ProgramEnded) return error;
+      throw error;
+    }
+  }
+
+  /** What is wrong with what the running program serves, after all that its clients have seen. */
+  async faults(history: History): Promise<string[]> {
+    const database = await this.connect();
+    try {
+      return await ledgerFaults(this.url, database, history);
+    } finally {
+      await database.close();
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { History } from './history';
+
+/** Milliseconds between two looks. */
+const INTERVAL = 25;
+/** Milliseconds; a busy machine may be slow. */
+const PATIENCE = 15_000;
+
+/** Looks at the health, and reads a list, again and again, until it is told to end or nobody answers. */
+export async function watch(url: string, history: History, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    if ((await history.lookAtHealth(url)) === null) return;
+    await history.read(url, 'entities?limit=5');
+    await sleep(INTERVAL);
+  }
+}
+
+/** Waits until the service says it is healthy. It must do so without a restart. */
+export async function untilHealthy(url: string, history: History, patience = PATIENCE): Promise<void> {
+  await until('the service is healthy', async () => (await history.lookAtHealth(url)) === 200, patience);
+}
+
+/** Waits for a condition, and fails when it does not come true. */
+export async function until(
+  what: string,
+  isTrue: () => boolean | Promise<boolean>,
+  patience = PATIENCE,
+): Promise<void> {
+  const end = performance.now() + patience;
+  while (!(await isTrue())) {
+    if (performance.now() > end) throw new Error(`Waited in vain until ${what}.`);
+    await sleep(INTERVAL);
+  }
+}

@@ -1,0 +1,53 @@
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { auditOf } from '../support/factories';
+import { exchange, post } from '../support/wire';
+
+describe('The address of a client', () => {
+  let app: TestApp;
+  afterEach(() => app.close());
+
+  async function start(environment: Readonly<Record<string, string>> = {}): Promise<void> {
+    app = await createTestApp({ environment });
+  }
+
+  /** What the audit entry says of where a request came from. */
+  async function audited(...headers: string[]): Promise<string | null | undefined> {
+    const [answer] = await exchange(app, post('/api/v1/entities', '{"type":"a","name":"b"}', headers));
+    expect(answer?.status).toBe(201);
+    const [entry] = await auditOf(app, answer?.body.id as string);
+    return entry?.ip;
+  }
+
+  it('is the socket\u2019s, whatever headers say', async () => {
+    await start();
+    for (const header of ['X-Forwarded-For', 'X-Real-IP', 'Forwarded', 'X-Client-IP', 'True-Client-IP', 'Via']) {
+      expect(await audited(`${header}: 198.51.100.1`)).toBe('127.0.0.1');
+    }
+    expect(await audited('Forwarded: for=198.51.100.1', 'X-Forwarded-For: a', 'X-Forwarded-For: b')).toBe('127.0.0.1');
+  });
+
+  it('is the one the trusted proxy added, not those it was told', async () => {
+    await start({ TRUST_PROXY: '1' });
+    expect(await audited('X-Forwarded-For: 198.51.100.1')).toBe('198.51.100.1');
+    expect(await audited('X-Forwarded-For: 203.0.113.9, 198.51.100.1')).toBe('198.51.100.1');
+    expect(await audited('X-Forwarded-For: 203.0.113.9', 'X-Forwarded-For: 198.51.100.1')).toBe('198.51.100.1');
+    expect(await audited(`X-Forwarded-For: ${'203.0.113.9, '.repeat(500)}198.51.100.1`)).toBe('198.51.100.1');
+    expect(await audited('X-Forwarded-For: 2001:db8::1')).toBe('2001:db8::1');
+    expect(await audited('X-Forwarded-For: ::ffff:198.51.100.1')).toBe('198.51.100.1');
+    expect(await audited('Forwarded: for=198.51.100.1', 'X-Real-IP: 198.51.100.1')).toBe('127.0.0.1');
+  });
+
+  it.each(['', ' ', ',', 'unknown', '198.51.100', '198.51.100.1:80', '[2001:db8::1]', "'; DROP TABLE x", '<script>'])(
+    'is the proxy\u2019s when what it says is no address: %j',
+    async (forwarded) => {
+      await start({ TRUST_PROXY: '1' });
+      expect(await audited(`X-Forwarded-For: ${forwarded}`)).toBe('127.0.0.1');
+    },
+  );
+
+  it('is the last one that no trusted proxy has', async () => {
+    await start({ TRUST_PROXY: '127.0.0.0/8,10.0.0.0/8' });
+    expect(await audited('X-Forwarded-For: 203.0.113.9, 198.51.100.1, 10.1.2.3')).toBe('198.51.100.1');
+    expect(await audited('X-Forwarded-For: 10.9.9.9, 10.1.2.3')).toBe('10.9.9.9');
+  });
+});

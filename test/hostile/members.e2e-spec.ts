@@ -1,0 +1,81 @@
+import type { OpenAPIObject, SchemaObject } from '@nestjs/swagger';
+import { type DocumentedOperation, exampleBodies, examplePath, operationsOf } from '../support/api-document';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { chainIsValid, createEntity } from '../support/factories';
+import { send } from '../support/send';
+import { expectRefusal, invalid, post, statistics } from '../support/wire';
+
+/** Columns and members no answer shows, and names that mean something to the language. */
+const INNER = [
+  ...['createdSequence', 'actor', 'runBy', 'rank', 'isActive', 'isAdmin', 'requestId', 'ip', 'apiKey', 'key', '_id'],
+  ...['constructor', 'prototype', 'toString', 'hasOwnProperty', 'toJSON', 'then', '$where', 'unknown', '', 'ﬀ'],
+];
+
+describe('A member that the service sets itself', () => {
+  let app: TestApp;
+  let document: OpenAPIObject;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    document = (await send(app, 'GET', '/docs/openapi.json')).body as OpenAPIObject;
+  });
+  afterAll(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  function schema(name: string): SchemaObject {
+    return (document.components?.schemas?.[name] ?? {}) as SchemaObject;
+  }
+
+  /** The members an operation's body may have. */
+  function taken({ operation: { requestBody } }: DocumentedOperation): string[] {
+    const text = JSON.stringify(requestBody ?? {});
+    const [, name = ''] = /"\$ref":"#\/components\/schemas\/(\w+)"/.exec(text) ?? [];
+    return Object.keys(schema(name).properties ?? {});
+  }
+
+  /** Every member of every answer. */
+  function shown(): string[] {
+    const responses = Object.keys(document.components?.schemas ?? {}).filter((name) => name.endsWith('Response'));
+    return responses.flatMap((name) => Object.keys(schema(name).properties ?? {}));
+  }
+
+  it('cannot be sent, with any operation', async () => {
+    const operations = operationsOf(document).filter(({ method }) => ['POST', 'PUT', 'PATCH'].includes(method));
+    const members = [...new Set([...shown(), ...INNER])];
+    const before = await statistics(app);
+    const letIn: string[] = [];
+    for (const documented of operations) {
+      const known = taken(documented);
+      for (const member of members.filter((name) => !known.includes(name))) {
+        const body = { ...exampleBodies(documented)[0], [member]: 'forged' };
+        const answer = await send(app, documented.method, examplePath(documented), { body });
+        const blamed = (answer.body?.error?.details ?? []).map(({ field }: { field: string }) => field);
+        if (answer.status !== 400 || !blamed.includes(member)) letIn.push(`${documented.id}: ${member}`);
+      }
+    }
+    expect(operations.length).toBeGreaterThan(12);
+    expect(members.length).toBeGreaterThan(70);
+    expect(letIn).toEqual([]);
+    expect(await statistics(app)).toEqual(before);
+  });
+
+  it('is refused with all the others of a request', async () => {
+    const forged = { id: 'ent_1', revision: 7, createdAt: '2000-01-01T00:00:00.000Z', status: 'active' };
+    const body = JSON.stringify({ type: 'a', name: 'b', ...forged, ['__proto__x']: 1 });
+    await expectRefusal(app, post('/api/v1/entities', body), invalid(...Object.keys(forged), '__proto__x'));
+  });
+
+  it('is ignored where an answer may be sent back, and the id must be the same', async () => {
+    const entity = await createEntity(app, { name: 'first' });
+    const path = `/api/v1/entities/${entity.id}`;
+    const forged = { createdAt: '2000-01-01T00:00:00.000Z', updatedAt: 'never', revision: 99 };
+    const changed = await send(app, 'PUT', path, { body: { ...entity, ...forged, name: 'second' } });
+    expect(changed.status).toBe(200);
+    expect(changed.body).toMatchObject({ id: entity.id, createdAt: entity.createdAt, revision: 2, name: 'second' });
+    const other = JSON.stringify({ ...entity, id: `${entity.id}0` });
+    const request = Buffer.from(post(path, other).toString().replace('POST', 'PUT'));
+    await expectRefusal(app, request, invalid('id'));
+  });
+});

@@ -1,0 +1,106 @@
+import { Database } from '../../src/database/database';
+import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/factories';
+import { foreignConnection } from '../support/foreign-connection';
+import { LIST_CASES } from '../support/list-cases';
+import { send } from '../support/send';
+
+/** Rows of every table: enough for the planner to tell a look-up from a scan. */
+const ROWS = 20_000;
+
+/** Copies the only row of each table, with members of its own. Of `n` in steps of 1,000 there are twenty of each value. */
+const COPIES: Readonly<Record<string, string>> = {
+  entities: `'id', 'ent_' || n, 'createdSequence', 1000 + n, 'type', 'type-' || n % 1000`,
+  claims: `'id', 'clm_' || n, 'createdSequence', 1000 + n, 'entityId', 'ent_' || n, 'predicate', 'predicate-' || n % 1000`,
+  agents: `'id', 'agt_' || n, 'createdSequence', 1000 + n, 'name', 'agent-' || n`,
+  ledger_list_items: `'item', 'agents:roles:role-' || n % 1000, 'createdSequence', 1000 + n, 'recordId', 'agt_' || n`,
+  executions: `'id', 'exe_' || n, 'createdSequence', 1000 + n, 'agentId', 'agt_' || n % 1000, 'action', 'action-' || n % 1000`,
+  decisions: `'id', 'dec_' || n, 'createdSequence', 1000 + n, 'type', 'type-' || n % 1000, 'proposedBy', 'agt_' || n % 1000`,
+  policies: `'id', 'pol_' || n, 'createdSequence', 1000 + n, 'name', 'policy-' || n, 'status', 'superseded'`,
+  ledger_entries:
+    `'sequence', 1000 + n, 'id', 'prv_' || n, 'auditId', 'aud_' || n, 'entityId', 'ent_' || n % 5000, ` +
+    `'agentId', 'agt_' || n % 1000, 'subjectId', 'ent_' || n % 5000, 'action', 'action-' || n % 1000`,
+};
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+describe('The plan on PostgreSQL of', () => {
+  let app: TestApp;
+  let entityId: string;
+  let planner: SqlConnection;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    planner = await foreignConnection(app);
+    entityId = (await createEntity(app)).id;
+    await addClaim(app, entityId);
+    const { id } = await createAgent(app, { name: 'bot', capabilities: ['read'], roles: ['reader'] });
+    await propose(app, id);
+    await createPolicy(app);
+    const execution = { action: 'read', resourceType: 'document', resourceId: 'a' };
+    await send(app, 'POST', '/api/v1/agents/bot/execute', { body: execution });
+    for (const [table, members] of Object.entries(COPIES)) {
+      const copy = `jsonb_populate_record(NULL::"${table}", to_jsonb(one) || jsonb_build_object(${members}))`;
+      const only = `(SELECT * FROM "${table}" LIMIT 1) AS one`;
+      await planner.run(`INSERT INTO "${table}" SELECT (${copy}).* FROM ${only}, generate_series(1, ${ROWS}) AS n`);
+    }
+    await planner.run('VACUUM ANALYZE');
+  });
+  afterAll(async () => {
+    await planner.close();
+    await app.close();
+  });
+
+  /** The plan of the statement that a request runs. */
+  async function planOf(path: string): Promise<PlanNode> {
+    const { lists } = app.application.get(Database);
+    const statements: [sql: string, parameters: readonly SqlValue[]][] = [];
+    const all = lists.all.bind(lists);
+    const spy = jest.spyOn(lists, 'all').mockImplementation((sql, parameters = []) => {
+      statements.push([sql, parameters]);
+      return all(sql, parameters);
+    });
+    const answer = await send(app, 'GET', `/api/v1/${path.replace('ENTITY', entityId)}`);
+    spy.mockRestore();
+    expect(answer.body).toMatchObject({ total: expect.any(Number) });
+    const [[sql, parameters] = ['', []], ...others] = statements.filter((statement) => !isOfTheService(statement));
+    expect(others).toEqual([]);
+    const [row] = await planner.all<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`EXPLAIN (FORMAT JSON) ${sql}`, parameters);
+    return row?.['QUERY PLAN'][0].Plan ?? { 'Node Type': 'none' };
+  }
+
+  it.each(LIST_CASES)('$path by $names reads no table from end to end', async ({ path, query }) => {
+    for (const order of ['asc', 'desc']) {
+      const nodes = nodesOf(await planOf(`${path}?order=${order}&limit=2&${query}`));
+      expect(nodes.filter(isScan)).toEqual([]);
+      expect(nodes.some((node) => node['Index Name'] !== undefined)).toBe(true);
+    }
+  });
+
+  it('a table without an index for it is read from end to end: this test would see it', async () => {
+    const sql = `EXPLAIN (FORMAT JSON) SELECT * FROM "entities" WHERE "properties" = 'x'`;
+    const [row] = await planner.all<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql);
+    expect(nodesOf(row?.['QUERY PLAN'][0].Plan ?? { 'Node Type': 'none' }).filter(isScan)).toHaveLength(1);
+  });
+});
+
+/** The service looks for decisions that expire, and for executions that were interrupted, and by whom, by itself. */
+function isOfTheService([sql, parameters]: [string, readonly SqlValue[]]): boolean {
+  return sql.includes('"expiresAt" <=') || parameters.includes('running') || sql.includes('pg_locks');
+}
+
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
+
+/** The tables of counters and of the head are short, whatever the others hold. */
+function isScan(node: PlanNode): boolean {
+  const table = node['Relation Name'];
+  return node['Node Type'].includes('Seq Scan') && table !== 'ledger_head' && table !== 'ledger_counters';
+}

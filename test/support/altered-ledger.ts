@@ -1,0 +1,68 @@
+import type { SqlConnection } from '../../src/database/sql-connection';
+import { ENTRY_COLUMNS } from '../../src/ledger/entry-columns';
+import { GENESIS_HASH, seal, sha256, type StoredEntry } from '../../src/ledger/hash-chain';
+import { TreeFrontier, type TreeNode } from '../../src/ledger/merkle/tree-frontier';
+import { leafHash } from '../../src/ledger/merkle/tree-hash';
+
+const COLUMNS = ENTRY_COLUMNS.map(({ name }) => `"${name}"`).join(', ');
+
+/**
+ * What somebody would do who can write the database and knows how the service works: alters the states of entries, and puts
+ * chain, head and tree right behind them. The result is a sound log, only another one.
+ */
+export async function rewriteHistory(
+  foreign: SqlConnection,
+  alter: (entry: StoredEntry) => StoredEntry | null,
+): Promise<void> {
+  const entries = await foreign.all<StoredEntry>(`SELECT ${COLUMNS} FROM ledger_entries ORDER BY sequence`);
+  let previousHash = GENESIS_HASH;
+  const kept: StoredEntry[] = [];
+  for (const entry of entries.flatMap((one) => alter(one) ?? [])) {
+    const sealed = sealedAnew({ ...entry, sequence: kept.length + 1 }, previousHash);
+    kept.push(sealed);
+    previousHash = sealed.hash;
+  }
+  await foreign.run('DELETE FROM ledger_entries');
+  for (const entry of kept)
+    await insert(
+      foreign,
+      'ledger_entries',
+      ENTRY_COLUMNS.map(({ name }) => [name, entry[name]]),
+    );
+  await foreign.run('UPDATE ledger_head SET sequence = $1, hash = $2', [kept.length, previousHash]);
+  await plantTree(foreign, kept);
+}
+
+/** `seal` copies what it is given over what it makes, so the former hashes must not be among it. */
+function sealedAnew(entry: StoredEntry, previousHash: string): StoredEntry {
+  const made = new Set(['v', 'auditHash', 'stateHash', 'previousHash', 'hash']);
+  const unsealed = Object.fromEntries(Object.entries(entry).filter(([name]) => !made.has(name)));
+  return seal(unsealed as unknown as StoredEntry, previousHash);
+}
+
+/** An entry that says of a state what it never was. */
+export function withOtherState(entry: StoredEntry): StoredEntry {
+  return { ...entry, state: (entry.state ?? '{}').replace(/"name":"[^"]*"/, `"name":"${sha256(entry.id)}"`) };
+}
+
+async function plantTree(foreign: SqlConnection, entries: readonly StoredEntry[]): Promise<void> {
+  const frontier = TreeFrontier.empty();
+  const nodes: TreeNode[] = [];
+  for (const { hash } of entries) frontier.append(leafHash(hash), nodes);
+  await foreign.run('DELETE FROM ledger_tree_nodes');
+  for (const node of nodes) await insert(foreign, 'ledger_tree_nodes', Object.entries(node));
+  await foreign.run('UPDATE ledger_head SET frontier = $1', [frontier.text]);
+}
+
+async function insert(
+  foreign: SqlConnection,
+  table: string,
+  values: readonly (readonly [string, string | number | null])[],
+): Promise<void> {
+  const names = values.map(([name]) => `"${name}"`).join(', ');
+  const places = values.map((_value, index) => `$${index + 1}`).join(', ');
+  await foreign.run(
+    `INSERT INTO ${table} (${names}) VALUES (${places})`,
+    values.map(([, value]) => value),
+  );
+}

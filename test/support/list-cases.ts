@@ -1,0 +1,26 @@
+const TIME = '2026-11-20T06:18:03.123Z';
+const ENTRIES = { entityId: 'x', agentId: 'x', subjectId: 'x', action: 'x', from: TIME, to: TIME };
+
+/** Every list, and a value for each of its filters. */
+const LISTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  entities: { type: 'x' },
+  'entities/ENTITY/claims': { predicate: 'x' },
+  agents: { capability: 'x', role: 'x', status: 'active' },
+  executions: { agentId: 'x', action: 'x', outcome: 'executed', from: TIME, to: TIME },
+  decisions: { status: 'proposed', riskLevel: 'high', type: 'x', proposedBy: 'x' },
+  policies: { name: 'x', status: 'active', effect: 'allow' },
+  audit: { ...ENTRIES, outcome: 'denied' },
+  provenance: { ...ENTRIES, after: '5' },
+};
+
+/** One filter alone, and each pair. */
+function filterSets(filters: Readonly<Record<string, string>>): [names: string, query: string][] {
+  const names = Object.keys(filters);
+  const sets = names.flatMap((first, index) => [[first], ...names.slice(index + 1).map((second) => [first, second])]);
+  return [[], ...sets].map((set) => [set.join(' and ') || 'no filter', set.map((n) => `${n}=${filters[n]}`).join('&')]);
+}
+
+/** Every list without a filter, by each, and by each pair. */
+export const LIST_CASES = Object.entries(LISTS).flatMap(([path, filters]) =>
+  filterSets(filters).map(([names, query]) => ({ path, names, query })),
+);

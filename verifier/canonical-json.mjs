@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * Canonical JSON, RFC 8785: members sorted by UTF-16 code units, scalars as ECMAScript writes them.
+ * @param {unknown} value what JSON.parse gave
+ * @returns {string}
+ */
+export function canonicalJson(value) {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`;
+}
+
+/**
+ * SHA-256 in lower-case hex.
+ * @param {string | Uint8Array} data text counts as UTF-8
+ */
+export function sha256(data) {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+/**
+ * SHA-256 of the canonical JSON of a value.
+ * @param {unknown} value
+ */
+export function hashOf(value) {
+  return sha256(canonicalJson(value));
+}

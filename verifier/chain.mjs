@@ -1,0 +1,61 @@
+import { entryFaults, isObject } from './entry-check.mjs';
+import { MerkleTree } from './merkle-tree.mjs';
+
+const HASH = /^[0-9a-f]{64}$/;
+
+/** @typedef {import('./findings.mjs').Findings} Findings */
+
+/** Checks entries given one after another, and grows the Merkle tree over them. */
+export class Chain {
+  tree = new MerkleTree();
+  /** Of the last entry. */
+  sequence = 0;
+  hash = '0'.repeat(64);
+  #timestamp = '';
+  /** Roots at the sizes that were asked for, in hex. @type {Map<number, string>} */
+  roots = new Map();
+
+  /**
+   * @param {Findings} findings
+   * @param {ReadonlySet<number>} sizes of which the root is wanted
+   * @param {(node: { level: number, position: number, hash: Buffer }) => void} [onSubtree]
+   */
+  constructor(findings, sizes, onSubtree) {
+    this.findings = findings;
+    this.sizes = sizes;
+    this.onSubtree = onSubtree;
+    this.#noteRoot();
+  }
+
+  /** @param {unknown} entry */
+  add(entry) {
+    const { sequence, previousHash, hash, timestamp } = isObject(entry) ? entry : {};
+    const place = `entry ${String(sequence)}`;
+    for (const fault of entryFaults(entry)) this.findings.add('chain', place, fault);
+    if (sequence !== this.sequence + 1) this.findings.add('chain', place, `does not follow entry ${this.sequence}`);
+    if (previousHash !== this.hash)
+      this.findings.add('chain', place, 'previousHash is not the hash of the entry before');
+    if (String(timestamp) < this.#timestamp)
+      this.findings.add('chain', place, 'timestamp is before that of the entry before');
+    this.sequence = Number(sequence);
+    this.hash = String(hash);
+    this.#timestamp = String(timestamp);
+    this.#grow();
+  }
+
+  /** @param {string} fault of something that is no entry */
+  addUnreadable(fault) {
+    this.findings.add('chain', `after entry ${this.sequence}`, fault);
+  }
+
+  #grow() {
+    const isHash = HASH.test(this.hash);
+    const completed = this.tree.add(isHash ? Buffer.from(this.hash, 'hex') : Buffer.from(this.hash));
+    if (this.onSubtree !== undefined) completed.forEach(this.onSubtree);
+    this.#noteRoot();
+  }
+
+  #noteRoot() {
+    if (this.sizes.has(this.tree.size)) this.roots.set(this.tree.size, this.tree.root.toString('hex'));
+  }
+}

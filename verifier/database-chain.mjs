@@ -1,0 +1,80 @@
+import { messageOf } from './command-line.mjs';
+import { parseCanonical } from './strict-json.mjs';
+
+/** Entries read at once: so many at most, and so many bytes of what can be long in them. */
+const PIECE_ENTRIES = 500;
+const PIECE_BYTES = 4_000_000;
+
+const END_OF_PIECE =
+  `SELECT max("sequence") AS "last" FROM (SELECT "sequence", row_number() OVER (ORDER BY "sequence") AS "number", ` +
+  `sum(octet_length("details") + coalesce(octet_length("state"), 0)) OVER (ORDER BY "sequence") AS "bytes" FROM ` +
+  `(SELECT "sequence", "details", "state" FROM "ledger_entries" WHERE "sequence" > ? AND "sequence" <= ? ` +
+  `ORDER BY "sequence" LIMIT ${PIECE_ENTRIES})) WHERE "number" = 1 OR "bytes" <= ${PIECE_BYTES}`;
+/** No entry of the service: they are not read, as the driver rounds larger numbers and paging by them would stand still. */
+const STRANGE_ENTRIES =
+  `SELECT count(*) AS "count" FROM "ledger_entries" WHERE typeof("sequence") <> 'integer' ` +
+  `OR "sequence" NOT BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER}`;
+const PIECE = `SELECT * FROM "ledger_entries" WHERE "sequence" > ? AND "sequence" <= ? ORDER BY "sequence"`;
+
+/** Columns that the entry and its audit entry have in common, or that only the entry has. */
+const OF_ENTRY = [
+  ...['v', 'sequence', 'id', 'timestamp', 'action', 'subjectType', 'subjectId'],
+  ...['auditId', 'auditHash', 'stateHash', 'previousHash', 'hash'],
+];
+const OF_AUDIT = [
+  ...['sequence', 'timestamp', 'action', 'agentId', 'entityId', 'subjectType', 'subjectId'],
+  ...['outcome', 'reason', 'requestId', 'ip'],
+];
+
+/**
+ * Feeds a chain with the entries of a database.
+ * @param {import('./sqlite-file.mjs').SqliteFile} file
+ * @param {import('./chain.mjs').Chain} chain
+ * @param {number | null} upTo the last sequence that is a safe integer
+ */
+export async function readDatabaseChain(file, chain, upTo) {
+  const { count } = (await file.all(STRANGE_ENTRIES))[0] ?? {};
+  if (count > 0) chain.findings.add('chain', 'the entries', `${count} have a sequence from outside 1 to 2^53 - 1`);
+  if (upTo === null) return;
+  for (let after = 0; ;) {
+    const [end] = await file.all(END_OF_PIECE, [after, upTo]);
+    if (end?.['last'] === null || end === undefined) return;
+    for (const row of await file.all(PIECE, [after, end['last']])) addRow(row, chain);
+    after = end['last'];
+  }
+}
+
+/**
+ * @param {import('./sqlite-file.mjs').Row} row
+ * @param {import('./chain.mjs').Chain} chain
+ */
+function addRow(row, chain) {
+  const [details, state] = [stored(row, 'details', chain), stored(row, 'state', chain)];
+  const audit = { id: row['auditId'], actor: { type: row['actorType'], id: row['actorId'] }, details };
+  chain.add({ ...only(row, OF_ENTRY), audit: { ...audit, ...only(row, OF_AUDIT) }, state });
+}
+
+/**
+ * @param {import('./sqlite-file.mjs').Row} row
+ * @param {string} column
+ * @param {import('./chain.mjs').Chain} chain
+ */
+function stored(row, column, chain) {
+  const text = row[column];
+  if (text === null) return null;
+  try {
+    return parseCanonical(text);
+  } catch (error) {
+    const fault = `${column} is not stored as canonical JSON: ${messageOf(error)}`;
+    chain.findings.add('chain', `entry ${row['sequence']}`, fault);
+    return text;
+  }
+}
+
+/**
+ * @param {import('./sqlite-file.mjs').Row} row
+ * @param {readonly string[]} columns
+ */
+function only(row, columns) {
+  return Object.fromEntries(columns.map((column) => [column, row[column]]));
+}

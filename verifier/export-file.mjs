@@ -1,0 +1,40 @@
+import { createReadStream } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+import { parseStrictly } from './strict-json.mjs';
+
+/**
+ * Feeds a chain with an export: a line of JSON for each entry.
+ * @param {string} path `-` for standard input
+ * @param {import('./chain.mjs').Chain} chain
+ */
+export async function readExport(path, chain) {
+  for await (const { line, isWhole } of lines(path === '-' ? process.stdin : createReadStream(path))) {
+    try {
+      chain.add(parseStrictly(line));
+    } catch (error) {
+      chain.addUnreadable(`a line is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    if (!isWhole) chain.addUnreadable('the last line has no end: the file was cut');
+  }
+}
+
+/**
+ * @param {AsyncIterable<Buffer>} chunks
+ * @returns {AsyncGenerator<{ line: string, isWhole: boolean }>}
+ */
+async function* lines(chunks) {
+  const decoder = new StringDecoder('utf8');
+  /** Of a line that is not over; joined once, as it may be long. @type {string[]} */
+  let begun = [];
+  for await (const chunk of chunks) {
+    const [end = '', ...others] = decoder.write(chunk).split('\n');
+    begun.push(end);
+    for (const next of others) {
+      yield { line: begun.join(''), isWhole: true };
+      begun = [next];
+    }
+  }
+  begun.push(decoder.end());
+  const rest = begun.join('');
+  if (rest !== '') yield { line: rest, isWhole: false };
+}

@@ -1,0 +1,31 @@
+/** How many faults are told one by one. */
+const TOLD = 20;
+
+/**
+ * @typedef {'chain' | 'head' | 'checkpoint' | 'tree' | 'records'} Layer
+ * @typedef {{ layer: Layer, place: string, fault: string }} Finding
+ */
+
+/** Counts what is wrong and keeps the first findings. */
+export class Findings {
+  count = 0;
+  /** @type {Finding[]} */
+  first = [];
+  /** What was not checked, and why. @type {string[]} */
+  notes = [];
+
+  /**
+   * @param {Layer} layer
+   * @param {string} place
+   * @param {string} fault
+   */
+  add(layer, place, fault) {
+    this.count += 1;
+    if (this.first.length < TOLD) this.first.push({ layer, place, fault });
+  }
+
+  /** @param {string} text */
+  note(text) {
+    this.notes.push(text);
+  }
+}

@@ -1,0 +1,182 @@
+import { hashOf } from './canonical-json.mjs';
+import { isObject } from './entry-check.mjs';
+import { KINDS } from './hashed-forms.mjs';
+import { parseCanonical } from './strict-json.mjs';
+
+const PIECE_RECORDS = 100;
+const PIECE_ENTRIES = 1_000;
+
+/**
+ * @typedef {import('./sqlite-file.mjs').SqliteFile} SqliteFile
+ * @typedef {import('./sqlite-file.mjs').Row} Row
+ * @typedef {import('./findings.mjs').Findings} Findings
+ */
+
+/**
+ * Holds the records of a database against the last state that the chain has of each.
+ * @param {SqliteFile} file
+ * @param {Findings} findings
+ * @returns {Promise<number>} how many records there were
+ */
+export async function checkRecords(file, findings) {
+  const kept = await keptKinds(file);
+  let count = 0;
+  for (const subjectType of kept) count += await checkLive(file, subjectType, findings);
+  await checkMissing(file, kept, findings);
+  await noteUnknownKinds(file, findings);
+  return count;
+}
+
+/**
+ * A database of an earlier version lacks kinds that came later.
+ * @param {SqliteFile} file
+ */
+async function keptKinds(file) {
+  const kept = [];
+  for (const [subjectType, { table }] of Object.entries(KINDS)) if (await file.has(table)) kept.push(subjectType);
+  return kept;
+}
+
+/**
+ * Each piece is one statement, so that a record and its last entry are of one moment. The next one begins after the bytes
+ * of the last id, as text that is no UTF-8 changes on its way through the driver. What comes beside ids that are no text may
+ * not be read; they are a fault already.
+ * @param {SqliteFile} file
+ * @param {string} subjectType
+ * @param {Findings} findings
+ */
+async function checkLive(file, subjectType, findings) {
+  const { table, owner } = kindOf(subjectType);
+  const owners = owner === undefined ? '1' : `(SELECT count(*) FROM "entities" WHERE "id" = live."${owner}")`;
+  const piece = (/** @type {string} */ condition) =>
+    `SELECT live.*, (SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id") AS "ledger.first", ` +
+    `last."subjectType" AS "ledger.type", last."stateHash" AS "ledger.stateHash", last."state" AS "ledger.state", ` +
+    `last."entityId" AS "ledger.entityId", ${owners} AS "ledger.owners", ` +
+    `(SELECT count(*) FROM "${table}" AS same WHERE same."id" = live."id") AS "ledger.same", ` +
+    `CAST(live."id" AS BLOB) AS "ledger.id" FROM "${table}" AS live ` +
+    `LEFT JOIN "ledger_entries" AS last ON last."sequence" = ` +
+    `(SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id") ` +
+    `${condition} ORDER BY live."id" LIMIT ${PIECE_RECORDS}`;
+  let count = 0;
+  for (let rows = await file.all(piece('')); ;) {
+    for (const row of rows) {
+      const fault = recordFault(row, subjectType);
+      if (fault !== undefined) findings.add('records', `${subjectType} ${row['id']}`, fault);
+    }
+    count += rows.length;
+    const last = rows.at(-1);
+    if (typeof last?.['id'] !== 'string') return count;
+    rows = await file.all(piece('WHERE live."id" > CAST(? AS TEXT)'), [last['ledger.id']]);
+  }
+}
+
+/**
+ * @param {Row} row
+ * @param {string} subjectType
+ */
+function recordFault(row, subjectType) {
+  if (typeof row['id'] !== 'string') return 'its id is no text';
+  if (row['ledger.same'] !== 1) return 'its id is there twice';
+  if (row['ledger.type'] !== subjectType) return 'no entry made it';
+  if (row['ledger.stateHash'] === null) return 'its last entry removed it';
+  if (row['ledger.owners'] === 0) return 'what it belongs to is not there';
+  if (stateHashOf(row, subjectType) !== row['ledger.stateHash']) return 'it is not as its last entry left it';
+  if (row['createdSequence'] !== row['ledger.first']) return 'createdSequence is not that of its first entry';
+  if (subjectType === 'execution' && row['entityId'] !== row['ledger.entityId'])
+    return 'entityId is not that of its entry';
+  return undefined;
+}
+
+/**
+ * Hashes the members that the last state has: those added to a kind later are in it where they are set.
+ * @param {Row} row
+ * @param {string} subjectType
+ */
+function stateHashOf(row, subjectType) {
+  const { members, json } = kindOf(subjectType);
+  try {
+    const sealed = /** @type {unknown} */ (JSON.parse(row['ledger.state']));
+    const names = new Set([...members, ...(isObject(sealed) ? Object.keys(sealed) : [])]);
+    const state = [...names].map((name) => {
+      const isJson = json.includes(name) && row[name] !== null;
+      return [name, isJson ? parseCanonical(row[name]) : row[name]];
+    });
+    return hashOf(Object.fromEntries(state));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * @param {SqliteFile} file
+ * @param {readonly string[]} kept
+ * @param {Findings} findings
+ */
+async function checkMissing(file, kept, findings) {
+  const isGone = kept.map(
+    (subjectType) =>
+      `(entry."subjectType" = '${subjectType}' AND NOT EXISTS ` +
+      `(SELECT 1 FROM "${kindOf(subjectType).table}" WHERE "id" = entry."subjectId"))`,
+  );
+  const sql =
+    `SELECT entry."sequence", entry."subjectType", entry."subjectId" FROM "ledger_entries" AS entry ` +
+    `WHERE entry."sequence" > ? AND entry."sequence" <= ? AND entry."state" IS NOT NULL AND NOT EXISTS ` +
+    `(SELECT 1 FROM "ledger_entries" AS later WHERE later."subjectId" = entry."subjectId" ` +
+    `AND later."sequence" > entry."sequence") AND (${isGone.join(' OR ')})`;
+  const end =
+    `SELECT max("sequence") AS "last" FROM (SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > ? ` +
+    `AND "sequence" <= ${Number.MAX_SAFE_INTEGER} ORDER BY "sequence" LIMIT ${PIECE_ENTRIES})`;
+  for (let after = 0; ;) {
+    const last = (await file.all(end, [after]))[0]?.['last'] ?? null;
+    if (last === null) return;
+    for (const row of await file.all(sql, [after, last])) {
+      if (!(await wentWithOwner(file, row))) {
+        findings.add(
+          'records',
+          `${row['subjectType']} ${row['subjectId']}`,
+          'is missing: its last entry left it there',
+        );
+      }
+    }
+    after = last;
+  }
+}
+
+/**
+ * @param {SqliteFile} file
+ * @param {Row} entry
+ */
+async function wentWithOwner(file, { sequence, subjectType }) {
+  const { owner } = kindOf(subjectType);
+  if (owner === undefined) return false;
+  const [removal] = await file.all(
+    `SELECT last."state" FROM "ledger_entries" AS entry JOIN "ledger_entries" AS last ON last."sequence" = ` +
+      `(SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = json_extract(entry."state", ?)) ` +
+      `WHERE entry."sequence" = ? AND json_valid(entry."state")`,
+    [`$.${owner}`, sequence],
+  );
+  return removal !== undefined && removal['state'] === null;
+}
+
+/**
+ * @param {SqliteFile} file
+ * @param {Findings} findings
+ */
+async function noteUnknownKinds(file, findings) {
+  const known = Object.keys(KINDS).map((name) => `'${name}'`);
+  const rows = await file.all(
+    `SELECT DISTINCT "subjectType" FROM "ledger_entries" WHERE "subjectType" NOT IN (${known.join(', ')})`,
+  );
+  for (const { subjectType } of rows) {
+    findings.note(
+      `Records of the kind ${subjectType} were not held against the chain: this verifier does not know them.`,
+    );
+  }
+}
+
+/** @param {string} subjectType */
+function kindOf(subjectType) {
+  const kind = KINDS[subjectType];
+  if (kind === undefined) throw new Error(`unknown kind ${subjectType}`);
+  return kind;
+}

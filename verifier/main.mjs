@@ -1,0 +1,82 @@
+/**
+ * Verifies an export of the chain or a database without the service. It shares no code with it: everything here follows
+ * docs/adr/0003-hash-format.md and docs/checkpoints.md, with nothing but Node.js (and its sqlite3 driver for a database).
+ */
+import { Chain } from './chain.mjs';
+import { checkCheckpoints } from './checkpoint-check.mjs';
+import { messageOf, readCommandLine, UsageError } from './command-line.mjs';
+import { checkDatabase } from './database-check.mjs';
+import { readExport } from './export-file.mjs';
+import { Findings } from './findings.mjs';
+
+const [VALID, INVALID, UNREADABLE] = [0, 1, 2];
+
+/** @param {string[]} words */
+async function main(words) {
+  const order = readCommandLine(words);
+  const findings = new Findings();
+  const { chain, records } = await check(order, findings);
+  checkCheckpoints(chain, order.checkpoints, order.keys, findings);
+  if (order.head !== null && (order.head.sequence !== chain.sequence || order.head.hash !== chain.hash)) {
+    findings.add('head', '--head', `the chain ends at ${chain.sequence}, ${chain.hash}`);
+  }
+  const valid = findings.count === 0;
+  const result = {
+    valid,
+    entries: chain.tree.size,
+    head: { sequence: chain.sequence, hash: chain.hash },
+    rootHash: chain.tree.root.toString('hex'),
+    records,
+    checkpoints: order.checkpoints.length,
+    faults: findings.count,
+    firstFaults: findings.first,
+    notes: findings.notes,
+  };
+  process.stdout.write(order.asJson ? `${JSON.stringify(result)}\n` : text(result));
+  process.exitCode = valid ? VALID : INVALID;
+}
+
+/**
+ * @param {import('./command-line.mjs').Order} order
+ * @param {Findings} findings
+ * @returns {Promise<{ chain: Chain, records: number | null }>}
+ */
+async function check({ files, isDatabase, checkpoints, head }, findings) {
+  const sizes = new Set(checkpoints.map(({ checkpoint }) => checkpoint.size));
+  const [file = ''] = files;
+  if (isDatabase) return checkDatabase(file, findings, sizes);
+  const chain = new Chain(findings, sizes);
+  for (const path of files) await readExport(path, chain);
+  if (head === null && checkpoints.length === 0) {
+    findings.note('Where the chain should end is not known: neither --head nor --checkpoint was given.');
+  }
+  return { chain, records: null };
+}
+
+/**
+ * For people; the last line is the verdict.
+ * @param {{ valid: boolean, entries: number, head: { sequence: number, hash: string }, rootHash: string,
+ *   records: number | null, checkpoints: number, faults: number, firstFaults: import('./findings.mjs').Finding[],
+ *   notes: string[] }} result
+ */
+function text({ valid, entries, head, rootHash, records, checkpoints, faults, firstFaults, notes }) {
+  const lines = [
+    `entries      ${entries}`,
+    `head         ${head.sequence} ${head.hash}`,
+    `tree root    ${rootHash}`,
+    ...(records === null ? [] : [`records      ${records}`]),
+    ...(checkpoints === 0 ? [] : [`checkpoints  ${checkpoints}`]),
+    ...firstFaults.map(({ layer, place, fault }) => `FAULT ${layer}: ${place}: ${fault}`),
+    ...(faults > firstFaults.length ? [`… and ${faults - firstFaults.length} more`] : []),
+    ...notes.map((note) => `NOTE ${note}`),
+    valid ? 'VALID' : `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+main(process.argv.slice(2)).catch((error) => {
+  process.stderr.write(
+    error instanceof UsageError ? `${error.message.trimEnd()}\n` : `Could not be read: ${messageOf(error)}\n`,
+  );
+  process.exitCode = UNREADABLE;
+});

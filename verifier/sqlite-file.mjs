@@ -1,0 +1,64 @@
+import { createRequire } from 'node:module';
+
+const BUSY_TIMEOUT = 5_000;
+/** To read a database in WAL mode, SQLite makes files beside it, unless a service that runs has made them. */
+const NO_FILES_BESIDE = new Set(['SQLITE_READONLY', 'SQLITE_CANTOPEN']);
+const ADVICE =
+  'SQLite has to make files beside a database to read it, and this user cannot in its folder. ' +
+  'Verify a copy in a folder that this user can write: docs/verifier.md';
+
+/** @typedef {Record<string, any>} Row */
+
+/** A SQLite file, opened for reading only. Statements are short, so that a service that writes meanwhile is not held up. */
+export class SqliteFile {
+  /** @param {import('sqlite3').Database} database */
+  constructor(database) {
+    this.database = database;
+  }
+
+  /**
+   * @param {string} path
+   * @returns {Promise<SqliteFile>}
+   */
+  static open(path) {
+    // Exports are read without the driver, so it is looked for only here.
+    const sqlite3 = /** @type {typeof import('sqlite3')} */ (createRequire(import.meta.url)('sqlite3'));
+    return new Promise((resolve, reject) => {
+      const database = new sqlite3.Database(path, sqlite3.OPEN_READONLY, (error) => {
+        if (error !== null) return void reject(error);
+        database.configure('busyTimeout', BUSY_TIMEOUT);
+        resolve(new SqliteFile(database));
+      });
+    });
+  }
+
+  /**
+   * @param {string} sql
+   * @param {readonly unknown[]} parameters
+   * @returns {Promise<Row[]>}
+   */
+  all(sql, parameters = []) {
+    return new Promise((resolve, reject) => {
+      this.database.all(sql, parameters, (error, rows) =>
+        error === null ? resolve(/** @type {Row[]} */ (rows)) : reject(explained(error)),
+      );
+    });
+  }
+
+  /** @param {string} table */
+  async has(table) {
+    return (await this.all(`SELECT 1 FROM sqlite_master WHERE "type" = 'table' AND "name" = ?`, [table])).length > 0;
+  }
+
+  /** @returns {Promise<void>} */
+  close() {
+    return new Promise((resolve, reject) =>
+      this.database.close((error) => (error === null ? resolve() : reject(error))),
+    );
+  }
+}
+
+/** @param {Error & { code?: string }} error of a statement that reads */
+function explained(error) {
+  return NO_FILES_BESIDE.has(error.code ?? '') ? new Error(`${ADVICE} (${error.message})`, { cause: error }) : error;
+}
