@@ -17,20 +17,15 @@ const RESTORE = codeBlocks(section(readDocument('docs/operations.md'), '#### To 
   ({ language }) => language === 'sh',
 )?.code;
 
-/** Clients that create entities until told to stop; any answer but 201 is remembered, and so is what each 201 told. */
+/** Clients that create entities until the program is gone; any answer but 201 is remembered, and so is what each 201 told. */
 class Writers {
   readonly acknowledged: string[] = [];
   readonly others: number[] = [];
-  private isStopped = false;
-  private readonly running: Promise<unknown>;
+  /** Rejects once a request finds no program any more. */
+  readonly running: Promise<never>;
 
   constructor(private readonly program: StartedProgram) {
-    this.running = Promise.all(Array.from({ length: CLIENTS }, () => this.write()));
-  }
-
-  async stop(): Promise<void> {
-    this.isStopped = true;
-    await this.running;
+    this.running = Promise.race(Array.from({ length: CLIENTS }, () => this.write()));
   }
 
   /** Resolves once so many more writes were acknowledged. */
@@ -39,8 +34,8 @@ class Writers {
     while (this.acknowledged.length < wanted) await this.program.send('GET', '/api/v1/health');
   }
 
-  private async write(): Promise<void> {
-    while (!this.isStopped) {
+  private async write(): Promise<never> {
+    for (;;) {
       const { status, body } = await create(this.program);
       if (status === 201) this.acknowledged.push(body.id);
       else this.others.push(status);
@@ -115,9 +110,9 @@ describeOnSqlite('A backup', () => {
     });
     const during = writers.acknowledged.length - acknowledged.length;
     await writers.more(10);
-    const killed = program.stop('SIGKILL');
-    await expect(writers.stop()).rejects.toThrow('fetch failed');
-    await killed;
+    const cutOff = expect(writers.running).rejects.toThrow('fetch failed');
+    await program.stop('SIGKILL');
+    await cutOff;
 
     const told = /^entries {2}(\d+)\nhead {5}(\d+) ([0-9a-f]{64})\nbackup {3}(.+)\nVALID\n$/.exec(output);
     expect({ exitCode, errors, told: told?.[4] }).toEqual({ exitCode: 0, errors: '', told: target });
