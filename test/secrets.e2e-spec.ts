@@ -2,7 +2,8 @@ import { Controller, Get, Logger, Module } from '@nestjs/common';
 import { API_KEY, createTestApp } from './support/create-test-app';
 import { createAgent } from './support/factories';
 import { knownSecrets, takeLeaks, watch } from './support/secret-watch';
-import { send } from './support/send';
+import { send, sendRaw } from './support/send';
+import { wire } from './support/wire';
 
 const FORMER_KEY = 'the-key-of-before-the-rotation';
 
@@ -35,6 +36,32 @@ describe('A secret that is shown', () => {
     expect(takeLeaks()).toEqual([]);
     await app.close();
     expect(takeLeaks()).toEqual(['audit: agent.suspended, sequence 2']);
+  });
+
+  it('percent-encoded in a request is not in the log as it came', async () => {
+    const app = await createTestApp({ environment: { API_KEY_PREVIOUS: FORMER_KEY } });
+    const encoded = (key: string): string => [...Buffer.from(key)].map((byte) => `%${byte.toString(16)}`).join('');
+    const forms = [API_KEY, FORMER_KEY].flatMap((key) => [
+      ...[key, key.replace('k', '%6b'), key.replace('k', '%6B'), encoded(key)],
+      ...[
+        key.replace('k', '%256b'),
+        key.replace('k', '%%36%62'),
+        encoded(encoded(key)),
+        encoded(encoded(encoded(key))),
+      ],
+      `%${encoded(key)}`,
+    ]);
+    for (const form of forms) {
+      await send(app, 'GET', `/api/v1/entities/${form}?after=${form}`, {
+        headers: { Referer: `http://x/${form}`, 'User-Agent': form },
+      });
+      await sendRaw(app, wire(`GET http://x/api/v1/entities/${form}?after=${form}#${form} HTTP/1.1`));
+      const lines = takeLeaks();
+      expect(lines).toHaveLength(2);
+      for (const line of lines) expect(line).toMatch(/^log, masked: .*"path":"[^"]*\/entities\/%?\[key\](#\[key\])?"/);
+    }
+    await app.close();
+    expect(takeLeaks()).toEqual([]);
   });
 
   it('is the signing key that the service has made for itself, too', async () => {

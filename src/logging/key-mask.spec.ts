@@ -14,4 +14,39 @@ describe('maskKeys', () => {
   it('leaves lines readable when a key is as short as a word', () => {
     expect(maskKeys(['level'])('{"level":"info"}')).toBe('{"level":"info"}');
   });
+
+  describe('finds a key that is percent-encoded', () => {
+    const key = 'ab"cdef%41-ü';
+    const encode = (text: string): string => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
+    const logged = (text: string): string => maskKeys([key])(JSON.stringify({ path: `/é/${text}/b`, msg: 'é' }));
+    const masked = '{"path":"/é/[key]/b","msg":"é"}';
+
+    it.each([
+      ['whole', encode(key)],
+      ['in capitals', encode(key).toUpperCase()],
+      ['in one character', key.replace('c', '%63')],
+      ['in half of a character', key.replace('ü', '%C3%bc')],
+      ['where JSON escapes', key.replace('"', '%22')],
+      ['in what looks encoded', key.replace('%', '%25')],
+      ['twice', encode(encode(key))],
+      ['twice in its digits alone', key.replace('c', '%%36%33')],
+      ['eight times', key.replace('c', `%${'25'.repeat(7)}63`)],
+      ['differently often', key.replace('c', '%2563').replace('d', '%64').replace('e', '%252565')],
+    ])('%s', (_, text) => expect(logged(text)).toBe(masked));
+
+    it('behind what another encoded character would end with', () => {
+      expect(logged(`%${encode(key)}`)).toBe('{"path":"/é/%[key]/b","msg":"é"}');
+    });
+
+    it('twice in a row', () => expect(logged(encode(key + key))).toBe('{"path":"/é/[key][key]/b","msg":"é"}'));
+
+    it('and shows nothing of a text that is encoded more often than anybody means', () => {
+      expect(logged(key.replace('c', `%${'25'.repeat(8)}63`))).toBe('{"path":"[key]","msg":"é"}');
+    });
+
+    it('and leaves everything else as it is', () => {
+      const text = 'a%20b%2520%zz%C3%A9%e9"\\\u0001';
+      expect(logged(text)).toBe(JSON.stringify({ path: `/é/${text}/b`, msg: 'é' }));
+    });
+  });
 });

@@ -35,6 +35,7 @@ export function watch(where: string, text: string, sent = ''): void {
   for (const secret of secrets) {
     const at = text.indexOf(secret);
     if (at >= 0 && !sent.includes(secret)) leaks.push(`${where}: ${text.slice(Math.max(0, at - 100), at)}[here]`);
+    else if (isEncodedIn(text, secret) && !isEncodedIn(sent, secret)) leaks.push(`${where}, encoded: ${text}`);
   }
 }
 
@@ -42,6 +43,20 @@ export function watch(where: string, text: string, sent = ''): void {
 export function watchLog(line: string): void {
   watch('log', line);
   if (line.includes(MASK)) leaks.push(`log, masked: ${line}`);
+}
+
+/** True when the text, percent-decoded once or more often, holds the secret. */
+function isEncodedIn(text: string, secret: string): boolean {
+  for (let former = text, decoded = decodedOnce(text); decoded !== former; decoded = decodedOnce(former)) {
+    if (decoded.includes(secret)) return true;
+    former = decoded;
+  }
+  return false;
+}
+
+/** Secrets of tests are ASCII. */
+function decodedOnce(text: string): string {
+  return text.replace(/%([0-7][0-9a-f])/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
 }
 
 /** What was found by other means. */

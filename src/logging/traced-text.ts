@@ -1,0 +1,51 @@
+/** A text as bytes, a character each, and where in the line each of them begins; at the end, where the last one ends. */
+export interface TracedText {
+  readonly text: string;
+  readonly places: readonly number[];
+}
+
+/** Stands where a text of JSON begins or ends. It is no byte, so that nothing that is looked for reaches across it. */
+export const BORDER = '\u0100';
+
+const JSON_TOKEN = /\\(?:u[0-9A-Fa-f]{4}|["\\/bfnrt])|"/g;
+const ENCODED_BYTE = /%[0-9a-f]{2}/gi;
+
+/** The UTF-8 bytes of a text, a character each. */
+export function bytesOf(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}
+
+/** Bytes as they are. */
+export function traced(bytes: string): TracedText {
+  return { text: bytes, places: Array.from({ length: bytes.length + 1 }, (_, index) => index) };
+}
+
+/** The texts in a line of JSON, as they are meant. @param bytes of the line. */
+export function jsonTexts(bytes: string): TracedText {
+  return replaced(traced(bytes), JSON_TOKEN, meaningOf);
+}
+
+/** Decoded once; undefined when nothing in it is percent-encoded. */
+export function percentDecoded(encoded: TracedText): TracedText | undefined {
+  if (encoded.text.search(ENCODED_BYTE) < 0) return undefined;
+  return replaced(encoded, ENCODED_BYTE, (token) => String.fromCharCode(parseInt(token.slice(1), 16)));
+}
+
+/** @param meaning answers one character for a token. */
+function replaced({ text, places }: TracedText, token: RegExp, meaning: (token: string) => string): TracedText {
+  const texts: string[] = [];
+  const kept: number[][] = [];
+  let at = 0;
+  for (const { 0: found, index } of text.matchAll(token)) {
+    texts.push(text.slice(at, index), meaning(found));
+    kept.push(places.slice(at, index + 1));
+    at = index + found.length;
+  }
+  return { text: [...texts, text.slice(at)].join(''), places: [...kept, places.slice(at)].flat() };
+}
+
+function meaningOf(token: string): string {
+  if (token === '"') return BORDER;
+  const character = JSON.parse(`"${token}"`) as string;
+  return character < '\x80' ? character : BORDER;
+}
