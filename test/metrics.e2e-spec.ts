@@ -1,14 +1,9 @@
 import { MetricsServer } from '../src/metrics/metrics-server';
 import { createTestApp, type TestApp } from './support/create-test-app';
+import { valueOf } from './support/metric';
 import { send } from './support/send';
 
 const BY_ROUTE = 'http_request_duration_seconds_count';
-
-/** The value of a metric, with its labels as they are written; undefined when there is none. */
-function valueOf(text: string, metric: string): number | undefined {
-  const line = text.split('\n').find((candidate) => candidate.startsWith(`${metric} `));
-  return line === undefined ? undefined : Number(line.slice(metric.length + 1));
-}
 
 describe('The metrics', () => {
   let app: TestApp;

@@ -13,7 +13,7 @@ import { decodeAnswer, encodeAnswer } from './idempotency/kept-answer';
 import { KeptAnswers } from './idempotency/kept-answers';
 import { readHead } from './ledger-head-row';
 import { ledgerTime, type LedgerPosition } from './ledger-position';
-import type { QueuedCommand } from './ledger-queue';
+import type { GatheredCommands, QueuedCommand } from './ledger-queue';
 import { Refusal } from './ledger-transaction';
 import type { MemoryFollowers } from './memory-followers';
 import type { RecordCatalog } from './record-catalog';
@@ -57,19 +57,17 @@ export class BatchCommitter {
   ) {}
 
   /** Throws when the batch as a whole failed; then nothing of it is in the database. */
-  async commit(commands: readonly QueuedCommand[]): Promise<CommittedBatch> {
+  async commit(commands: GatheredCommands): Promise<CommittedBatch> {
     const { dialect } = this.database;
     const connection = await this.writer.current();
     const stored = new StoredRows(connection, this.catalog);
     const kept = new KeptAnswers(connection, dialect);
-    const lookups = commands.flatMap((command) => command.lookups);
-    const writes = commands.flatMap(({ keyed }) => keyed ?? []);
     // Called together, so that a server on a network answers all in one round trip.
-    const [head] = await Promise.all([this.begin(connection), stored.prefetch(lookups), kept.prefetch(writes)]);
-    await this.followers.catchUp(connection, head);
+    const [head] = await Promise.all([this.begin(connection), prefetch(commands.all, stored, kept)]);
+    await Promise.all([prefetch(commands.gather(), stored, kept), this.followers.catchUp(connection, head)]);
     const batch = new Batch(connection, dialect, this.catalog, stored, head);
     const outcomes: CommandOutcome[] = [];
-    for (const command of commands) {
+    for (const command of commands.all) {
       const outcome = await run(batch, kept, command);
       outcomes.push(outcome);
       // Its effects must be in place before a later command runs.
@@ -80,7 +78,7 @@ export class BatchCommitter {
     if (proof === null) await connection.run('ROLLBACK');
     else await this.commitTransaction(connection, proof);
     const commitDuration = proof === null ? null : performance.now() - began;
-    return { outcomes, rest: commands.slice(outcomes.length), position: batch.position, commitDuration };
+    return { outcomes, rest: commands.all.slice(outcomes.length), position: batch.position, commitDuration };
   }
 
   /** Writes what is left to write. Null when there is nothing to commit. */
@@ -144,6 +142,13 @@ export class BatchCommitter {
     await connection.run('ROLLBACK');
     return row?.found === found;
   }
+}
+
+/** Reads what the commands will ask for, in a statement for all of them. */
+async function prefetch(commands: readonly QueuedCommand[], stored: StoredRows, kept: KeptAnswers): Promise<void> {
+  const lookups = commands.flatMap((command) => command.lookups);
+  const writes = commands.flatMap(({ keyed }) => keyed ?? []);
+  await Promise.all([stored.prefetch(lookups), kept.prefetch(writes)]);
 }
 
 async function run(batch: Batch, kept: KeptAnswers, queued: QueuedCommand): Promise<CommandOutcome> {

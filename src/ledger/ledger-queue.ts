@@ -52,3 +52,22 @@ export class LedgerQueue {
     }
   }
 }
+
+/** The commands of one batch: those that waited when it began, and those that came until it could write. */
+export class GatheredCommands {
+  readonly all: QueuedCommand[];
+
+  constructor(
+    private readonly queue: LedgerQueue,
+    private readonly most: number,
+  ) {
+    this.all = queue.take(most);
+  }
+
+  /** Takes in, and answers, what has come meanwhile: where another process held the lock, that is as much again. */
+  gather(): readonly QueuedCommand[] {
+    const late = this.queue.take(this.most - this.all.length);
+    this.all.push(...late);
+    return late;
+  }
+}

@@ -10,7 +10,7 @@ import { failStop } from './fail-stop';
 import { ensureHead, readHead } from './ledger-head-row';
 import type { LedgerObserver, ObservedBatch } from './ledger-observer';
 import { ledgerTime, type LedgerPosition } from './ledger-position';
-import { LedgerQueue, type QueuedCommand } from './ledger-queue';
+import { GatheredCommands, LedgerQueue, type QueuedCommand } from './ledger-queue';
 import type { Command } from './ledger-transaction';
 import type { Lookup } from './lookup';
 import { MemoryFollowers, type MemoryFollower } from './memory-followers';
@@ -136,7 +136,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     while (this.queue.length > 0) {
       // What arrives in the same turn of the event loop shares the batch.
       await nextTurn();
-      const commands = this.queue.take(this.batchLimit);
+      const commands = new GatheredCommands(this.queue, this.batchLimit);
       const began = performance.now();
       const batch = await this.commit(commands);
       if (batch !== null) this.observer?.onBatch(observed(batch, performance.now() - began));
@@ -145,18 +145,18 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Null when the batch failed. */
-  private async commit(commands: readonly QueuedCommand[]): Promise<CommittedBatch | null> {
+  private async commit(commands: GatheredCommands): Promise<CommittedBatch | null> {
     const batch = await this.attempt(commands);
     // Behind the attempt: what fails now must not make a batch that is on disk run again.
     if (batch !== null) this.settle(batch);
     return batch;
   }
 
-  private async attempt(commands: readonly QueuedCommand[]): Promise<CommittedBatch | null> {
+  private async attempt(commands: GatheredCommands): Promise<CommittedBatch | null> {
     try {
       return await this.committer.commit(commands);
     } catch (error) {
-      await this.onFailedBatch(commands, error);
+      await this.onFailedBatch(commands.all, error);
       return null;
     }
   }

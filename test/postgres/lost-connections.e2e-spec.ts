@@ -7,6 +7,7 @@ import { onServer } from '../support/database-server';
 import { chainIsValid, createEntity } from '../support/factories';
 import { foreignConnection } from '../support/foreign-connection';
 import { addNote, NOTE, Notes, NotesModule } from '../support/notes.module';
+import { metric } from '../support/metric';
 import { send, type Answer } from '../support/send';
 import { openTcpGate, type TcpGate } from '../support/tcp-gate';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
@@ -14,6 +15,8 @@ import { POSTGRES_SERVER } from '../support/where-reachable';
 
 const ENTITIES = '/api/v1/entities';
 const CLIENTS = 16;
+const WAITING = `SELECT count(*)::integer AS "waiting" FROM pg_locks WHERE NOT granted
+  AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`;
 
 /** Lets the next COMMIT fail as when the connection is lost; `before` takes place first and may send it. */
 function failNextCommit(before: (connection: SqlConnection) => Promise<unknown>): jest.SpyInstance {
@@ -186,6 +189,25 @@ describe('The service, whose sessions end,', () => {
       await foreign.run('ROLLBACK');
       expect((await waiting).status).toBe(201);
     });
+
+    it('takes what comes while it waits into the batch that waits', async () => {
+      const batches = await metric(app, 'governance_ledger_batch_commands_count');
+      const agent = (): Promise<Answer> => send(app, 'POST', '/api/v1/agents', { body: { name: 'waits' } });
+      const first = agent();
+      while (!(await isWaiting())) await sleep(10);
+      const late = [agent(), ...Array.from({ length: 30 }, (_unused, index) => post(`late ${index}`))];
+      while ((await metric(app, 'governance_ledger_queue_commands')) < late.length) await sleep(10);
+      await foreign.run('ROLLBACK');
+      expect((await first).status).toBe(201);
+      const statuses = (await Promise.all(late)).map(({ status }) => status);
+      expect(statuses).toEqual([409, ...Array.from({ length: 30 }, () => 201)]);
+      expect(await metric(app, 'governance_ledger_batch_commands_count')).toBe(batches + 1);
+    });
+
+    async function isWaiting(): Promise<boolean> {
+      const [row] = await foreign.all<{ waiting: number }>(WAITING);
+      return row?.waiting === 1;
+    }
   });
 
   it('refuses a command that swallows a failed statement, and none of its neighbours', async () => {
