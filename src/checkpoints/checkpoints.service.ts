@@ -12,6 +12,7 @@ import { DomainError, unavailable } from '../errors/domain-error';
 import { LedgerService } from '../ledger/ledger.service';
 import type { TreeHead } from '../ledger/merkle/proof-check';
 import { TreeDamagedError } from '../ledger/merkle/tree-damaged.error';
+import { SharedRuns } from '../ledger/shared-runs';
 import { TreeReader } from '../ledger/tree-reader';
 import { NoteSigner } from '../signed-notes/note-signer';
 import { formatNote } from '../signed-notes/signed-note';
@@ -40,6 +41,7 @@ export interface IssuedCheckpoint extends Checkpoint {
 @Injectable()
 export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Checkpoints');
+  private readonly runs = new SharedRuns<never, IssuedCheckpoint>(() => this.sign());
   private readonly kept: KeptCheckpoint;
   private readonly keyPath: string;
   /** Entries of the last checkpoint that was signed here, or found kept. */
@@ -48,9 +50,6 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   isContradicted = false;
   private key: NoteSigner | null = null;
   private timer: NodeJS.Timeout | null = null;
-  /** The run that has begun, and the one that follows it. */
-  private running: Promise<IssuedCheckpoint> | null = null;
-  private following: Promise<IssuedCheckpoint> | null = null;
 
   constructor(
     private readonly configuration: Configuration,
@@ -98,21 +97,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
    * @throws INTERNAL_ERROR when the log contradicts an earlier checkpoint; UNAVAILABLE when it cannot be kept.
    */
   issue(): Promise<IssuedCheckpoint> {
-    if (this.running === null) return this.begin();
-    const next = (): Promise<IssuedCheckpoint> => {
-      this.following = null;
-      return this.begin();
-    };
-    this.following ??= this.running.then(next, next);
-    return this.following;
-  }
-
-  private begin(): Promise<IssuedCheckpoint> {
-    const run = this.sign().finally(() => {
-      if (this.running === run) this.running = null;
-    });
-    this.running = run;
-    return run;
+    return this.runs.call(0);
   }
 
   private async sign(): Promise<IssuedCheckpoint> {

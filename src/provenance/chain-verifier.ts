@@ -1,10 +1,10 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../errors/domain-error';
 import { EntryReader } from '../ledger/entry-reader';
+import { SharedRuns } from '../ledger/shared-runs';
 import { TreeReader } from '../ledger/tree-reader';
 import { CHAIN_START, type ChainEnd, type ChainVerdict, withEntriesBeyond } from './chain-check';
 import type { ChainHasher } from './chain-hasher';
-import { SharedRuns } from './shared-runs';
 import { treeVerdict, type TreeVerdict } from './stored-tree';
 import { openHasher } from './worker-hasher';
 

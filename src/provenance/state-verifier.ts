@@ -5,9 +5,9 @@ import { DerivedDataReader } from '../ledger/derived-data-reader';
 import { EntryReader } from '../ledger/entry-reader';
 import type { LiveRecord, MissingRecord } from '../ledger/live-record';
 import type { RecordCodec } from '../ledger/record-codec';
+import { SharedRuns } from '../ledger/shared-runs';
 import { StateReader } from '../ledger/state-reader';
 import { wrongHeadColumns } from './head-check';
-import { SharedRuns } from './shared-runs';
 import { idOf, isFiledRightly, lostOwnerOf, recordFault } from './state-check';
 import { NAMED_FAULTS, StateFindings, type StateVerdict } from './state-findings';
 
