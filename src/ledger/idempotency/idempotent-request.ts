@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '../hash-chain';
 
 /** One write of a request that carries an `Idempotency-Key`. */
 export interface KeyedWrite {
@@ -56,8 +56,4 @@ export class IdempotentRequest {
       },
     };
   }
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
 }
