@@ -1,15 +1,13 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
-import { notFound } from '../errors/domain-error';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { ApiErrors } from '../http/errors/api-errors.decorator';
+import { ApiSequence, sequenceOf } from '../http/sequence-parameter';
 import { Checkpoints } from './checkpoints.service';
 import { CheckpointResponse } from './dto/checkpoint.response';
 import { ConsistencyProofResponse } from './dto/consistency-proof.response';
 import { InclusionProofResponse } from './dto/inclusion-proof.response';
 import { ConsistencyProofQuery, InclusionProofQuery } from './dto/proof.queries';
 import { TreeProofs } from './tree-proofs';
-
-const SEQUENCE = /^[1-9]\d{0,15}$/;
 
 /** What lets outsiders hold the log to what it said of itself. */
 @ApiTags('Provenance')
@@ -45,18 +43,14 @@ export class CheckpointsController {
 
   @Get(':sequence/proof')
   @ApiOperation({ summary: 'Prove that an entry is in the log' })
-  @ApiParam({
-    name: 'sequence',
-    schema: { type: 'integer', minimum: 1, example: 1 },
-    description: 'Place in the chain.',
-  })
+  @ApiSequence()
   @ApiOkResponse({ type: InclusionProofResponse, description: 'The path from the entry to the root.' })
   @ApiErrors('NOT_FOUND')
   async inclusion(
-    @Param('sequence') sequence: string,
+    @Param('sequence') text: string,
     @Query() { size }: InclusionProofQuery,
   ): Promise<InclusionProofResponse> {
-    if (!SEQUENCE.test(sequence)) throw notFound('provenance entry');
-    return InclusionProofResponse.of(Number(sequence), await this.proofs.inclusion(Number(sequence), size));
+    const sequence = sequenceOf(text);
+    return InclusionProofResponse.of(sequence, await this.proofs.inclusion(sequence, size));
   }
 }

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
-import { ApiBody, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { readCheckpoint } from '../checkpoints/checkpoint';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
 import { notFound } from '../errors/domain-error';
@@ -11,6 +11,7 @@ import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
 import type { ListAnswer } from '../http/lists/open-list';
+import { ApiSequence, sequenceOf } from '../http/sequence-parameter';
 import { EntryReader } from '../ledger/entry-reader';
 import { AnswersOnce } from '../ledger/idempotency/answers-once';
 import { ChainExport } from './chain-export';
@@ -22,8 +23,6 @@ import { ProvenanceListQuery } from './dto/provenance-list.query';
 import { VerifyChainRequest } from './dto/verify-chain.request';
 import { VerificationResponse } from './dto/verification.response';
 import { StateVerifier } from './state-verifier';
-
-const SEQUENCE = /^[1-9]\d{0,15}$/;
 
 /** The provenance view of the ledger's entries: the chain that seals them. */
 @ApiTags('Provenance')
@@ -95,15 +94,11 @@ export class ProvenanceController {
 
   @Get(':sequence')
   @ApiOperation({ summary: 'Read an entry with its audit entry and the state it sealed' })
-  @ApiParam({
-    name: 'sequence',
-    schema: { type: 'integer', minimum: 1, example: 1 },
-    description: 'Place in the chain.',
-  })
+  @ApiSequence()
   @ApiOkResponse({ type: ProvenanceProofResponse, description: 'Everything the hashes of the entry were made of.' })
   @ApiErrors('NOT_FOUND')
   async get(@Param('sequence') sequence: string): Promise<ProvenanceProofResponse> {
-    const entry = SEQUENCE.test(sequence) ? await this.entries.find(Number(sequence)) : undefined;
+    const entry = await this.entries.find(sequenceOf(sequence));
     if (entry === undefined) throw notFound('provenance entry');
     return ProvenanceProofResponse.of(entry);
   }
