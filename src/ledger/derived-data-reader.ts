@@ -51,10 +51,11 @@ export class DerivedDataReader {
     const { chain, dialect } = this.database;
     const unreadable = await chain.all<{ recordId: string }>(unreadableItemsSql(this.catalog.all), [PIECE_ITEMS]);
     yield unreadable.map(({ recordId }) => recordId);
+    const source = { connection: chain, dialect, columns: ITEM_COLUMNS };
     let place: readonly [item: SqlValue, sequence: SqlValue] = ['', Number.MIN_SAFE_INTEGER];
     for (let isFirst = true; ; isFirst = false) {
       const sql = listItemsSql(this.catalog.all, isFirst);
-      const lists = await rowLists(chain, dialect, ITEM_COLUMNS, sql, [...place, PIECE_ITEMS]);
+      const lists = await rowLists(source, sql, [...place, PIECE_ITEMS]);
       const items = JSON.parse(lists) as SqlValue[][];
       const [item, createdSequence] = items.at(-1) ?? [];
       if (item === undefined || createdSequence === undefined) return;

@@ -102,7 +102,8 @@ export class EntryReader {
       if (extent.bytes > PIECE_BYTES && extent.count > 1) continue;
       const { chain, dialect } = this.database;
       const bounds = [after, extent.last, extent.count];
-      return { entries: await rowLists(chain, dialect, COLUMNS, SELECT_PIECE, bounds), last: extent.last };
+      const source = { connection: chain, dialect, columns: COLUMNS };
+      return { entries: await rowLists(source, SELECT_PIECE, bounds), last: extent.last };
     }
   }
 }

@@ -107,7 +107,7 @@ export class StateReader {
     const ownerTable = owner === undefined ? null : this.catalog.codec(owner.kind).table;
     const columns = [...codec.columns.map(({ name }) => name), ...SEALED_COLUMNS];
     const sql = liveRecordsSql(codec, ownerTable, dialect, isFirst);
-    const lists = JSON.parse(await rowLists(chain, dialect, columns, sql, bounds)) as SqlValue[][];
+    const lists = JSON.parse(await rowLists({ connection: chain, dialect, columns }, sql, bounds)) as SqlValue[][];
     return lists.map((values) => liveRecord(codec, values));
   }
 

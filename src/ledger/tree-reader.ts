@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
-import { DatabaseFault } from '../database/database-fault';
 import { treeOf } from './ledger-tree';
 import type { TreeHead } from './merkle/proof-check';
 import { consistencyRanges, inclusionRanges, type LeafRange } from './merkle/proof-ranges';
@@ -8,12 +7,14 @@ import { type StoredRange, StoredHashes, storedRanges } from './merkle/stored-ha
 import { TreeDamagedError } from './merkle/tree-damaged.error';
 import { TreeFrontier, type TreeNode } from './merkle/tree-frontier';
 import { leafHash, type TreeHash } from './merkle/tree-hash';
+import { isUnwritable, writtenRows } from './row-lists';
 
 const SELECT_HEAD = `SELECT "sequence", "frontier" FROM "ledger_head" WHERE "id" = 1`;
 const SELECT_LEAVES =
   `SELECT "sequence" - 1 AS "position", "hash" FROM "ledger_entries" ` + `WHERE "sequence" > $1 AND "sequence" <= $2`;
 const SELECT_NODES =
   `SELECT "position", "hash" FROM "ledger_tree_nodes" ` + `WHERE "level" = $3 AND "position" >= $1 AND "position" < $2`;
+const HASH_COLUMNS = ['position', 'hash'] as const;
 
 const KEPT = `SELECT "level", "position", "hash" FROM "ledger_tree_nodes"`;
 const IN_ORDER = `ORDER BY "level", "position" LIMIT $1`;
@@ -99,16 +100,13 @@ export class TreeReader {
     }
   }
 
-  /** One text costs the event loop a fraction of what as many rows do. */
   private async rows(sql: string, parameters: readonly number[]): Promise<[position: number, hash: unknown][]> {
     const { dialect, points } = this.database;
     try {
-      const select = `SELECT ${dialect.jsonRows(['position', 'hash'])} AS "rows" FROM (${sql}) AS piece`;
-      const [row] = await points.all<{ rows: string | null }>(select, parameters);
-      return JSON.parse(row?.rows ?? '[]') as [number, unknown][];
+      const text = await writtenRows({ connection: points, dialect, columns: HASH_COLUMNS }, sql, parameters);
+      return JSON.parse(text) as [number, unknown][];
     } catch (error) {
-      if (!(error instanceof DatabaseFault) || error.kind !== 'programming') throw error;
-      // Altered rows can hold what the database does not write as JSON, such as bytes.
+      if (!isUnwritable(error)) throw error;
       throw new TreeDamagedError(`Hashes of the tree are no text (${error.message}).`);
     }
   }
