@@ -1,4 +1,4 @@
-import { Checkpoints } from '../src/checkpoints/checkpoints.service';
+import { LogSigner } from '../src/checkpoints/log-signer';
 import type { ConsistencyProofResponse } from '../src/checkpoints/dto/consistency-proof.response';
 import type { InclusionProofResponse } from '../src/checkpoints/dto/inclusion-proof.response';
 import { createTestApp, type TestApp } from './support/create-test-app';
@@ -176,7 +176,7 @@ describe('Checkpoints', () => {
   it('that are signed while others write extend one another, each of them', async () => {
     const { id } = await createEntity(app);
     const notes: string[] = [];
-    const publicKey = app.application.get(Checkpoints).publicKey;
+    const publicKey = app.application.get(LogSigner).publicKey;
     const writers = { isWriting: true };
     const writing = Promise.all(
       Array.from({ length: 8 }, async () => {

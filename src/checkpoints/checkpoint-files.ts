@@ -1,23 +1,24 @@
 import { mkdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Configuration } from '../config/configuration';
+import type { Database } from '../database/database';
 
 /** For a database on a server, unless told otherwise. */
 const USUAL_FOLDER = 'data';
 
 /** Where the service keeps what must not be in the database, as a backup of that is to be held against it. */
-export interface CheckpointFiles {
+export abstract class CheckpointFiles {
   /** The last checkpoint that was signed. */
-  readonly checkpoint: string;
+  abstract readonly checkpoint: string;
   /** The signing key, where the service made it. */
-  readonly signingKey: string;
+  abstract readonly signingKey: string;
 }
 
-/**
- * Makes the folder when it is missing.
- * @param location of the database: the path of its file, or its URL without a password.
- */
-export function checkpointFiles({ database, checkpointFolder }: Configuration, location: string): CheckpointFiles {
+/** Makes the folder when it is missing. */
+export function checkpointFiles(
+  { database, checkpointFolder }: Configuration,
+  { location }: Pick<Database, 'location'>,
+): CheckpointFiles {
   const isFile = database.kind === 'sqlite';
   const folder = resolve(checkpointFolder ?? (isFile ? dirname(location) : USUAL_FOLDER));
   mkdirSync(folder, { recursive: true });

@@ -7,6 +7,7 @@ import { CheckpointResponse } from './dto/checkpoint.response';
 import { ConsistencyProofResponse } from './dto/consistency-proof.response';
 import { InclusionProofResponse } from './dto/inclusion-proof.response';
 import { ConsistencyProofQuery, InclusionProofQuery } from './dto/proof.queries';
+import { LogSigner } from './log-signer';
 import { TreeProofs } from './tree-proofs';
 
 /** What lets outsiders hold the log to what it said of itself. */
@@ -15,6 +16,7 @@ import { TreeProofs } from './tree-proofs';
 export class CheckpointsController {
   constructor(
     private readonly checkpoints: Checkpoints,
+    private readonly signer: LogSigner,
     private readonly proofs: TreeProofs,
   ) {}
 
@@ -28,7 +30,7 @@ export class CheckpointsController {
   @ApiOkResponse({ type: CheckpointResponse, description: 'The log as it stands.' })
   @ApiErrors('UNAVAILABLE')
   async checkpoint(): Promise<CheckpointResponse> {
-    return CheckpointResponse.of(await this.checkpoints.issue(), this.checkpoints.publicKey);
+    return CheckpointResponse.of(await this.checkpoints.issue(), this.signer.publicKey);
   }
 
   @Get('consistency')

@@ -1,7 +1,13 @@
 import { Module } from '@nestjs/common';
+import { Configuration } from '../config/configuration';
+import { Database } from '../database/database';
 import { LedgerModule } from '../ledger/ledger.module';
+import { CheckpointFiles, checkpointFiles } from './checkpoint-files';
 import { CheckpointsController } from './checkpoints.controller';
 import { Checkpoints } from './checkpoints.service';
+import { DatabaseCheck } from './database-check';
+import { KeptCheckpoint } from './kept-checkpoint';
+import { LogSigner } from './log-signer';
 import { RESTORATION } from './restoration.kind';
 import { RestorationsSchema1763800000010 } from './restorations-schema.migration';
 import { TreeProofs } from './tree-proofs';
@@ -9,7 +15,14 @@ import { TreeProofs } from './tree-proofs';
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [RESTORATION], migrations: [RestorationsSchema1763800000010] })],
   controllers: [CheckpointsController],
-  providers: [Checkpoints, TreeProofs],
-  exports: [Checkpoints],
+  providers: [
+    { provide: CheckpointFiles, inject: [Configuration, Database], useFactory: checkpointFiles },
+    KeptCheckpoint,
+    LogSigner,
+    DatabaseCheck,
+    Checkpoints,
+    TreeProofs,
+  ],
+  exports: [Checkpoints, LogSigner],
 })
 export class CheckpointsModule {}

@@ -1,11 +1,18 @@
+import { Injectable } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import { parseCheckpoint, type SignedCheckpoint } from './checkpoint';
 import { CheckpointContradictedError } from './checkpoint-contradicted.error';
+import { CheckpointFiles } from './checkpoint-files';
 import { replaceFile } from './durable-file';
 
 /** The last checkpoint that was signed. It is outside the database, so that it outlives a restored one. */
+@Injectable()
 export class KeptCheckpoint {
-  constructor(readonly path: string) {}
+  readonly path: string;
+
+  constructor({ checkpoint }: CheckpointFiles) {
+    this.path = checkpoint;
+  }
 
   /** Null: none was signed yet. Read anew each time, as another process on the same database may keep it, too. */
   read(): SignedCheckpoint | null {

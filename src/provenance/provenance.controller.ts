@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFil
 import type { Response } from 'express';
 import { ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { readCheckpoint } from '../checkpoints/checkpoint';
-import { Checkpoints } from '../checkpoints/checkpoints.service';
+import { LogSigner } from '../checkpoints/log-signer';
 import { notFound } from '../errors/domain-error';
 import { Caller } from '../http/caller.decorator';
 import { ApiErrors } from '../http/errors/api-errors.decorator';
@@ -35,7 +35,7 @@ export class ProvenanceController {
     private readonly exports: ChainExport,
     private readonly answers: AnswersOnce,
     private readonly lists: Lists,
-    private readonly checkpoints: Checkpoints,
+    private readonly signer: LogSigner,
   ) {}
 
   @Get()
@@ -109,7 +109,7 @@ export class ProvenanceController {
     return VerificationResponse.from(
       chain,
       state === true ? await this.states.verify() : null,
-      checkpoint === null ? null : checkpointVerdict(checkpoint, chain.roots, this.checkpoints.verifierKeys),
+      checkpoint === null ? null : checkpointVerdict(checkpoint, chain.roots, this.signer.verifierKeys),
     );
   }
 }

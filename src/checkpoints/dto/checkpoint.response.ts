@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { IssuedCheckpoint } from '../checkpoints.service';
+import type { IssuedCheckpoint } from '../log-signer';
 import { EXAMPLE_HASH, EXAMPLE_NOTE, EXAMPLE_PUBLIC_KEY } from './examples';
 
 export class CheckpointResponse {

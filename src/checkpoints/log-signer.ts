@@ -1,0 +1,60 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Configuration } from '../config/configuration';
+import type { TreeHead } from '../ledger/merkle/proof-check';
+import { NoteSigner } from '../signed-notes/note-signer';
+import type { VerifierKey } from '../signed-notes/verifier-key';
+import { type Checkpoint, checkpointText } from './checkpoint';
+import { CheckpointFiles } from './checkpoint-files';
+import { isOpenToOthers, readOrMakeSigningKey } from './signing-key-file';
+
+export interface IssuedCheckpoint extends Checkpoint {
+  /** The signed note. */
+  readonly text: string;
+}
+
+/** Signs in the name of this log, with the configured key or one of its own. */
+@Injectable()
+export class LogSigner {
+  private readonly logger = new Logger('Checkpoints');
+  private notes: NoteSigner | null = null;
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly files: CheckpointFiles,
+  ) {}
+
+  /** Reads the key, or makes it: once, before anything is signed. */
+  async open(): Promise<void> {
+    const { signingKey, checkpointOrigin } = this.configuration;
+    this.notes = new NoteSigner(checkpointOrigin, signingKey ?? (await this.ownKey()));
+  }
+
+  /** The public key as a verifier key of the signed note format. */
+  get publicKey(): string {
+    return this.signer.publicKey;
+  }
+
+  /** Those by whose signatures a checkpoint of this log is known. */
+  get verifierKeys(): readonly VerifierKey[] {
+    return [this.signer.verifierKey, ...this.configuration.previousVerifierKeys];
+  }
+
+  sign(tree: TreeHead): IssuedCheckpoint {
+    const checkpoint = { ...tree, origin: this.signer.name };
+    return { ...checkpoint, text: this.signer.sign(checkpointText(checkpoint)) };
+  }
+
+  private async ownKey(): Promise<Buffer> {
+    const path = this.files.signingKey;
+    const seed = await readOrMakeSigningKey(path);
+    if (isOpenToOthers(path)) {
+      this.logger.warn(`Others than the owner can read the signing key in ${path}: chmod 600 it.`);
+    }
+    return seed;
+  }
+
+  private get signer(): NoteSigner {
+    if (this.notes === null) throw new Error('The checkpoints have not started yet.');
+    return this.notes;
+  }
+}
