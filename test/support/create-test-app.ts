@@ -21,12 +21,16 @@ export interface TestApp {
  * application gets one of its own, which goes with it. What it logs is looked through for secrets, and so is what it has
  * written to the audit trail by its end.
  */
-export async function createTestApp({ environment = {}, modules = [] }: AppOptions = {}): Promise<TestApp> {
+export async function createTestApp({ environment = {}, modules = [], logStream }: AppOptions = {}): Promise<TestApp> {
   const database = 'DATABASE_URL' in environment ? null : await temporaryDatabase();
   const generous = { NODE_ENV: 'test', API_KEY, LOG_LEVEL: 'trace', RATE_LIMIT: '1000000', ...DRIVER_OF_THE_RUN };
   const all = { ...generous, ...database?.environment, ...environment };
   keepSecrets(all);
-  const application = await createApp({ environment: all, modules, logStream: { write: watchLog } }).catch(
+  const write = (line: string): void => {
+    watchLog(line);
+    logStream?.write(line);
+  };
+  const application = await createApp({ environment: all, modules, logStream: { write } }).catch(
     async (error: unknown) => {
       await database?.remove();
       throw error;

@@ -37,7 +37,6 @@ export class ApiKeyGuard implements CanActivate {
     this.failures += 1;
     this.logger.warn({
       msg: 'Authentication failed',
-      requestId: request.id,
       ip: clientAddress(request),
       failuresSinceStart: this.failures,
     });

@@ -13,9 +13,9 @@ export class AllExceptionsFilter implements ExceptionFilter {
     const [request, response] = exchangeOf(host);
     const error = knownError(thrown) ?? INTERNAL_ERROR;
     if (error === INTERNAL_ERROR) {
-      this.logger.error({ msg: 'Unforeseen error', requestId: request.id, err: thrown });
+      this.logger.error({ msg: 'Unforeseen error', err: thrown });
     } else if (thrown instanceof DatabaseFault) {
-      this.logger.error({ msg: 'The database cannot be read', requestId: request.id, err: thrown });
+      this.logger.error({ msg: 'The database cannot be read', err: thrown });
     }
     if (response.headersSent) {
       response.destroy();
