@@ -7,6 +7,7 @@ import { addClaim, createAgent, createEntity } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';
 import { Notes, NotesModule } from './support/notes.module';
 import { faults, send, type Answer } from './support/send';
+import { temporaryDatabase } from './support/temporary-database';
 
 const VERIFY = '/api/v1/provenance/verify';
 const NOTHING = { invalidRecords: 0, firstInvalidRecords: [], invalidDerived: 0, firstInvalidDerived: [] };
@@ -225,6 +226,44 @@ describe('Verification of the records', () => {
     expect((await found()).firstInvalidDerived).toEqual([{ data: 'counter', name: 'agents' }]);
   });
 
+  it.each(['', 'unheard-of', 'unheard-of:type:service', 'entities:unheard-of:x', 'entities:', 'ledger_entries'])(
+    'finds a counter "%s", which counts nothing there is',
+    async (name) => {
+      for (const value of [0, 7]) {
+        await foreign.run('INSERT INTO ledger_counters ("name", "value") VALUES ($1, $2)', [name, value]);
+        const firstInvalidDerived = [{ data: 'counter', name }];
+        expect(await found()).toMatchObject({ valid: false, invalidDerived: 1, firstInvalidDerived });
+        await foreign.run('DELETE FROM ledger_counters WHERE "name" = $1', [name]);
+      }
+    },
+  );
+
+  it('names ten counters that count nothing at most, and counts all', async () => {
+    for (let made = 0; made < 12; made += 1) {
+      await foreign.run('INSERT INTO ledger_counters ("name", "value") VALUES ($1, 1)', [`unheard-of:${made}`]);
+    }
+    const { invalidDerived, firstInvalidDerived } = await found();
+    expect(invalidDerived).toBe(12);
+    expect(firstInvalidDerived).toHaveLength(10);
+  });
+
+  itOnSqlite('finds a counter whose name is bytes', async () => {
+    await foreign.run(`INSERT INTO ledger_counters ("name", "value") VALUES (CAST('entities' AS BLOB), 0)`);
+    expect(await found()).toMatchObject({ valid: false, invalidDerived: 1 });
+  });
+
+  it.each(['entities', 'agents', 'decisions'])('finds an item of an unknown list, of one of the %s', async (table) => {
+    for (const item of ['unheard-of', 'unheard-of:roles:clerk', `${table}:unheard-of:x`]) {
+      const { id, createdSequence } = await one(table);
+      await foreign.run(`INSERT INTO ledger_list_items ("item", "createdSequence", "recordId") VALUES ($1, $2, $3)`, [
+        ...[item, createdSequence ?? null, id ?? null],
+      ]);
+      const firstInvalidDerived = [{ data: 'listItems', name: id }];
+      expect(await found()).toMatchObject({ valid: false, invalidDerived: 1, firstInvalidDerived });
+      await foreign.run(`DELETE FROM ledger_list_items WHERE "item" = $1`, [item]);
+    }
+  });
+
   it.each([
     ['timestamp', `"timestamp" = '2036-01-01T00:00:00.000Z'`],
     ['lastUlid', `"lastUlid" = '${'0'.repeat(26)}'`],
@@ -278,6 +317,20 @@ describe('Verification of the records while they change', () => {
     isWriting = false;
     await Promise.all(writers);
     await app.close();
+  });
+
+  it('leaves the counters of a module alone that is not loaded any more', async () => {
+    const database = await temporaryDatabase();
+    const { environment } = database;
+    const before = await createTestApp({ modules: [NotesModule], environment });
+    await createEntity(before);
+    await before.application.get(Notes).add('a', { topic: 'b' });
+    await before.close();
+    const after = await createTestApp({ environment });
+    const { body } = await send(after, 'POST', VERIFY, { body: { state: true } });
+    await after.close();
+    await database.remove();
+    expect(body).toMatchObject({ valid: true, recordsVerified: 1, ...NOTHING });
   });
 
   it('is valid for a ledger without entries', async () => {

@@ -217,9 +217,14 @@ describeOnSqlite('Tampering behind a running service', () => {
       'a kept subtree put in at a position beyond 2^53',
       [`INSERT INTO ledger_tree_nodes SELECT level, ${BEYOND}, hash FROM ledger_tree_nodes LIMIT 1`],
     ],
+    ['a counter put in that counts nothing there is', [`INSERT INTO ledger_counters VALUES ('unheard-of', 1)`]],
+    [
+      'an item of an unknown list put in, at a record that is there',
+      [`INSERT INTO ledger_list_items SELECT 'unheard-of', "createdSequence", id FROM agents LIMIT 1`],
+    ],
   ])('is found: %s', async (what, statements) => {
     for (const statement of statements) await foreign.run(statement);
-    await note(what, ['ledger_entries', 'ledger_head', 'ledger_tree_nodes']);
+    await note(what, LEDGER);
   });
 
   it('has its table in the document', () => {

@@ -59,6 +59,15 @@ export function wrongCountersSql({ counters, counted }: CountedGroup): string {
   );
 }
 
+/** The counters that belong to no group, `$1` at most, each with how many there are. */
+export function strayCountersSql(groups: readonly CountedGroup[]): string {
+  const isKnown = groups.map(({ counters }) => counters).join(' OR ');
+  return (
+    `SELECT COALESCE(CAST("name" AS text), '') AS "name", count(*) OVER () AS "all" FROM "ledger_counters" ` +
+    `WHERE (${isKnown}) IS NOT TRUE ORDER BY "name" LIMIT $1`
+  );
+}
+
 /** List items after a place, `$3` at most, each with how many of its records there are. */
 export function listItemsSql(codecs: Iterable<RecordCodec>, isFirst: boolean): string {
   return (

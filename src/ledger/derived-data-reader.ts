@@ -1,14 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import type { SqlValue } from '../database/sql-connection';
-import { countedGroups, headSql, listItemsSql, unreadableItemsSql, wrongCountersSql } from './derived-data-queries';
+import {
+  countedGroups,
+  headSql,
+  listItemsSql,
+  strayCountersSql,
+  unreadableItemsSql,
+  wrongCountersSql,
+} from './derived-data-queries';
 import { RecordCatalog } from './record-catalog';
 import { rowLists } from './row-lists';
 
 const PIECE_ITEMS = 500;
 const ITEM_COLUMNS = ['item', 'createdSequence', 'recordId', 'records'] as const;
 
-/** Counters that say something else than what they count. */
+/** Counters that say something else than what they count, or that count nothing there is. */
 export interface WrongCounters {
   readonly count: number;
   /** The first of them. */
@@ -30,6 +37,12 @@ export interface HeadRow {
   readonly entryTimestamp: string | null;
 }
 
+interface CounterRow {
+  readonly name: string;
+  /** How many such rows there are. */
+  readonly all: number;
+}
+
 /** Reads what the ledger keeps beside records and entries for speed, held against what it is derived from. */
 @Injectable()
 export class DerivedDataReader {
@@ -41,9 +54,15 @@ export class DerivedDataReader {
   /** One group of counters after another; each is of one moment. @param names how many to name. */
   async *wrongCounters(names: number): AsyncGenerator<WrongCounters> {
     for (const group of countedGroups(this.catalog.all)) {
-      const rows = await this.database.chain.all<{ name: string; all: number }>(wrongCountersSql(group), [names]);
-      yield { count: rows[0]?.all ?? 0, names: rows.map(({ name }) => name) };
+      const rows = await this.database.chain.all<CounterRow>(wrongCountersSql(group), [names]);
+      yield wrongCounters(rows);
     }
+  }
+
+  /** Counters of nothing that the ledger counts: somebody put them in, or a module that is not loaded any more did. */
+  async strayCounters(names: number): Promise<WrongCounters> {
+    const sql = strayCountersSql(countedGroups(this.catalog.all));
+    return wrongCounters(await this.database.chain.all<CounterRow>(sql, [names]));
   }
 
   /** In pieces, the ids in list items that name no record; of items that cannot be read in order, those of one piece. */
@@ -69,4 +88,8 @@ export class DerivedDataReader {
     const [head] = await this.database.chain.all<HeadRow>(headSql(this.catalog.all));
     return head;
   }
+}
+
+function wrongCounters(rows: readonly CounterRow[]): WrongCounters {
+  return { count: rows[0]?.all ?? 0, names: rows.map(({ name }) => name) };
 }

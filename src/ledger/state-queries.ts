@@ -56,11 +56,6 @@ export function liveRecordsSql(
   );
 }
 
-/** Where the next entries end, `$3` at most of those after `$1` and up to `$2`. */
-export const ENTRIES_EXTENT_SQL =
-  `SELECT max("sequence") AS "last" FROM ` +
-  `(SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3) AS piece`;
-
 /**
  * The subjects whose last entry stands after `$1`, up to `$2`, left a state, and yet have no record. Those of kinds that
  * nobody knows any more are left out.
@@ -77,6 +72,15 @@ export function missingRecordsSql(codecs: Iterable<RecordCodec>): string {
     `AND NOT EXISTS (SELECT 1 FROM "ledger_entries" AS later ` +
     `WHERE later."subjectId" = entry."subjectId" AND later."sequence" > entry."sequence") ` +
     `AND (${isGone.join(' OR ')}) ORDER BY entry."sequence"`
+  );
+}
+
+/** How many entries after `$1`, up to `$2`, are about a kind that nobody knows any more. */
+export function unknownKindsSql(codecs: Iterable<RecordCodec>): string {
+  const known = [...codecs].map(({ kind }) => `'${kind.subjectType}'`).join(', ');
+  return (
+    `SELECT count(*) AS "count" FROM "ledger_entries" ` +
+    `WHERE "sequence" > $1 AND "sequence" <= $2 AND "subjectType" NOT IN (${known})`
   );
 }
 

@@ -2,25 +2,24 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import { quoted } from '../database/dialect';
 import type { SqlValue } from '../database/sql-connection';
+import { entryPieces } from './entry-pieces';
 import { liveRecord, type LiveRecord, type MissingRecord } from './live-record';
 import { RecordCatalog } from './record-catalog';
 import type { RecordCodec } from './record-codec';
 import { rowLists } from './row-lists';
 import {
-  ENTRIES_EXTENT_SQL,
   liveExtentSql,
   liveRecordsSql,
   missingRecordsSql,
   removedAmongSql,
   SEALED_COLUMNS,
   statesSql,
+  unknownKindsSql,
 } from './state-queries';
 
 /** Records of a piece at most, and bytes of their texts. */
 const PIECE_RECORDS = 200;
 const PIECE_BYTES = 1_000_000;
-/** Entries of a piece at most: only what is missing is answered. */
-const PIECE_ENTRIES = 1_000;
 /** States can be long. */
 const STATES_AT_ONCE = 20;
 /** Sorts before every id. */
@@ -68,14 +67,18 @@ export class StateReader {
 
   /** What the entries up to a sequence left a state of and is not there; claims and their like with their owner's id. */
   async *missing(upTo: number): AsyncGenerator<MissingRecord[]> {
-    const { chain } = this.database;
     const sql = missingRecordsSql(this.catalog.all);
-    for (let after = Number.MIN_SAFE_INTEGER; ;) {
-      const [extent] = await chain.all<{ last: number | null }>(ENTRIES_EXTENT_SQL, [after, upTo, PIECE_ENTRIES]);
-      const last = extent?.last ?? null;
-      if (last === null) return;
-      yield await this.withOwners(await chain.all<MissingRow>(sql, [after, last]));
-      after = last;
+    for await (const bounds of entryPieces(this.database.chain, upTo)) {
+      yield await this.withOwners(await this.database.chain.all<MissingRow>(sql, bounds));
+    }
+  }
+
+  /** In pieces, whether entries up to a sequence are about kinds of a module that is not loaded any more. */
+  async *unknownKinds(upTo: number): AsyncGenerator<boolean> {
+    const sql = unknownKindsSql(this.catalog.all);
+    for await (const bounds of entryPieces(this.database.chain, upTo)) {
+      const [found] = await this.database.chain.all<{ count: number }>(sql, bounds);
+      yield (found?.count ?? 0) > 0;
     }
   }
 

@@ -86,7 +86,24 @@ export class StateVerifier implements OnModuleDestroy {
       await this.nextPiece();
       findings.addCounters(count, names);
     }
+    await this.checkStrayCounters(findings);
     for (const column of wrongHeadColumns(await this.derived.head())) findings.addDerived('head', column);
+  }
+
+  /** Those of a module that is not loaded any more cannot be told from others; its entries show that there was one. */
+  private async checkStrayCounters(findings: StateFindings): Promise<void> {
+    const { count, names } = await this.derived.strayCounters(NAMED_FAULTS);
+    if (count === 0 || (await this.hasUnknownKinds())) return;
+    findings.addCounters(count, names);
+  }
+
+  private async hasUnknownKinds(): Promise<boolean> {
+    const { lastSequence } = await this.entries.extent();
+    for await (const isFound of this.states.unknownKinds(lastSequence ?? 0)) {
+      if (isFound) return true;
+      await this.nextPiece();
+    }
+    return false;
   }
 
   private async nextPiece(): Promise<void> {
