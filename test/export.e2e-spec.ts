@@ -104,6 +104,37 @@ describe('The export', () => {
     expect(await lines()).toHaveLength(length);
   });
 
+  describe.each([2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n, 0n, -1n, -(2n ** 53n), -(2n ** 63n)])(
+    'with an entry put in at sequence %s',
+    (sequence) => {
+      beforeAll(async () => {
+        await foreign.run('CREATE TEMP TABLE put_in AS SELECT * FROM ledger_entries WHERE "sequence" = 100');
+        await foreign.run(`UPDATE put_in SET "sequence" = ${sequence}`);
+        await foreign.run('INSERT INTO ledger_entries SELECT * FROM put_in');
+      });
+      afterAll(async () => {
+        await foreign.run(`DELETE FROM ledger_entries WHERE "sequence" = ${sequence}`);
+        await foreign.run('DROP TABLE put_in');
+        expect(await lines()).toHaveLength(length);
+      });
+
+      it('breaks the connection, as it cannot be sent', async () => {
+        await expect(send(app, 'GET', EXPORT)).rejects.toThrow();
+      });
+
+      it('says so to who asks for what comes after its place', async () => {
+        const { status, body } = await send(app, 'GET', `${EXPORT}?after=${length}`);
+        expect([status, body?.error.code]).toEqual(sequence > 0n ? [500, 'INTERNAL_ERROR'] : [200, undefined]);
+      });
+
+      it('is found by verification', async () => {
+        const { body } = await send(app, 'POST', '/api/v1/provenance/verify');
+        expect(body).toMatchObject({ valid: false, firstInvalid: expect.any(Number) });
+        expect(body.brokenLinks).toBeGreaterThan(0);
+      });
+    },
+  );
+
   it('goes no further than the head found at its start', async () => {
     const response = await openExport(app);
     const sequence = Number(response.headers['x-head-sequence']);

@@ -25,7 +25,8 @@ const PIECE_BYTES = 4_000_000;
 const SAFE = Number.MAX_SAFE_INTEGER;
 const SELECT_EXTENT =
   `SELECT head."sequence", head."hash", head."frontier", last."sequence" AS "lastSequence", ` +
-  `(SELECT count(*) FROM "ledger_entries" WHERE "sequence" > ${SAFE}) AS "entriesBeyond" ` +
+  `(SELECT count(*) FROM "ledger_entries" WHERE "sequence" > ${SAFE}) AS "entriesBeyond", ` +
+  `(SELECT count(*) FROM "ledger_entries" WHERE "sequence" < 1) AS "entriesBefore" ` +
   `FROM (SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE "sequence" <= ${SAFE}) AS last ` +
   `LEFT JOIN "ledger_head" AS head ON head."id" = 1`;
 
@@ -55,6 +56,8 @@ export interface ChainExtent {
   readonly lastSequence: number | null;
   /** Entries that the ledger cannot have written: their sequence is more than 2^53 - 1, or no number. Not in the others. */
   readonly entriesBeyond: number;
+  /** Entries before the first that the ledger writes. */
+  readonly entriesBefore: number;
 }
 
 /** Entries that follow one another, read for their hashes to be checked. */

@@ -13,7 +13,7 @@ const LINES_AT_ONCE = 50;
 /** The chain as lines of JSON, up to the head that was found when it was opened. */
 export interface OpenedExport {
   readonly head: { readonly sequence: number; readonly hash: string };
-  /** Fails rather than end before the head. */
+  /** Fails rather than end before the head, or leave an entry out. */
   readonly lines: Readable;
 }
 
@@ -34,9 +34,9 @@ export class ChainExport {
     return { head: { sequence: extent.sequence ?? 0, hash: extent.hash ?? '' }, lines };
   }
 
-  private async *chunks(after: number, { sequence, lastSequence }: ChainExtent): AsyncGenerator<string, void> {
+  private async *chunks(after: number, extent: ChainExtent): AsyncGenerator<string, void> {
     let last = after;
-    const upTo = lastSequence ?? 0;
+    const upTo = extent.lastSequence ?? 0;
     for (
       let piece = await this.entries.piece(last, upTo);
       piece !== null;
@@ -52,10 +52,18 @@ export class ChainExport {
       }
       last = piece.last;
     }
-    if (sequence === null || last < sequence) {
-      throw new Error(`The chain ends at ${last}, and not at its head (${sequence ?? 'which is gone'}).`);
-    }
+    refuseAsWhole(extent, after, last);
   }
+}
+
+/** Throws when the entries up to the last one are not all there are after a sequence. */
+function refuseAsWhole(extent: ChainExtent, after: number, last: number): void {
+  const { sequence, entriesBefore, entriesBeyond } = extent;
+  if (sequence === null || last < sequence) {
+    throw new Error(`The chain ends at ${last}, and not at its head (${sequence ?? 'which is gone'}).`);
+  }
+  const leftOut = entriesBeyond + (after === 0 ? entriesBefore : 0);
+  if (leftOut > 0) throw new Error(`${leftOut} entries have a sequence from outside 1 to 2^53 - 1.`);
 }
 
 function lineOf(entry: StoredEntry): string {
