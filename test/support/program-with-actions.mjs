@@ -1,4 +1,6 @@
 /** The built program with actions that end well, badly or not by themselves, for tests that end the process meanwhile. */
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { createApp } from '../../dist/create-app.js';
 import { ActionFailure } from '../../dist/executions/handlers/action-failure.js';
@@ -17,8 +19,14 @@ class Actions {
   hang() {
     return new Promise(() => undefined);
   }
+
+  /** Until the file exists that the parameters name. */
+  async wait({ parameters, signal }) {
+    while (!existsSync(parameters.file) && !signal.aborted) await sleep(20);
+    return { ranIn: process.pid };
+  }
 }
-for (const action of ['succeed', 'fail', 'hang']) {
+for (const action of ['succeed', 'fail', 'hang', 'wait']) {
   ActionHandler(action)(Actions.prototype, action, Object.getOwnPropertyDescriptor(Actions.prototype, action));
 }
 

@@ -55,6 +55,11 @@ export function sendRaw(app: Pick<TestApp, 'url'>, request: string | Buffer): Pr
   });
 }
 
+/** Whether it says that an earlier request under the same idempotency key was answered so. */
+export function isReplayed({ headers }: Answer): boolean {
+  return headers.get('idempotent-replayed') === 'true';
+}
+
 /** Fields blamed in the details of an error, with their messages. */
 export function faults(answer: Answer): Record<string, string> {
   const details: { field: string; message: string }[] = answer.body?.error?.details ?? [];
