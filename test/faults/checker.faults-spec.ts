@@ -1,7 +1,7 @@
 import type { SqlConnection } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/create-test-app';
 import { foreignConnection } from '../support/foreign-connection';
-import type { Parsed } from '../support/send';
+import { isReplayed, type Parsed } from '../support/send';
 import { type Attempt, History, type Operation, TRACES } from './support/history';
 import { falseHealth, ledgerFaults } from './support/ledger-faults';
 import { Load } from './support/load';
@@ -48,6 +48,15 @@ describe('The checker', () => {
     return other;
   }
 
+  /** The history with an answered repetition of a write under its key seen otherwise. */
+  function alteredRepetition(alter: (attempt: Attempt) => Attempt): History {
+    const other = new History();
+    const index = history.attempts.findIndex(({ answer }) => answer?.status === 201 && isReplayed(answer));
+    expect(index).toBeGreaterThan(0);
+    other.attempts.push(...history.attempts.map((attempt, at) => (at === index ? alter(attempt) : attempt)));
+    return other;
+  }
+
   function withAnswer(attempt: Attempt, status: number, body: Parsed = attempt.answer?.body): Attempt {
     if (attempt.answer === null) throw new Error('The attempt has no answer.');
     return { ...attempt, answer: { ...attempt.answer, status, body } };
@@ -87,6 +96,37 @@ describe('The checker', () => {
     ['a refusal by rule that was answered as done', () => altered('execute', 403, (it) => withAnswer(it, 200))],
   ])('finds %s', async (_what, seen) => {
     expect(await faults(seen())).not.toEqual([]);
+  });
+
+  it.each<[what: string, alter: (attempt: Attempt) => Attempt]>([
+    ['that has another answer', (it) => ({ ...it, answer: it.answer && { ...it.answer, text: `${it.answer.text} ` } })],
+    ['that is not called one', (it) => ({ ...it, answer: it.answer && { ...it.answer, headers: new Headers() } })],
+    ['that found something else', (it) => withAnswer(it, 404)],
+  ])('finds a repetition under a key %s', (_what, alter) =>
+    expect(faults(alteredRepetition(alter))).resolves.not.toEqual([]),
+  );
+
+  it('finds what took effect twice under one key, and what a lost attempt left beside another', async () => {
+    const isMade = ({ operation, key, answer }: Attempt): boolean =>
+      operation === 'createEntity' && key === undefined && answer?.status === 201;
+    const twice = history.attempts.filter(isMade).slice(0, 2);
+    for (const answerOf of [({ answer }: Attempt) => answer, () => null]) {
+      const other = new History();
+      const seen = history.attempts.map((it) => (twice.includes(it) ? { ...it, key: 'k', answer: answerOf(it) } : it));
+      other.attempts.push(...seen);
+      expect((await faults(other)).join()).toContain('left [entity.created,entity.created]');
+    }
+  });
+
+  it('sends again what was not answered, until it is', async () => {
+    const seen = history.ofCopy();
+    const request = { operation: 'createEntity', method: 'POST', path: 'entities', key: 'lost' } as const;
+    const body = { type: 'lost', name: 'x' };
+    await seen.write('http://127.0.0.1:1', { ...request, body });
+    expect(await faults(seen)).toEqual([]);
+    history.attempts.push(...seen.attempts.slice(history.attempts.length));
+    const answers = seen.attempts.filter(({ key }) => key === 'lost').map(({ answer }) => answer?.status);
+    expect(answers).toEqual([undefined, 201, 201]);
   });
 
   it.each<[what: string, table: string, change: string]>([

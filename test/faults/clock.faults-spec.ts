@@ -28,7 +28,7 @@ describeWithFaultyDisk('A clock that goes back and forth', () => {
 
   it('moves neither the time of the ledger back nor the order of identifiers', async () => {
     const random = randomFor('clock');
-    const history = new History();
+    const history = new History(false);
     const load = new Load('clock', history);
     await served.start();
     await load.prepare(served.url);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Parsed } from '../../support/send';
 import { type Attempt, TRACES } from './history';
+import { attemptsByRequest, keyFaults, settlingAttempt } from './key-faults';
 import type { Snapshot, SnapshotEntry } from './snapshot';
 
 /** What the service writes by itself, without a request. */
@@ -10,7 +11,8 @@ const NOT_OF_THE_RECORD: ReadonlySet<string> = new Set(['approverId', 'comment',
 
 /**
  * Holds the entries against what clients were told: an acknowledged write is there with equal content, a refused one is
- * not, one without an answer is there wholly or not at all, and nothing is there that nobody asked for.
+ * not, one without an answer is there wholly or not at all, and nothing is there that nobody asked for. What was sent
+ * several times under one key is there as if it had been sent once.
  */
 export function historyFaults(attempts: readonly Attempt[], { entries }: Snapshot): string[] {
   const byRequest = new Map<string, SnapshotEntry[]>();
@@ -25,7 +27,16 @@ export function historyFaults(attempts: readonly Attempt[], { entries }: Snapsho
     // An expiry that a late review brings to light has the request's id, and is no doing of its own.
     if (!isOfService) byRequest.set(requestId, [...(byRequest.get(requestId) ?? []), entry]);
   }
-  return [...faults, ...attempts.flatMap((attempt) => attemptFaults(attempt, byRequest.get(attempt.requestId) ?? []))];
+  const left = ({ requestId }: Attempt): SnapshotEntry[] => byRequest.get(requestId) ?? [];
+  return [...faults, ...attemptsByRequest(attempts).flatMap((those) => requestFaults(those, left))];
+}
+
+function requestFaults(attempts: readonly Attempt[], left: (attempt: Attempt) => SnapshotEntry[]): string[] {
+  const settling = settlingAttempt(attempts);
+  const faults = settling === undefined ? [] : attemptFaults(settling, attempts.flatMap(left));
+  return settling?.key === undefined
+    ? faults
+    : [...faults, ...keyFaults(attempts, (attempt) => left(attempt).length > 0)];
 }
 
 function attemptFaults(attempt: Attempt, entries: readonly SnapshotEntry[]): string[] {

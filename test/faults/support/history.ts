@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, send } from '../../support/send';
+import { KeyedWrites } from './keyed-writes';
+
+/** Looks at what is not answered yet, and milliseconds between them. */
+const PATIENCE = 500;
+const INTERVAL = 20;
 
 /** What a write of each kind leaves in the ledger when it is carried out, and when it is refused by rule. */
 export const TRACES = {
@@ -29,6 +35,8 @@ export interface WriteRequest {
   /** Under `/api/v1/`. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
+  /** Sent as Idempotency-Key: it may be sent again. */
+  readonly key?: string;
 }
 
 /** A request that was sent, and what became of it. */
@@ -59,6 +67,12 @@ export class History {
   checkpoint: string | null = null;
   /** Statuses of reads, where one came. */
   readonly reads = new Map<number, number>();
+  readonly keyed: KeyedWrites;
+
+  /** @param keysLast false where the ledger's clock moves so far that keys expire. */
+  constructor(keysLast = true) {
+    this.keyed = new KeyedWrites(keysLast);
+  }
 
   /** What is known of a copy of the database: all of this, but for what is kept outside it. */
   ofCopy(): History {
@@ -72,14 +86,30 @@ export class History {
     const requestId = `fault-${randomUUID()}`;
     const began = performance.now();
     const { method, path, body } = request;
-    const headers = { 'X-Request-Id': requestId };
+    const headers = { 'X-Request-Id': requestId, ...(request.key !== undefined && { 'Idempotency-Key': request.key }) };
     let fault: string | null = null;
     const answer = await send({ url }, method, `/api/v1/${path}`, { body, headers }).catch((error: unknown) => {
       fault = connectionFault(error);
       return null;
     });
-    this.attempts.push({ ...request, requestId, answer, fault, began, ended: performance.now() });
+    const attempt = { ...request, requestId, answer, fault, began, ended: performance.now() };
+    this.attempts.push(attempt);
+    this.keyed.note(request, attempt);
     return answer;
+  }
+
+  /** Sends again what is not answered until it is, and the last that were answered once more. Answers what is in vain. */
+  async settle(url: string): Promise<string[]> {
+    for (let looks = 0; this.keyed.unanswered.length > 0 && looks < PATIENCE; looks += 1) {
+      if (looks > 0) await sleep(INTERVAL);
+      await this.writeAll(url, this.keyed.unanswered);
+    }
+    await this.writeAll(url, [...this.keyed.repeatable]);
+    return this.keyed.unanswered.map(({ operation, key }) => `${operation} under ${key} is never answered`);
+  }
+
+  private async writeAll(url: string, requests: readonly WriteRequest[]): Promise<void> {
+    for (const request of requests) await this.write(url, request);
   }
 
   /** Asks for the health and keeps the answer; null when none came. */

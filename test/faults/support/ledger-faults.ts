@@ -9,11 +9,16 @@ import { transitionFaults } from './transition-faults';
 /** The first of them tell enough. */
 const SHOWN = 10;
 
-/** All that is wrong with a ledger after what its clients have seen; nobody may write meanwhile. */
+/**
+ * All that is wrong with a ledger after what its clients have seen. They get the answers first that they still wait for;
+ * nobody else may write meanwhile.
+ */
 export async function ledgerFaults(url: string, database: SqlConnection, history: History): Promise<string[]> {
+  const unsettled = await history.settle(url);
   const snapshot = await takeSnapshot(url, database, history.checkpoint);
   await history.keepCheckpoint(url);
   const faults = [
+    ...unsettled,
     ...chainFaults(snapshot),
     ...historyFaults(history.attempts, snapshot),
     ...recordFaults(snapshot),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, Parsed } from '../../support/send';
 import type { History, Operation, WriteRequest } from './history';
@@ -10,6 +11,11 @@ const ACTIONS = ['read', 'write', 'deploy'];
 const REMEMBERED = 40;
 /** Characters. Kept twice: in the record and in the state of its entry. */
 const LARGE = 200_000;
+
+/** Share of the POSTs that carry an idempotency key, and may be sent again. */
+const KEYED = 0.5;
+/** Share of the choices that are left to what is not answered yet, and to what was answered before. */
+const REPEATED = { unanswered: 0.5, answered: 0.05 };
 
 /** How often each write is chosen. */
 const SHARES: Readonly<Record<Operation, number>> = {
@@ -36,7 +42,7 @@ const CHOICES = Object.entries(SHARES).flatMap(([operation, share]) =>
 
 /**
  * Clients that write all kinds of records, some of it refused by rule, until they are stopped or nobody answers. What
- * they choose is the seed's; what they race for is shared.
+ * they choose is the seed's; what they race for is shared, and so is what has to be sent again.
  */
 export class Load {
   private readonly known: Record<'entities' | 'claims' | 'agents' | 'decisions' | 'policies', string[]> = {
@@ -69,7 +75,7 @@ export class Load {
     const one = async (_unused: unknown, client: number): Promise<void> => {
       const random = randomFor(`${this.label}: round ${round}, client ${client}`);
       while (!signal.aborted) {
-        const answer = await this.carryOut(url, this.choose(random));
+        const answer = await this.once(url, random);
         if (answer === null) return;
         if (answer.status === 503 || pause > 0) await sleep(Math.max(pause, answer.status === 503 ? 20 : 0));
       }
@@ -88,9 +94,13 @@ export class Load {
     }
   }
 
-  /** Sends one write of the seed's choice. */
+  /** Sends one write of the seed's choice, or one again that carries a key. */
   async once(url: string, random: Random): Promise<Answer | null> {
-    return this.carryOut(url, this.choose(random));
+    const { repeatable } = this.history.keyed;
+    const isRepeated = random.chance(REPEATED.answered) && repeatable.length > 0;
+    if (isRepeated) return this.history.write(url, random.pick(repeatable));
+    const unanswered = random.chance(REPEATED.unanswered) ? this.history.keyed.takeUnanswered() : undefined;
+    return this.carryOut(url, unanswered ?? this.chooseKeyed(random));
   }
 
   private async carryOut(url: string, request: WriteRequest): Promise<Answer | null> {
@@ -109,6 +119,12 @@ export class Load {
     // Half of them stay known, so that some requests aim at what is gone.
     if (operation === 'deleteEntity' && this.made % 2 === 0) forget(entities, path.slice('entities/'.length));
     if (operation === 'removeClaim' && this.made % 2 === 0) forget(claims, path);
+  }
+
+  private chooseKeyed(random: Random): WriteRequest {
+    const request = this.choose(random);
+    const isKeyed = request.method === 'POST' && random.chance(KEYED);
+    return isKeyed ? { ...request, key: `fault-${randomUUID()}` } : request;
   }
 
   private choose(random: Random): WriteRequest {
