@@ -42,7 +42,11 @@ export interface CommittedBatch {
   readonly position: LedgerPosition;
   /** Milliseconds; null when there was nothing to commit. */
   readonly commitDuration: number | null;
+  /** False for nothing but answers that were kept, too: those are small enough to find room where no entry does. */
+  readonly hasEntries: boolean;
 }
+
+type FinishedBatch = Pick<CommittedBatch, 'hasEntries'> & { readonly proof: CommitProof | null };
 
 /** Runs commands one after another in one database transaction and commits them together. */
 export class BatchCommitter {
@@ -73,16 +77,17 @@ export class BatchCommitter {
       // Its effects must be in place before a later command runs.
       if (outcome.effects.length > 0 || batch.isFull) break;
     }
-    const proof = await this.finish(batch, kept);
+    const { proof, hasEntries } = await this.finish(batch, kept);
     const began = performance.now();
     if (proof === null) await connection.run('ROLLBACK');
     else await this.commitTransaction(connection, proof);
     const commitDuration = proof === null ? null : performance.now() - began;
-    return { outcomes, rest: commands.all.slice(outcomes.length), position: batch.position, commitDuration };
+    const rest = commands.all.slice(outcomes.length);
+    return { outcomes, rest, position: batch.position, commitDuration, hasEntries };
   }
 
-  /** Writes what is left to write. Null when there is nothing to commit. */
-  private async finish(batch: Batch, kept: KeptAnswers): Promise<CommitProof | null> {
+  /** Writes what is left to write. The proof is null when there is nothing to commit. */
+  private async finish(batch: Batch, kept: KeptAnswers): Promise<FinishedBatch> {
     const { sequence, hash, timestamp } = batch.position;
     const began = performance.now();
     const isTidying = began - this.tidiedAt > TIDYING_INTERVAL;
@@ -91,7 +96,8 @@ export class BatchCommitter {
       batch.finish(),
       kept.write(ledgerTime(Date.now(), timestamp), isTidying),
     ]);
-    return hasEntries ? { sql: SELECT_HASH, parameters: [sequence], found: hash } : ofKeys;
+    const proof = hasEntries ? { sql: SELECT_HASH, parameters: [sequence], found: hash } : ofKeys;
+    return { proof, hasEntries };
   }
 
   private async begin(connection: SqlConnection): Promise<LedgerPosition> {

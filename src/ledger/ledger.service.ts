@@ -161,11 +161,11 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  private settle({ outcomes, rest, position, commitDuration }: CommittedBatch): void {
+  private settle({ outcomes, rest, position, hasEntries }: CommittedBatch): void {
     this.position = position;
     this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
-    // A batch that changed nothing does not show that a commit would reach the disk.
-    if (commitDuration !== null) this.writer.succeeded();
+    // A batch without an entry does not show that one would reach the disk.
+    if (hasEntries) this.writer.succeeded();
     this.queue.putBack(rest);
     for (const { effects } of outcomes) effects.forEach(applyEffect);
     this.followers.applied(position.sequence);

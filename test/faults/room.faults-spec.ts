@@ -89,6 +89,25 @@ describeWithSmallDisk('A disk without room', () => {
     expect(await served.faults(history)).toEqual([]);
   });
 
+  it('for a batch, but for an answer that is kept under a key: is not called healthy', async () => {
+    const agent = await history.write(served.url, {
+      operation: 'createAgent',
+      method: 'POST',
+      path: 'agents',
+      body: { name: 'active' },
+    });
+    disk.fill(SPARE);
+    await load.fill(served.url, 1);
+    expect(await history.lookAtHealth(served.url)).toBe(503);
+    const path = `agents/${agent?.body.id}/resume`;
+    const resumed = await history.write(served.url, { operation: 'resumeAgent', method: 'POST', path, key: 'small' });
+    expect(resumed?.status).toBe(200);
+    expect(await history.lookAtHealth(served.url)).toBe(503);
+    disk.makeRoom();
+    await untilHealthy(served.url, history);
+    expect(await served.faults(history)).toEqual([]);
+  });
+
   it('and is killed: the next start has all that was acknowledged', async () => {
     const clients = load.run(served.url, CLIENTS, new AbortController().signal);
     await sleep(200);
