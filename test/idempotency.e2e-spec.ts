@@ -7,10 +7,11 @@ import { createTestApp, type TestApp } from './support/create-test-app';
 import { chainIsValid, createAgent, createEntity, createPolicy, propose } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';
 import { addNote, NotesModule } from './support/notes.module';
-import { send, type Answer, type Parsed } from './support/send';
+import { isReplayed, send, type Answer, type Parsed } from './support/send';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
 
 const DAY = 24 * 60 * 60 * 1000;
+const FORMER_KEY = 'a-former-key-for-tests-that-is-long';
 const DOCUMENT = { resourceType: 'document', resourceId: 'docs/a' };
 
 /** Handlers of actions that a test lets end. */
@@ -89,7 +90,8 @@ describe('A POST with an Idempotency-Key', () => {
   });
 
   function start(): Promise<TestApp> {
-    return createTestApp({ environment: database.environment, modules: [StepsModule] });
+    const environment = { ...database.environment, API_KEY_PREVIOUS: FORMER_KEY };
+    return createTestApp({ environment, modules: [StepsModule] });
   }
 
   function newKey(): string {
@@ -112,8 +114,6 @@ describe('A POST with an Idempotency-Key', () => {
   async function newAgent(): Promise<string> {
     return (await createAgent(app, { name: `agent of ${newKey()}` })).id;
   }
-
-  const isReplayed = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true';
 
   /** All that is to come out the same. */
   function told({ status, headers, text }: Answer): object {
@@ -275,6 +275,26 @@ describe('A POST with an Idempotency-Key', () => {
     expect(isReplayed(await post(`agents/${id}/resume`, {}, 'paths'))).toBe(false);
     expect(isReplayed(await post('entities', { type: 'a', name: 'b' }, 'paths'))).toBe(false);
     expect(first.body.revision).toBe(2);
+  });
+
+  it('is the same under the former API key: both are keys of one caller', async () => {
+    const body = { type: 'rotated', name: 'x' };
+    const key = newKey();
+    const first = await post('entities', body, key);
+    const path = '/api/v1/entities';
+    const again = await send(app, 'POST', path, { body, key: FORMER_KEY, headers: { 'Idempotency-Key': key } });
+    expect(told(again)).toEqual(told(first));
+    expect(isReplayed(again)).toBe(true);
+    const other = { ...body, name: 'y' };
+    const conflict = await send(app, 'POST', path, {
+      body: other,
+      key: FORMER_KEY,
+      headers: { 'Idempotency-Key': key },
+    });
+    expect(conflict).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+    const stranger = await send(app, 'POST', path, { body, key: 'unknown', headers: { 'Idempotency-Key': key } });
+    expect(stranger.status).toBe(401);
+    expect(isReplayed(stranger)).toBe(false);
   });
 
   it('that failed otherwise may be sent again: what failed is not kept', async () => {
@@ -439,9 +459,39 @@ describe('A POST with an Idempotency-Key', () => {
       expect(isReplayed(await post('entities', { ...body, name: 'y' }, 'day'))).toBe(true);
     });
 
+    it('is known for 24 hours of the ledger, whose clock stands while the machine goes back', async () => {
+      const body = { type: 'back', name: 'x' };
+      const before = await post('entities', body, 'back');
+      turnClockBy(-10 * DAY);
+      expect(told(await post('entities', body, 'back'))).toEqual(told(before));
+      expect(isReplayed(await post('entities', { ...body, name: 'y' }, 'behind'))).toBe(false);
+      clock?.mockRestore();
+      turnClockBy(3 * DAY);
+      const ahead = await post('entities', body, 'back');
+      expect(isReplayed(ahead)).toBe(false);
+      expect(ahead.body.id).not.toBe(before.body.id);
+      // The ledger has seen that day, and stays there.
+      clock?.mockRestore();
+      expect(told(await post('entities', body, 'back'))).toEqual(told(ahead));
+      expect(isReplayed(await post('entities', { ...body, name: 'y' }, 'behind'))).toBe(false);
+    });
+
+    it('is not forgotten for a clock that ran ahead while nothing was recorded', async () => {
+      const [key, body] = [newKey(), { type: 'ahead', name: newKey() }];
+      turnClockBy(5 * DAY);
+      const first = await post('entities', body, key);
+      clock?.mockRestore();
+      turnClockBy(7 * DAY);
+      expect(isReplayed(await post('provenance/verify', {}, newKey()))).toBe(false);
+      clock?.mockRestore();
+      const again = await post('entities', body, key);
+      expect([again.status, again.text]).toEqual([first.status, first.text]);
+      expect(isReplayed(again)).toBe(true);
+    });
+
     it('is removed by writes without a key, too', async () => {
       await post('entities', { type: 'a', name: 'b' }, newKey());
-      turnClockBy(3 * DAY);
+      turnClockBy(9 * DAY);
       while ((await keptKeys()) > 0) await createEntity(app);
     });
   });

@@ -92,10 +92,7 @@ export class BatchCommitter {
     const began = performance.now();
     const isTidying = began - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = began;
-    const [hasEntries, ofKeys] = await Promise.all([
-      batch.finish(),
-      kept.write(ledgerTime(Date.now(), timestamp), isTidying),
-    ]);
+    const [hasEntries, ofKeys] = await Promise.all([batch.finish(), kept.write(timestamp, isTidying)]);
     const proof = hasEntries ? { sql: SELECT_HASH, parameters: [sequence], found: hash } : ofKeys;
     return { proof, hasEntries };
   }

@@ -51,23 +51,55 @@ describe('The Idempotency-Key header', () => {
     expect(await entries()).toBe(before);
   });
 
-  it('is refused when it is given twice, even the same', async () => {
-    const before = await entries();
+  /** Sends header lines as they are, in UTF-8. */
+  function postLines(...lines: string[]): Promise<string> {
     const body = JSON.stringify(ENTITY);
     const head = [
       'POST /api/v1/entities HTTP/1.1',
       'Host: x',
       `X-API-Key: ${API_KEY}`,
-      'Idempotency-Key: twice',
-      'idempotency-key: twice',
+      ...lines,
       'Content-Type: application/json',
       `Content-Length: ${body.length}`,
       'Connection: close',
     ];
-    const answer = await sendRaw(app, `${head.join('\r\n')}\r\n\r\n${body}`);
+    return sendRaw(app, `${head.join('\r\n')}\r\n\r\n${body}`);
+  }
+
+  it.each([
+    ['the same', 'twice', 'twice'],
+    ['another', 'one', 'two'],
+    ['an empty one', '', 'empty'],
+    ['after an empty one', 'empty', ''],
+  ])('is refused when it is given twice, %s', async (_name, one, two) => {
+    const before = await entries();
+    const answer = await postLines(`Idempotency-Key: ${one}`, `idempotency-key: ${two}`);
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
     expect(answer).toContain(`{"field":"${FIELD}","message":"must be given once"}`);
     expect(await entries()).toBe(before);
+  });
+
+  it.each([
+    ['in UTF-8', 'Schlüssel'],
+    ['of other scripts', '鍵'],
+    ['an emoji', '🔑'],
+    ['of white space only', ' \t '],
+  ])('is refused when it is written %s, and nothing is written', async (_name, key) => {
+    const before = await entries();
+    const answer = await postLines(`Idempotency-Key: ${key}`);
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    expect(answer).toContain(`{"field":"${FIELD}","message":"must be 1 to 255 visible ASCII characters`);
+    expect(await entries()).toBe(before);
+  });
+
+  it('is the same with white space around it, and another one in its 255th character', async () => {
+    const first = await post('around');
+    const raw = await postLines('Idempotency-Key:  \taround\t ');
+    expect(raw).toMatch(/^HTTP\/1.1 201 /);
+    expect(raw.endsWith(first.text)).toBe(true);
+    const [one, two] = await Promise.all(['1', '2'].map((last) => post('k'.repeat(254) + last)));
+    expect([one?.status, two?.status]).toEqual([201, 201]);
+    expect(one?.body.id).not.toBe(two?.body.id);
   });
 
   it('is told among the other faults', async () => {

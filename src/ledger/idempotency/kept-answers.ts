@@ -45,6 +45,7 @@ export class KeptAnswers {
   /**
    * Writes what was added, and removes some that have expired: also when nothing was added, where `isTidying`. Answers how
    * to tell that it is on disk; null when nothing was added.
+   * @param now time of the last entry. The machine's may be ahead, and go back: then what it removed would be missing.
    */
   async write(now: string, isTidying: boolean): Promise<CommitProof | null> {
     const rows = [...this.added.values()];
