@@ -94,5 +94,6 @@ export function addNote(transaction: LedgerTransaction, slug: string, members: P
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [NOTE], migrations: [NotesSchema1763600009000] })],
   providers: [Notes],
+  exports: [Notes],
 })
 export class NotesModule {}
