@@ -1,30 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
-import { describeWithFaultyDisk, faultyDisk, type FaultyDisk } from './support/faulty-disk';
+import { describeWithFaultyDisk, type FaultyDisk } from './support/faulty-disk';
 import { History } from './support/history';
 import { Load } from './support/load';
 import { randomFor } from './support/random';
-import { ServedDatabase } from './support/served-database';
+import type { ServedDatabase } from './support/served-database';
+import { serviceOnFaultyDisk } from './support/temporary-service';
 
 const DAY = 86_400_000;
 const CLIENTS = 6;
 const MOVES = 12;
 
 describeWithFaultyDisk('A clock that goes back and forth', () => {
-  let database: TemporaryDatabase;
   let disk: FaultyDisk;
   let served: ServedDatabase;
 
   beforeEach(async () => {
-    database = await temporaryDatabase();
-    disk = faultyDisk(database.path);
-    served = new ServedDatabase(database.path, disk.environment);
+    ({ served, disk } = await serviceOnFaultyDisk());
   });
-  afterEach(async () => {
-    await served.stop('SIGKILL');
-    await database.remove();
-    disk.remove();
-  });
+  afterEach(() => served.remove());
 
   it('moves neither the time of the ledger back nor the order of identifiers', async () => {
     const random = randomFor('clock');

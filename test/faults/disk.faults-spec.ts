@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
-import { describeWithFaultyDisk, type DiskFault, faultyDisk, type FaultyDisk } from './support/faulty-disk';
+import { describeWithFaultyDisk, type DiskFault, type FaultyDisk } from './support/faulty-disk';
 import { History } from './support/history';
 import { Load } from './support/load';
 import { randomFor } from './support/random';
 import { ROUNDS } from './support/rounds';
-import { ServedDatabase } from './support/served-database';
+import type { ServedDatabase } from './support/served-database';
+import { serviceOnFaultyDisk } from './support/temporary-service';
 import { until, untilHealthy, watch } from './support/watch';
 import { falseHealth } from './support/ledger-faults';
 
@@ -18,26 +18,19 @@ const SPREAD = { 'write log': 400, 'sync log': 100, 'write data': 40, 'sync data
 const STORAGE_ERROR = 74;
 
 describeWithFaultyDisk('A disk that fails', () => {
-  let database: TemporaryDatabase;
   let served: ServedDatabase;
   let disk: FaultyDisk;
   let history: History;
   let load: Load;
 
   beforeEach(async () => {
-    database = await temporaryDatabase();
-    disk = faultyDisk(database.path);
-    served = new ServedDatabase(database.path, disk.environment);
+    ({ served, disk } = await serviceOnFaultyDisk());
     history = new History();
     load = new Load(expect.getState().currentTestName ?? '', history);
     await served.start();
     await load.prepare(served.url);
   });
-  afterEach(async () => {
-    await served.stop('SIGKILL');
-    await database.remove();
-    disk.remove();
-  });
+  afterEach(() => served.remove());
 
   /** Writes until the given number was acknowledged since. */
   async function writeSome(count: number): Promise<void> {

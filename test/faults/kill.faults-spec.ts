@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
 import { History } from './support/history';
 import { Load } from './support/load';
 import { randomFor } from './support/random';
 import { ROUNDS } from './support/rounds';
-import { ServedDatabase } from './support/served-database';
+import type { ServedDatabase } from './support/served-database';
+import { temporaryService } from './support/temporary-service';
 
 /** A new database after so many: each check reads all of it. */
 const ROUNDS_OF_A_DATABASE = 20;
@@ -14,17 +14,12 @@ const LONGEST_LOAD = 700;
 const LONGEST_ROUND = 30_000;
 
 describe('kill -9 at random moments', () => {
-  let database: TemporaryDatabase;
   let served: ServedDatabase;
 
   beforeEach(async () => {
-    database = await temporaryDatabase();
-    served = new ServedDatabase(database.path);
+    served = await temporaryService();
   });
-  afterEach(async () => {
-    await served.stop('SIGKILL');
-    await database.remove();
-  });
+  afterEach(() => served.remove());
 
   const batches = Array.from({ length: Math.ceil(ROUNDS / ROUNDS_OF_A_DATABASE) }, (_unused, index) => ({
     batch: index + 1,

@@ -2,30 +2,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SqlConnection } from '../../src/database/sql-connection';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
 import { OPEN_READWRITE } from '../../src/database/sqlite/sqlite-driver';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
 import { History } from './support/history';
 import { falseHealth } from './support/ledger-faults';
 import { Load } from './support/load';
-import { ServedDatabase } from './support/served-database';
+import type { ServedDatabase } from './support/served-database';
+import { temporaryService } from './support/temporary-service';
 import { until, untilHealthy, watch } from './support/watch';
 
 const CLIENTS = 8;
 
 describe('Another process that holds the write lock', () => {
-  let database: TemporaryDatabase;
   let served: ServedDatabase;
   let foreign: SqlConnection;
 
   beforeEach(async () => {
-    database = await temporaryDatabase();
-    served = new ServedDatabase(database.path);
+    served = await temporaryService();
     await served.start();
-    foreign = await SqliteConnection.open(database.path, OPEN_READWRITE);
+    foreign = await SqliteConnection.open(served.path, OPEN_READWRITE);
   });
   afterEach(async () => {
     await foreign.close();
-    await served.stop('SIGKILL');
-    await database.remove();
+    await served.remove();
   });
 
   it('makes writes 503 while reads go on; once it lets go the service heals', async () => {

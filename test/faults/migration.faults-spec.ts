@@ -1,15 +1,15 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { ROOT } from '../support/markdown';
 import type { Parsed } from '../support/send';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
-import { describeWithFaultyDisk, faultyDisk, type FaultyDisk } from './support/faulty-disk';
+import { describeWithFaultyDisk, type FaultyDisk } from './support/faulty-disk';
 import { History } from './support/history';
 import { Load } from './support/load';
 import { randomFor } from './support/random';
 import { ROUNDS } from './support/rounds';
-import { ServedDatabase } from './support/served-database';
+import type { ServedDatabase } from './support/served-database';
+import { serviceOnFaultyDisk } from './support/temporary-service';
 
 const RELEASES = join(ROOT, 'test', 'fixtures', 'releases');
 /** A start on a new file writes about so often; that of an older release writes less. */
@@ -18,20 +18,13 @@ const WRITES_OF_A_START = 700;
 const releases = readdirSync(RELEASES).filter((name) => name.endsWith('.db.gz'));
 
 describeWithFaultyDisk('A migration killed half-way', () => {
-  let database: TemporaryDatabase;
   let disk: FaultyDisk;
   let served: ServedDatabase;
 
   beforeEach(async () => {
-    database = await temporaryDatabase();
-    disk = faultyDisk(database.path);
-    served = new ServedDatabase(database.path, disk.environment);
+    ({ served, disk } = await serviceOnFaultyDisk());
   });
-  afterEach(async () => {
-    await served.stop('SIGKILL');
-    await database.remove();
-    disk.remove();
-  });
+  afterEach(() => served.remove());
 
   /** Starts and kills; the number of writes before it is the seed's. */
   async function killStarts(label: string, attempts: number): Promise<number> {
@@ -65,13 +58,13 @@ describeWithFaultyDisk('A migration killed half-way', () => {
     'of %s is completed by the next start, and loses nothing',
     async (name) => {
       const original = gunzipSync(readFileSync(join(RELEASES, name)));
-      writeFileSync(database.path, original);
+      writeFileSync(served.path, original);
       await served.start();
       const expected = await everything();
       await served.stop();
       for (let round = 0; round < Math.ceil(ROUNDS / 10); round += 1) {
-        for (const file of readdirSync(database.folder)) rmSync(join(database.folder, file));
-        writeFileSync(database.path, original);
+        served.empty();
+        writeFileSync(served.path, original);
         await killStarts(`${name}, round ${round}`, 2);
         await served.start();
         expect(await everything()).toEqual(expected);

@@ -32,7 +32,7 @@ describeWithPostgresCluster('On PostgreSQL', () => {
     const url = new URL(cluster.url);
     url.port = String(gate.port);
     const connect = (): Promise<PostgresConnection> => PostgresConnection.open(serverConfig(cluster.url));
-    served = new ServedDatabase('', { DATABASE_URL: url.href, SIGNING_KEY }, connect);
+    served = new ServedDatabase('', { environment: { DATABASE_URL: url.href, SIGNING_KEY }, connect });
     await served.start();
     await load.prepare(served.url);
   }, 60_000);

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
 import { History } from './support/history';
 import { Load } from './support/load';
-import { ServedDatabase } from './support/served-database';
+import type { ServedDatabase } from './support/served-database';
+import { temporaryService } from './support/temporary-service';
 import { until, watch } from './support/watch';
 
 const IDLE_SOCKETS = 2_000;
@@ -14,21 +14,16 @@ const SLOW_STEP = 200;
 const MEBIBYTE = 1_048_576;
 
 describe('The service', () => {
-  let database: TemporaryDatabase;
   let served: ServedDatabase;
   let history: History;
   let load: Load;
 
   beforeEach(async () => {
-    database = await temporaryDatabase();
-    served = new ServedDatabase(database.path);
+    served = await temporaryService();
     history = new History();
     load = new Load(expect.getState().currentTestName ?? '', history);
   });
-  afterEach(async () => {
-    await served.stop('SIGKILL');
-    await database.remove();
-  });
+  afterEach(() => served.remove());
 
   describe('beside clients that hold connections', () => {
     const sockets = new Set<Socket>();

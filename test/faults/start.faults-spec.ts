@@ -1,42 +1,31 @@
-import {
-  closeSync,
-  copyFileSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, copyFileSync, mkdirSync, openSync, readSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { send } from '../support/send';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import type { ProgramEnded } from '../support/started-program';
 import { History } from './support/history';
 import { Load } from './support/load';
 import { randomFor } from './support/random';
 import { ROUNDS } from './support/rounds';
 import { ServedDatabase } from './support/served-database';
 import { describeWithSmallDisk, smallDisk, type SmallDisk } from './support/small-disk';
+import { temporaryService } from './support/temporary-service';
 
 const WRITES = 250;
 
-let original: TemporaryDatabase;
+let original: ServedDatabase;
 let history: History;
 
 /** A database with something of everything in it, closed in order. */
 beforeAll(async () => {
-  original = await temporaryDatabase();
+  original = await temporaryService();
   history = new History();
-  const served = new ServedDatabase(original.path);
   const load = new Load('start', history);
-  await served.start();
-  await load.prepare(served.url);
+  await original.start();
+  await load.prepare(original.url);
   const random = randomFor('start');
-  for (let write = 0; write < WRITES; write += 1) await load.once(served.url, random);
-  expect(await served.faults(history)).toEqual([]);
-  expect(await served.stop()).toBe(0);
+  for (let write = 0; write < WRITES; write += 1) await load.once(original.url, random);
+  expect(await original.faults(history)).toEqual([]);
+  expect(await original.stop()).toBe(0);
 });
 afterAll(() => original.remove());
 
@@ -45,43 +34,37 @@ const clearLine = (path: string, reason: RegExp): unknown =>
   expect.stringMatching(new RegExp(`^The service could not start: .*${path}.*${reason.source}.*\\n$`));
 
 describe('A start', () => {
-  let database: TemporaryDatabase;
   let served: ServedDatabase;
 
   beforeEach(async () => {
-    database = await temporaryDatabase();
-    served = new ServedDatabase(database.path);
+    served = await temporaryService();
   });
-  afterEach(async () => {
-    await served.stop('SIGKILL');
-    await database.remove();
-  });
+  afterEach(() => served.remove());
 
   it.each([
     ['a folder', 'governance.db', /is a folder/],
     ['below a file', 'file/governance.db', /cannot be made or entered/],
   ])('is refused with a clear line where the file would be %s', async (_what, name, reason) => {
-    mkdirSync(database.path);
-    writeFileSync(join(database.folder, 'file'), '');
-    served = new ServedDatabase(join(database.folder, name));
-    expect(await served.startOrEnd()).toMatchObject({ exitCode: 1, printed: clearLine(database.folder, reason) });
+    mkdirSync(served.path);
+    writeFileSync(join(served.folder, 'file'), '');
+    const end = await endOfStart(join(served.folder, name));
+    expect(end).toMatchObject({ exitCode: 1, printed: clearLine(served.folder, reason) });
   });
 
   it('is refused with a clear line where no folder can be made', async () => {
-    served = new ServedDatabase('/proc/governance/governance.db');
-    expect(await served.startOrEnd()).toMatchObject({ exitCode: 1, printed: clearLine('/proc/governance', /cannot/) });
+    const end = await endOfStart('/proc/governance/governance.db');
+    expect(end).toMatchObject({ exitCode: 1, printed: clearLine('/proc/governance', /cannot/) });
   });
 
   it('is refused with exit code 75 while another one serves the file, which goes on undisturbed', async () => {
-    copyFileSync(original.path, database.path);
+    copyFileSync(original.path, served.path);
     await served.start();
     const seen = history.ofCopy();
     const load = new Load('second', seen);
     const stopped = new AbortController();
     const clients = load.run(served.url, 4, stopped.signal);
-    const second = new ServedDatabase(database.path);
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      const end = await second.startOrEnd();
+      const end = await endOfStart(served.path);
       expect(end).toMatchObject({
         exitCode: 75,
         printed: expect.stringMatching(/^The database \S+ is in use by .*\n$/),
@@ -98,10 +81,10 @@ describe('A start', () => {
     ['its beginning', 0],
     ['its second page', 1],
   ])('is refused with a clear line when %s is overwritten', async (_what, page) => {
-    copyFileSync(original.path, database.path);
-    overwrite(database.path, page * 4096, Buffer.alloc(4096, 0xa5));
+    copyFileSync(original.path, served.path);
+    overwrite(served.path, page * 4096, Buffer.alloc(4096, 0xa5));
     const end = await served.startOrEnd();
-    expect(end).toMatchObject({ exitCode: 1, printed: clearLine(database.path, /damaged/) });
+    expect(end).toMatchObject({ exitCode: 1, printed: clearLine(served.path, /damaged/) });
   });
 
   it(
@@ -132,9 +115,9 @@ describe('A start', () => {
 
   /** A damaged copy either does not start, with one line, or lives, answers, and calls itself valid only where it is. */
   async function expectTold(damage: string, harm: (path: string) => void): Promise<void> {
-    for (const file of readdirSync(database.folder)) rmSync(join(database.folder, file));
-    copyFileSync(original.path, database.path);
-    harm(database.path);
+    served.empty();
+    copyFileSync(original.path, served.path);
+    harm(served.path);
     const end = await served.startOrEnd();
     if (end !== null) {
       expect({ damage, ...end }).toMatchObject({ exitCode: 1, printed: clearLine('', /./) });
@@ -169,7 +152,7 @@ describeWithSmallDisk('A start on a disk that takes no writes', () => {
   ])('%s is refused with a clear line', async (_what, name) => {
     copyFileSync(original.path, join(disk.folder, 'governance.db'));
     disk.setReadOnly(true);
-    const end = await new ServedDatabase(join(disk.folder, name)).startOrEnd();
+    const end = await endOfStart(join(disk.folder, name));
     expect(end).toMatchObject({ exitCode: 1, printed: clearLine(disk.folder, /(written|read-only)/) });
     disk.setReadOnly(false);
     const served = new ServedDatabase(join(disk.folder, 'governance.db'));
@@ -182,11 +165,19 @@ describeWithSmallDisk('A start on a disk that takes no writes', () => {
     const path = join(disk.folder, 'governance.db');
     copyFileSync(original.path, path);
     disk.setFileReadOnly(path, true);
-    const end = await new ServedDatabase(path).startOrEnd();
+    const end = await endOfStart(path);
     disk.setFileReadOnly(path, false);
     expect(end).toMatchObject({ exitCode: 1, printed: clearLine(path, /cannot be written/) });
   });
 });
+
+/** How the program ended that was to serve the file; null when it ran, which it does no longer. */
+async function endOfStart(path: string): Promise<ProgramEnded | null> {
+  const served = new ServedDatabase(path);
+  const end = await served.startOrEnd();
+  await served.stop('SIGKILL');
+  return end;
+}
 
 function overwrite(path: string, position: number, bytes: Buffer): void {
   const file = openSync(path, 'r+');

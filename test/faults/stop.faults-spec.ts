@@ -1,25 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
 import { History } from './support/history';
 import { Load } from './support/load';
-import { ServedDatabase } from './support/served-database';
+import type { ServedDatabase } from './support/served-database';
+import { temporaryService } from './support/temporary-service';
 
 const CLIENTS = 24;
 /** Milliseconds. */
 const LONGEST_STOP = 10_000;
 
 describe('SIGTERM under load on kept connections', () => {
-  let database: TemporaryDatabase;
   let served: ServedDatabase;
 
   beforeEach(async () => {
-    database = await temporaryDatabase();
-    served = new ServedDatabase(database.path);
+    served = await temporaryService();
   });
-  afterEach(async () => {
-    await served.stop('SIGKILL');
-    await database.remove();
-  });
+  afterEach(() => served.remove());
 
   it('answers what was received, refuses the rest, ends with 0 in time, and keeps all that was acknowledged', async () => {
     const history = new History();

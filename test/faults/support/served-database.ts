@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { SqlConnection } from '../../../src/database/sql-connection';
 import { SqliteConnection } from '../../../src/database/sqlite/sqlite-connection';
 import { OPEN_READONLY } from '../../../src/database/sqlite/sqlite-driver';
@@ -10,15 +11,27 @@ import { ledgerFaults } from './ledger-faults';
 
 export const MAIN = join(ROOT, 'dist', 'main.js');
 
+interface Surroundings {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** How a check of the ledger looks into the database; unless told, as into SQLite's file. */
+  readonly connect?: () => Promise<SqlConnection>;
+  /** Takes away what was made for it. */
+  readonly tidyUp?: () => Promise<void>;
+}
+
 /** A database, SQLite's file unless the environment says otherwise, and the built program that serves it. */
 export class ServedDatabase {
   private current: StartedProgram | null = null;
 
   constructor(
     readonly path: string,
-    private readonly environment: Readonly<Record<string, string>> = {},
-    private readonly connect = (): Promise<SqlConnection> => SqliteConnection.open(path, OPEN_READONLY),
+    private readonly surroundings: Surroundings = {},
   ) {}
+
+  /** Where its file is. */
+  get folder(): string {
+    return dirname(this.path);
+  }
 
   get program(): StartedProgram {
     if (this.current === null) throw new Error('The program is not running.');
@@ -31,7 +44,7 @@ export class ServedDatabase {
 
   async start(environment: Readonly<Record<string, string>> = {}): Promise<StartedProgram> {
     const quiet = { DATABASE_URL: `sqlite:${this.path}`, RATE_LIMIT: '100000000', LOG_LEVEL: 'fatal' };
-    this.current = await startProgram(MAIN, { ...quiet, ...this.environment, ...environment });
+    this.current = await startProgram(MAIN, { ...quiet, ...this.surroundings.environment, ...environment });
     return this.current;
   }
 
@@ -62,11 +75,23 @@ export class ServedDatabase {
 
   /** What is wrong with what the running program serves, after all that its clients have seen. */
   async faults(history: History): Promise<string[]> {
-    const database = await this.connect();
+    const { connect = () => SqliteConnection.open(this.path, OPEN_READONLY) } = this.surroundings;
+    const database = await connect();
     try {
       return await ledgerFaults(this.url, database, history);
     } finally {
       await database.close();
     }
+  }
+
+  /** Removes its file and all that was written beside it. */
+  empty(): void {
+    for (const file of readdirSync(this.folder)) rmSync(join(this.folder, file));
+  }
+
+  /** Ends the program, if it runs, and takes away what was made for it. */
+  async remove(): Promise<void> {
+    await this.stop('SIGKILL');
+    await this.surroundings.tidyUp?.();
   }
 }
