@@ -2,16 +2,16 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { SYSTEM_CALLER } from '../ledger/caller';
 import { LedgerService } from '../ledger/ledger.service';
 import { byId } from '../ledger/lookup';
-import type { Page, PageRequest } from '../ledger/record-page';
+import type { Condition } from '../ledger/record-page';
 import { RecordReader } from '../ledger/record-reader';
 import { expiredNote } from './decision-notes';
 import { expired, isExpired } from './decision-rules';
-import type { Decision } from './decision.entity';
 import { DECISION } from './decision.kind';
 
 /** Milliseconds between looks on average: a decision is settled within a second of its expiry. */
 const INTERVAL = 200;
-const PAGE_SIZE = 500;
+/** Decisions that are read and settled together. */
+const PIECE = 500;
 
 /** Settles decisions whose time is over, so that they do not merely look expired to who reads them. */
 @Injectable()
@@ -49,15 +49,13 @@ export class DecisionExpiryService implements OnApplicationBootstrap, OnModuleDe
       });
   }
 
-  /** Page after page, so that a crowd that expires at one moment does not wait for later looks. */
+  /** Piece after piece, so that a crowd that expires at one moment does not wait for later looks. */
   private async settleAll(): Promise<void> {
     const { now, isHealthy } = this.ledger;
     if (!isHealthy) return;
-    for (let position: number | null = null, more = true; more && !this.isStopping;) {
-      const page: Page<Decision> = await this.reader.page(DECISION, dueBy(now, position));
-      await Promise.all(page.rows.map(({ id }) => this.settle(id)));
-      position = page.rows.at(-1)?.createdSequence ?? null;
-      more = page.more;
+    for await (const decisions of this.reader.pieces(DECISION, dueBy(now), PIECE)) {
+      await Promise.all(decisions.map(({ id }) => this.settle(id)));
+      if (this.isStopping) return;
     }
   }
 
@@ -71,17 +69,9 @@ export class DecisionExpiryService implements OnApplicationBootstrap, OnModuleDe
   }
 }
 
-/** The total is of no use here; a known one is not counted. */
-function dueBy(now: string, position: number | null): PageRequest {
-  return {
-    conditions: [
-      { column: 'status', comparison: 'equals', value: 'proposed' },
-      { column: 'expiresAt', comparison: 'atMost', value: now },
-    ],
-    limit: PAGE_SIZE,
-    offset: 0,
-    order: 'asc',
-    position,
-    total: 0,
-  };
+function dueBy(now: string): Condition[] {
+  return [
+    { column: 'status', comparison: 'equals', value: 'proposed' },
+    { column: 'expiresAt', comparison: 'atMost', value: now },
+  ];
 }

@@ -4,7 +4,7 @@ import { Database } from '../database/database';
 import { SYSTEM_CALLER } from '../ledger/caller';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
-import type { Page, PageRequest } from '../ledger/record-page';
+import type { Condition } from '../ledger/record-page';
 import { RecordReader } from '../ledger/record-reader';
 import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
@@ -13,7 +13,9 @@ import { noteOf } from './execution-note';
 const REASON = 'The service stopped while the action ran; whether it took effect is not known.';
 /** Milliseconds between looks for processes that have ended. */
 const INTERVAL = 5_000;
-const PAGE_SIZE = 1_000;
+/** Executions that are read at once. */
+const PIECE = 1_000;
+const RUNNING: readonly Condition[] = [{ column: 'outcome', comparison: 'equals', value: 'running' }];
 
 /**
  * Marks what still runs in the records although the process that ran it has ended: before the first request, and, where
@@ -64,11 +66,8 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
 
   private async processesThatRun(): Promise<string[]> {
     const processes = new Set<string>();
-    for (let position: number | null = null, more = true; more;) {
-      const page: Page<Execution> = await this.reader.page(EXECUTION, runningAfter(position));
-      page.rows.forEach(({ runBy }) => processes.add(runBy));
-      position = page.rows.at(-1)?.createdSequence ?? null;
-      more = page.more;
+    for await (const executions of this.reader.pieces(EXECUTION, RUNNING, PIECE)) {
+      executions.forEach(({ runBy }) => processes.add(runBy));
     }
     return [...processes];
   }
@@ -88,10 +87,4 @@ function mark(transaction: LedgerTransaction, execution: Execution): void {
   const ended = { outcome: 'interrupted', failureReason: REASON, completedAt: now, runBy: '' } as const;
   const marked: Execution = { ...execution, ...ended };
   transaction.update(EXECUTION, marked, { ...noteOf(execution, 'execution.interrupted'), outcome: 'failed' });
-}
-
-/** The total is of no use here; a known one is not counted. */
-function runningAfter(position: number | null): PageRequest {
-  const conditions = [{ column: 'outcome', comparison: 'equals', value: 'running' } as const];
-  return { conditions, limit: PAGE_SIZE, offset: 0, order: 'asc', position, total: 0 };
 }

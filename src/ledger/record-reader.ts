@@ -6,7 +6,7 @@ import { PointReader } from './point-reader';
 import { RecordCatalog } from './record-catalog';
 import type { RecordCodec } from './record-codec';
 import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
-import type { Page, PageRequest } from './record-page';
+import type { Condition, Page, PageRequest } from './record-page';
 
 /** Reads committed records on connections that cannot write. A caller that was answered reads its own write. */
 @Injectable()
@@ -51,6 +51,22 @@ export class RecordReader {
       request,
     );
     return { ...page, rows: page.rows.map((row) => codec.decode(row) as Row) };
+  }
+
+  /** All records that meet the conditions, oldest first, so many at a time; each piece is read when it is asked for. */
+  async *pieces<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    conditions: readonly Condition[],
+    limit: number,
+  ): AsyncGenerator<readonly Row[]> {
+    for (let position: number | null = null, more = true; more;) {
+      // The total is of no use here; a known one is not counted.
+      const request: PageRequest = { conditions, limit, offset: 0, order: 'asc', position, total: 0 };
+      const page: Page<Row> = await this.page(kind, request);
+      yield page.rows;
+      position = page.rows.at(-1)?.createdSequence ?? null;
+      more = page.more;
+    }
   }
 
   /** A page of any table that is listed in order of creation; rows as stored. */

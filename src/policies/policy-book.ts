@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
-import type { Page } from '../ledger/record-page';
+import type { Condition } from '../ledger/record-page';
 import { CounterReader } from '../ledger/counter-reader';
 import { LedgerService } from '../ledger/ledger.service';
 import type { ForeignChanges, MemoryFollower } from '../ledger/memory-followers';
@@ -12,7 +12,9 @@ import type { Policy } from './policy.entity';
 import { POLICY } from './policy.kind';
 import { POLICY_ACTIONS } from './policy-notes';
 
-const PAGE_SIZE = 1_000;
+/** Policies that are read at once. */
+const PIECE = 1_000;
+const IN_FORCE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
 
 /**
  * The policies in force, in memory. It changes only after the commit of what changes it and before any later command
@@ -57,23 +59,7 @@ export class PolicyBook implements OnModuleInit, MemoryFollower {
 
   private async readPoliciesInForce(): Promise<Policy[]> {
     const policies: Policy[] = [];
-    for (let position: number | null = null, more = true; more;) {
-      const page = await this.readPage(position);
-      policies.push(...page.rows);
-      position = page.rows.at(-1)?.createdSequence ?? null;
-      more = page.more;
-    }
+    for await (const piece of this.records.pieces(POLICY, IN_FORCE, PIECE)) policies.push(...piece);
     return policies;
-  }
-
-  private readPage(position: number | null): Promise<Page<Policy>> {
-    return this.records.page(POLICY, {
-      conditions: [{ column: 'status', comparison: 'equals', value: 'active' }],
-      limit: PAGE_SIZE,
-      offset: 0,
-      order: 'asc',
-      position,
-      total: 0,
-    });
   }
 }
