@@ -9,35 +9,18 @@ import type { OwnedRemoval } from './pending-changes';
 import type { RecordCodec } from './record-codec';
 import type { RowChange } from './row-overlay';
 import { LIST_ITEM_COLUMNS, LIST_ITEMS } from './list-items';
-import { deleteRows, equalities, insertRows, moveCounters } from './statements';
+import { deleteRows, equalities, insertRows, moveCounters, oncePerDialect } from './statements';
 import { TREE_NODE_COLUMNS, TREE_NODES, treeNodeValues } from './tree-nodes';
 
 const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
 
-interface LedgerSql {
-  readonly insertEntries: string;
-  readonly moveCounters: string;
-  readonly deleteItems: string;
-  readonly insertItems: string;
-  readonly insertNodes: string;
-}
-
-const sqlByDialect = new WeakMap<Dialect, LedgerSql>();
-
-/** Put together once, not once a batch. */
-function ledgerSql(dialect: Dialect): LedgerSql {
-  const known = sqlByDialect.get(dialect);
-  if (known !== undefined) return known;
-  const made = {
-    insertEntries: insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS),
-    moveCounters: moveCounters(dialect),
-    deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
-    insertItems: insertRows(dialect, LIST_ITEMS, LIST_ITEM_COLUMNS),
-    insertNodes: insertRows(dialect, TREE_NODES, TREE_NODE_COLUMNS),
-  };
-  sqlByDialect.set(dialect, made);
-  return made;
-}
+const ledgerSql = oncePerDialect((dialect) => ({
+  insertEntries: insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS),
+  moveCounters: moveCounters(dialect),
+  deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
+  insertItems: insertRows(dialect, LIST_ITEMS, LIST_ITEM_COLUMNS),
+  insertNodes: insertRows(dialect, TREE_NODES, TREE_NODE_COLUMNS),
+}));
 
 /**
  * Writes a batch in few statements: each takes all its rows as one JSON parameter, which costs the event loop little. They
@@ -48,7 +31,7 @@ export class BatchWriter {
   private wrote = false;
   private statements: Promise<void>[] = [];
 
-  private readonly sql: LedgerSql;
+  private readonly sql: ReturnType<typeof ledgerSql>;
 
   constructor(
     private readonly connection: SqlConnection,

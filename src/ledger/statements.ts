@@ -1,5 +1,15 @@
 import { quoted, type ColumnDefinition, type Dialect } from '../database/dialect';
 
+/** Statements put together once for each dialect, not once a batch. */
+export function oncePerDialect<Statements>(make: (dialect: Dialect) => Statements): (dialect: Dialect) => Statements {
+  const made = new WeakMap<Dialect, Statements>();
+  return (dialect) => {
+    const known = made.get(dialect) ?? make(dialect);
+    made.set(dialect, known);
+    return known;
+  };
+}
+
 /** `"a" = $1 AND "b" = $2`, in the order of the columns. */
 export function equalities(columns: readonly string[]): string {
   return columns.map((column, index) => `${quoted(column)} = $${index + 1}`).join(' AND ');

@@ -1,16 +1,11 @@
 import type { ColumnDefinition, Dialect } from '../../database/dialect';
-import { insertRows, selectAmong } from '../statements';
+import { insertRows, oncePerDialect, selectAmong } from '../statements';
 
 const TABLE = 'idempotency_keys';
 const COLUMNS: readonly ColumnDefinition[] = ['id', 'contentHash', 'answer', 'createdAt'].map((name) => ({
   name,
   type: 'text',
 }));
-
-export interface IdempotencyKeySql {
-  readonly select: string;
-  readonly write: string;
-}
 
 /** Removes at most `$2` of those made before `$1`, oldest first. */
 export const DELETE_EXPIRED =
@@ -20,16 +15,10 @@ export const DELETE_EXPIRED =
 /** When the write was answered: tells a commit that took place from one that did not, and whether there is an answer. */
 export const SELECT_CREATED_AT = `SELECT "createdAt" AS "found" FROM "${TABLE}" WHERE "id" = $1`;
 
-const sqlByDialect = new WeakMap<Dialect, IdempotencyKeySql>();
-
-/** Put together once, not once a batch. */
-export function idempotencyKeySql(dialect: Dialect): IdempotencyKeySql {
-  const known = sqlByDialect.get(dialect);
-  if (known !== undefined) return known;
-  const made = { select: selectAmong(dialect, TABLE, COLUMNS, 'id'), write: write(dialect) };
-  sqlByDialect.set(dialect, made);
-  return made;
-}
+export const idempotencyKeySql = oncePerDialect((dialect) => ({
+  select: selectAmong(dialect, TABLE, COLUMNS, 'id'),
+  write: write(dialect),
+}));
 
 /** A key that has expired and is not removed yet begins anew. */
 function write(dialect: Dialect): string {
