@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import { PointReader } from './point-reader';
+import { arraysOfOne } from './statements';
 
 /** How many there are, at one moment. */
 export interface LedgerCounts {
@@ -39,8 +40,9 @@ export class CounterReader {
   private async readAll(asked: readonly string[]): Promise<ReadonlyMap<string, LedgerCounts>> {
     const lists = new Map(asked.map((text) => [text, JSON.parse(text) as string[]]));
     const names = new Set([...lists.values()].flat());
-    const parameters = [JSON.stringify([...names].map((name) => [name]))];
-    const rows = await this.database.points.all<{ name: string; value: number }>(this.selectCounts, parameters);
+    const rows = await this.database.points.all<{ name: string; value: number }>(this.selectCounts, [
+      arraysOfOne(names),
+    ]);
     const values = new Map(rows.map(({ name, value }) => [name, value]));
     const counted = (name: string): number => values.get(name) ?? 0;
     return new Map(

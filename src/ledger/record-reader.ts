@@ -7,6 +7,7 @@ import { RecordCatalog } from './record-catalog';
 import type { RecordCodec } from './record-codec';
 import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import type { Condition, Page, PageRequest } from './record-page';
+import { arraysOfOne } from './statements';
 
 /** Reads committed records on connections that cannot write. A caller that was answered reads its own write. */
 @Injectable()
@@ -101,7 +102,7 @@ export class RecordReader {
     const rows =
       values.length === 1
         ? await this.database.points.all(codec.selectWhere([column]), values)
-        : await this.database.points.all(codec.selectAmong(column), [JSON.stringify(values.map((value) => [value]))]);
+        : await this.database.points.all(codec.selectAmong(column), [arraysOfOne(values)]);
     return new Map(rows.map((row) => [String(row[column]), codec.decode(row)]));
   }
 }

@@ -16,6 +16,7 @@ import {
   statesSql,
   unknownKindsSql,
 } from './state-queries';
+import { arraysOfOne } from './statements';
 
 /** Records of a piece at most, and bytes of their texts. */
 const PIECE_RECORDS = 200;
@@ -86,7 +87,7 @@ export class StateReader {
   async removedAmong(ids: readonly string[]): Promise<ReadonlySet<string>> {
     if (ids.length === 0) return new Set();
     const sql = removedAmongSql(this.database.dialect);
-    const rows = await this.database.chain.all<{ id: string }>(sql, [JSON.stringify(ids.map((id) => [id]))]);
+    const rows = await this.database.chain.all<{ id: string }>(sql, [arraysOfOne(ids)]);
     return new Set(rows.map(({ id }) => id));
   }
 
@@ -131,7 +132,7 @@ export class StateReader {
 
   private async states(rows: readonly MissingRow[]): Promise<ReadonlyMap<number, unknown>> {
     if (rows.length === 0) return new Map();
-    const sequences = JSON.stringify(rows.map(({ sequence }) => [sequence]));
+    const sequences = arraysOfOne(rows.map(({ sequence }) => sequence));
     const found = await this.database.chain.all<{ sequence: number; state: unknown }>(
       statesSql(this.database.dialect),
       [sequences],

@@ -15,6 +15,11 @@ export function equalities(columns: readonly string[]): string {
   return columns.map((column, index) => `${quoted(column)} = $${index + 1}`).join(' AND ');
 }
 
+/** The parameter of a statement that takes a JSON array of arrays of one. */
+export function arraysOfOne(values: Iterable<string | number>): string {
+  return JSON.stringify(Array.from(values, (value) => [value]));
+}
+
 /** Inserts every row of a JSON array of arrays. */
 export function insertRows(dialect: Dialect, table: string, columns: readonly ColumnDefinition[]): string {
   const names = columns.map(({ name }) => quoted(name)).join(', ');

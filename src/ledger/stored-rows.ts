@@ -2,6 +2,7 @@ import type { SqlConnection, SqlValue } from '../database/sql-connection';
 import type { Lookup } from './lookup';
 import type { RecordCatalog } from './record-catalog';
 import type { AnyRecordKind, GovernedRow } from './record-kind';
+import { arraysOfOne } from './statements';
 
 type Key = Readonly<Record<string, SqlValue>>;
 
@@ -52,9 +53,7 @@ export class StoredRows {
     const { kind, column } = first;
     const codec = this.catalog.codec(kind);
     const values = new Set(group.map(({ value }) => value));
-    const rows = await this.connection.all(codec.selectAmong(column), [
-      JSON.stringify([...values].map((value) => [value])),
-    ]);
+    const rows = await this.connection.all(codec.selectAmong(column), [arraysOfOne(values)]);
     for (const value of values) this.rows.set(nameOf(kind, { [column]: value }), undefined);
     for (const row of rows) this.keep(kind, { [column]: String(row[column]) }, codec.decode(row));
   }

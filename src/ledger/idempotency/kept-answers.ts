@@ -1,6 +1,7 @@
 import type { Dialect } from '../../database/dialect';
 import type { SqlConnection } from '../../database/sql-connection';
 import type { CommitProof } from '../commit-proof';
+import { arraysOfOne } from '../statements';
 import { DELETE_EXPIRED, idempotencyKeySql, SELECT_CREATED_AT } from './idempotency-key-sql';
 import type { IdempotencyKey } from './idempotency-key.entity';
 import type { KeyedWrite } from './idempotent-request';
@@ -25,7 +26,7 @@ export class KeptAnswers {
     if (writes.length === 0) return;
     const ids = new Set(writes.map(({ id }) => id));
     const { select } = idempotencyKeySql(this.dialect);
-    const rows = await this.connection.all<IdempotencyKey>(select, [JSON.stringify([...ids].map((id) => [id]))]);
+    const rows = await this.connection.all<IdempotencyKey>(select, [arraysOfOne(ids)]);
     for (const row of rows) this.known.set(row.id, row);
   }
 
