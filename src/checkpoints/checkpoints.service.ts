@@ -5,11 +5,11 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError, unavailable } from '../errors/domain-error';
 import { SharedRuns } from '../ledger/shared-runs';
 import { TreeReader } from '../ledger/tree-reader';
 import { formatNote } from '../signed-notes/signed-note';
+import { within } from '../time/within';
 import { type Checkpoint, nameOf } from './checkpoint';
 import { DatabaseCheck } from './database-check';
 import { KeptCheckpoint } from './kept-checkpoint';
@@ -55,10 +55,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   /** The last one of an orderly stop: everything received is answered by now, and the database is still open. */
   async beforeApplicationShutdown(): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);
-    const enough = new AbortController();
-    const limit = sleep(LONGEST_LAST, undefined, { signal: enough.signal }).catch(() => undefined);
-    await Promise.race([this.issueUnasked(), limit]);
-    enough.abort();
+    await within(this.issueUnasked(), LONGEST_LAST, undefined);
   }
 
   /**

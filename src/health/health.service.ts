@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { CounterReader } from '../ledger/counter-reader';
 import { LedgerService } from '../ledger/ledger.service';
+import { within } from '../time/within';
 
 /** Milliseconds within which the database has to answer. */
 const PATIENCE = 2_000;
@@ -20,10 +21,6 @@ export class HealthService {
   }
 
   private async databaseAnswers(): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), PATIENCE);
-    });
     const answer = this.counters.read(['entities']).then(
       () => true,
       (error: unknown) => {
@@ -31,6 +28,6 @@ export class HealthService {
         return false;
       },
     );
-    return Promise.race([answer, timeout]).finally(() => clearTimeout(timer));
+    return within(answer, PATIENCE, false);
   }
 }

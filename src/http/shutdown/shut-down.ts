@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../time/within';
 import { ShutdownGate } from './shutdown-gate';
 
 /** Milliseconds without a request after which no client is on its way any more; and the longest to wait for that. */
@@ -21,9 +22,9 @@ export async function shutDown(application: INestApplication<Server>): Promise<v
   gate.close();
   await untilQuiet(gate);
   const allConnectionsEnded = new Promise((resolve) => server.close(resolve));
-  await firstOf(gate.whenEmpty(), LONGEST_ANSWER);
+  await within(gate.whenEmpty(), LONGEST_ANSWER, undefined);
   server.closeIdleConnections();
-  await firstOf(allConnectionsEnded, LINGER);
+  await within(allConnectionsEnded, LINGER, undefined);
   server.closeAllConnections();
   await application.close();
 }
@@ -36,12 +37,4 @@ async function untilQuiet(gate: ShutdownGate): Promise<void> {
     // On a busy machine timers come first: let the connections that wait be accepted and their requests be read.
     for (let turn = 0; turn < 3; turn += 1) await nextTurn();
   } while (gate.quietFor < QUIET && performance.now() < end);
-}
-
-/** Waits for the promise, but not longer than the milliseconds given. */
-async function firstOf(promise: Promise<unknown>, milliseconds: number): Promise<void> {
-  const enough = new AbortController();
-  const limit = sleep(milliseconds, undefined, { signal: enough.signal }).catch(() => undefined);
-  await Promise.race([promise, limit]);
-  enough.abort();
 }
