@@ -1,8 +1,8 @@
 import { quoted, type Dialect } from '../database/dialect';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
-import { counterName, listItems } from './counter-name';
 import { ENTRY_COLUMNS, entryValues } from './entry-columns';
 import type { StoredEntry } from './hash-chain';
+import { KindChanges } from './kind-changes';
 import type { LedgerPosition } from './ledger-position';
 import type { TreeNode } from './merkle/tree-frontier';
 import type { OwnedRemoval } from './pending-changes';
@@ -100,40 +100,5 @@ export class BatchWriter {
     // `sent` hands the failure on; until it is called, nobody listens.
     statement.catch(() => undefined);
     this.statements.push(statement);
-  }
-}
-
-/** The changes to one kind, as the rows of its statements. */
-class KindChanges {
-  readonly removed: SqlValue[][] = [];
-  readonly changed: (readonly SqlValue[])[] = [];
-  readonly added: (readonly SqlValue[])[] = [];
-  /** Ids of the records whose list items are written anew. */
-  readonly formerItems: SqlValue[][] = [];
-  readonly items: SqlValue[][] = [];
-
-  constructor(
-    readonly codec: RecordCodec,
-    changes: readonly RowChange[],
-  ) {
-    for (const change of changes) {
-      if (change.codec !== codec) continue;
-      if (change.encoded === null) this.removed.push([change.id]);
-      else (change.isNew ? this.added : this.changed).push(change.encoded.values);
-      if (codec.kind.listColumns !== undefined) this.addItems(change);
-    }
-  }
-
-  get isNeeded(): boolean {
-    return this.removed.length + this.changed.length + this.added.length > 0;
-  }
-
-  private addItems({ row, id, isNew }: RowChange): void {
-    if (!isNew) this.formerItems.push([id]);
-    if (row === null) return;
-    const { kind } = this.codec;
-    for (const { column, value } of listItems(kind, row)) {
-      this.items.push([counterName(kind.counter, column, value), row.createdSequence, id]);
-    }
   }
 }

@@ -4,7 +4,7 @@ import { quoted } from '../database/dialect';
 import { ENTRY_COLUMNS } from './entry-columns';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from './entry-counters';
 import type { StoredEntry } from './hash-chain';
-import type { PageSource } from './page-query';
+import type { PageSource } from './page-source';
 import { RecordReader } from './record-reader';
 import type { Page, PageRequest } from './record-page';
 import { rowLists } from './row-lists';

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import type { SqlRow } from '../database/sql-connection';
-import { pageQuery, TOTAL_COLUMN, type PageSource } from './page-query';
+import { pageQuery, TOTAL_COLUMN } from './page-query';
+import type { PageSource } from './page-source';
 import { PointReader } from './point-reader';
 import { RecordCatalog } from './record-catalog';
 import type { RecordCodec } from './record-codec';

@@ -1,0 +1,100 @@
+import { quoted, type Dialect } from '../database/dialect';
+import type { SqlValue } from '../database/sql-connection';
+import { counterName } from './counter-name';
+import { LIST_ITEMS } from './list-items';
+import type { PageSource } from './page-source';
+import type { Condition } from './record-page';
+
+const OPERATORS = { equals: '=', atLeast: '>=', atMost: '<=', after: '>' } as const;
+
+/** The parameters of a statement that is put together. */
+export class Parameters {
+  readonly values: SqlValue[] = [];
+
+  /** The placeholder of the value. */
+  add(value: SqlValue): string {
+    return `$${this.values.push(value)}`;
+  }
+}
+
+/** The rows that meet the conditions, each condition put so that an index serves it. */
+export class SelectedRows {
+  /** What the rows are ordered by: where items of lists lead to them, the same column of the items. */
+  readonly order: string;
+  private readonly tables: string[] = [];
+  private readonly conditions: string[] = [];
+
+  constructor(
+    private readonly source: PageSource,
+    conditions: readonly Condition[],
+    private readonly dialect: Dialect,
+    private readonly parameters: Parameters,
+  ) {
+    const own = columnOf(source.table, source.orderColumn);
+    for (const condition of conditions.filter(isContains)) this.addItems(condition, own);
+    this.order = this.tables.length === 0 ? own : 'item0."createdSequence"';
+    const leading = this.leadingColumn(conditions);
+    for (const condition of conditions) {
+      if (!isContains(condition)) this.conditions.push(this.conditionSql(condition, leading));
+    }
+  }
+
+  sql(more?: string): string {
+    const conditions = more === undefined ? this.conditions : [...this.conditions, more];
+    const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+    return `FROM ${[...this.tables, quoted(this.source.table)].join(', ')}${where}`;
+  }
+
+  private addItems({ column, value }: Condition, own: string): void {
+    const { listColumns, counter } = this.source;
+    if (!listColumns.includes(column))
+      throw new Error(`${column} of ${counter} must be one of the kind's listColumns.`);
+    const alias = `item${this.tables.length}`;
+    this.tables.push(`${quoted(LIST_ITEMS)} AS ${alias}`);
+    this.conditions.push(
+      `${alias}."item" = ${this.parameters.add(counterName(counter, column, value))}`,
+      `${own} = ${alias}."createdSequence"`,
+    );
+  }
+
+  /** The column that is looked up first, as it leaves few rows; null: that is left to the database. */
+  private leadingColumn(conditions: readonly Condition[]): string | null {
+    const { selectiveColumns, orderColumn } = this.source;
+    if (this.tables.length > 0) return orderColumn;
+    return selectiveColumns.find((name) => conditions.some(({ column }) => column === name)) ?? null;
+  }
+
+  private conditionSql({ column, comparison, value }: Condition, leading: string | null): string {
+    const { table, timeColumn } = this.source;
+    const placeholder = this.parameters.add(value);
+    if (column === timeColumn && (comparison === 'atLeast' || comparison === 'atMost')) {
+      return this.boundSql(column, comparison, placeholder);
+    }
+    const own = columnOf(table, column);
+    const isBeside = leading !== null && column !== leading && comparison === 'equals';
+    const operator = OPERATORS[comparison as keyof typeof OPERATORS];
+    return `${isBeside ? this.dialect.unindexed(own) : own} ${operator} ${placeholder}`;
+  }
+
+  /** Time never goes back along the order, so a time is a place in it: that of the first or last row of that time. */
+  private boundSql(column: string, comparison: 'atLeast' | 'atMost', placeholder: string): string {
+    const { table, orderColumn } = this.source;
+    const [time, place] = [quoted(column), quoted(orderColumn)];
+    const operator = OPERATORS[comparison];
+    const direction = comparison === 'atLeast' ? 'ASC' : 'DESC';
+    const bound =
+      `SELECT ${place} FROM ${quoted(table)} WHERE ${time} ${operator} ${placeholder} ` +
+      `ORDER BY ${time} ${direction}, ${place} ${direction} LIMIT 1`;
+    return `${this.order} ${operator} (${bound})`;
+  }
+}
+
+/** Such a condition is met through the items of lists. */
+export function isContains({ comparison }: Condition): boolean {
+  return comparison === 'contains';
+}
+
+/** With its table: several tables of one statement have columns of the same name. */
+export function columnOf(table: string, column: string): string {
+  return `${quoted(table)}.${quoted(column)}`;
+}
