@@ -1,12 +1,9 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { EXAMPLE_HASH } from '../../checkpoints/dto/examples';
-import { sampleId } from '../../docs/sample-id';
-import type { SignatureVerdict } from '../../signed-notes/verifier-key';
 import type { TimedVerdict } from '../chain-verifier';
 import type { CheckpointVerdict } from '../checkpoint-check';
-import { RECORD_FAULTS, type RecordFault } from '../state-check';
-import { DERIVED_DATA, type InvalidDerived } from '../state-findings';
 import type { TimedStateVerdict } from '../state-verifier';
+import { InvalidDerivedResponse, InvalidRecordResponse } from './invalid-state.response';
+import { CheckpointVerdictResponse, TreeResponse } from './verified-tree.response';
 
 export class ChainHeadResponse {
   @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
@@ -14,77 +11,6 @@ export class ChainHeadResponse {
 
   @ApiProperty({ example: '9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a' })
   readonly hash!: string;
-}
-
-export class InvalidRecordResponse {
-  @ApiProperty({ example: 'entity' })
-  readonly subjectType!: string;
-
-  @ApiProperty({ example: sampleId('ent') })
-  readonly subjectId!: string;
-
-  @ApiProperty({
-    enum: RECORD_FAULTS,
-    example: 'changed',
-    description:
-      '`changed`: it is not as its last entry left it. `added`: no entry made it, or the last one removed it. ' +
-      '`missing`: its last entry left it there.',
-  })
-  readonly fault!: RecordFault;
-}
-
-export class InvalidDerivedResponse {
-  @ApiProperty({
-    enum: DERIVED_DATA,
-    example: 'counter',
-    description:
-      '`counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark by ' +
-      'which processes follow one another.',
-  })
-  readonly data!: InvalidDerived['data'];
-
-  @ApiProperty({
-    example: 'entities:type:service',
-    description: 'Of the counter, the id of the record, or the column of the head record.',
-  })
-  readonly name!: string;
-}
-
-export class TreeResponse {
-  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries in the tree.' })
-  readonly size!: number;
-
-  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the Merkle tree that the entries make, in hex.' })
-  readonly rootHash!: string;
-
-  @ApiProperty({
-    description: 'What is stored of the tree, and checkpoints and proofs are made of, is that very tree.',
-  })
-  readonly matches!: boolean;
-}
-
-export class CheckpointVerdictResponse {
-  @ApiProperty({ example: 'agent-governance-service', description: 'What the log calls itself in the checkpoint.' })
-  readonly origin!: string;
-
-  @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
-  readonly size!: number;
-
-  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root hash of the checkpoint, in hex.' })
-  readonly rootHash!: string;
-
-  @ApiProperty({
-    type: String,
-    enum: ['valid', 'unknown_key', 'invalid'],
-    example: 'valid',
-    description: 'Whether it was signed by this log: its signing key, or one of SIGNING_KEY_PREVIOUS.',
-  })
-  readonly signature!: SignatureVerdict;
-
-  @ApiProperty({
-    description: 'The first entries of the log, as many as the checkpoint has, are those it was made of.',
-  })
-  readonly extended!: boolean;
 }
 
 @ApiExtraModels(TreeResponse)

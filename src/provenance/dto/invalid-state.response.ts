@@ -1,0 +1,38 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { sampleId } from '../../docs/sample-id';
+import { RECORD_FAULTS, type RecordFault } from '../state-check';
+import { DERIVED_DATA, type InvalidDerived } from '../state-findings';
+
+export class InvalidRecordResponse {
+  @ApiProperty({ example: 'entity' })
+  readonly subjectType!: string;
+
+  @ApiProperty({ example: sampleId('ent') })
+  readonly subjectId!: string;
+
+  @ApiProperty({
+    enum: RECORD_FAULTS,
+    example: 'changed',
+    description:
+      '`changed`: it is not as its last entry left it. `added`: no entry made it, or the last one removed it. ' +
+      '`missing`: its last entry left it there.',
+  })
+  readonly fault!: RecordFault;
+}
+
+export class InvalidDerivedResponse {
+  @ApiProperty({
+    enum: DERIVED_DATA,
+    example: 'counter',
+    description:
+      '`counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark by ' +
+      'which processes follow one another.',
+  })
+  readonly data!: InvalidDerived['data'];
+
+  @ApiProperty({
+    example: 'entities:type:service',
+    description: 'Of the counter, the id of the record, or the column of the head record.',
+  })
+  readonly name!: string;
+}
