@@ -3,7 +3,7 @@ import { DecisionExpiryService } from '../src/decisions/decision-expiry.service'
 import type { DecisionResponse } from '../src/decisions/dto/decision.response';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from './support/factories';
-import { send, type Answer } from './support/send';
+import { isReplayed, send, type Answer } from './support/send';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
 
 const DECISIONS = '/api/v1/decisions';
@@ -125,6 +125,20 @@ describe('Expiry of decisions', () => {
       });
       expect((await reject(proposed.id)).status).toBe(409);
       expect(await auditOf(app, proposed.id)).toHaveLength(2);
+    });
+
+    it('is what the same review is told again under its idempotency key, in the same words', async () => {
+      await stopSettling();
+      const { id } = await propose(app, agentId, { expiresAt: inMilliseconds(50) });
+      await sleep(60);
+      const headers = { 'Idempotency-Key': 'late' };
+      const [first, again] = [
+        await send(app, 'POST', `${DECISIONS}/${id}/reject`, { headers }),
+        await send(app, 'POST', `${DECISIONS}/${id}/reject`, { headers }),
+      ];
+      expect([first.status, isReplayed(first)]).toEqual([409, false]);
+      expect([again.status, again.text, isReplayed(again)]).toEqual([409, first.text, true]);
+      expect(await auditOf(app, id)).toHaveLength(2);
     });
 
     it('is settled once by many late reviews', async () => {

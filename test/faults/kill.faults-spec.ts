@@ -44,6 +44,7 @@ describe('kill -9 at random moments', () => {
         expect({ round, faults: await served.faults(history) }).toEqual({ round, faults: [] });
       }
       expect(history.checkpoint).not.toBe(null);
+      expect(history.attempts.filter(({ key, answer }) => key !== undefined && answer === null)).not.toEqual([]);
       expect(history.acknowledged).toBeGreaterThan(rounds * CLIENTS);
     },
     ROUNDS_OF_A_DATABASE * LONGEST_ROUND,
