@@ -4,6 +4,7 @@ import { type Bar, number, printLine, printRatio, printTable } from '../support/
 import { type ServerName, ServerProcess } from '../support/server-process';
 import { median, type Ratio, ratioOf } from '../support/statistics';
 import type { Workplace } from '../support/workplace';
+import { benchmarkKeyedPosts } from './keyed-posts';
 import { load, type LoadFigures } from './load';
 import { SAMPLE_REQUEST } from './sample-entity';
 
@@ -42,6 +43,8 @@ export async function benchmarkHttp(workplace: Workplace, effort: Effort): Promi
     const measurement = measurements[kind];
     report(measurement, await measure(servers, measurement, effort), effort);
   }
+  const service = servers.get('service');
+  if (service !== undefined) await benchmarkKeyedPosts(service, effort);
 }
 
 async function measurementsOf(service: ServerProcess | undefined): Promise<Readonly<Record<Kind, Measurement>>> {

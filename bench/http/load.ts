@@ -1,4 +1,4 @@
-import autocannon, { type Request } from 'autocannon';
+import autocannon, { type Options, type Request } from 'autocannon';
 import type { ServerProcess } from '../support/server-process';
 import { API_KEY, CONNECTIONS } from '../support/settings';
 import { percentile } from '../support/statistics';
@@ -14,12 +14,19 @@ export interface LoadFigures {
   readonly processorMicroseconds: number;
 }
 
+type ClientOptions = Pick<Options, 'idReplacement'>;
+
 /** Sends the requests over and over on 64 connections. Throws when an answer is anything but 2xx. */
-export async function load(server: ServerProcess, requests: Request[], seconds: number): Promise<LoadFigures> {
+export async function load(
+  server: ServerProcess,
+  requests: Request[],
+  seconds: number,
+  options: ClientOptions = {},
+): Promise<LoadFigures> {
   const times: number[] = [];
   const processorBefore = server.processorSeconds;
   const start = performance.now();
-  const result = await run(server.url, requests, seconds, times);
+  const result = await run({ ...options, url: server.url, requests, duration: seconds }, times);
   const elapsed = (performance.now() - start) / 1000;
   const processor = server.processorSeconds - processorBefore;
   const failed = result.non2xx + result.errors + result.timeouts;
@@ -33,10 +40,10 @@ export async function load(server: ServerProcess, requests: Request[], seconds: 
   };
 }
 
-function run(url: string, requests: Request[], duration: number, times: number[]): Promise<autocannon.Result> {
+function run(options: Options, times: number[]): Promise<autocannon.Result> {
   return new Promise((resolve, reject) => {
     const headers = { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' };
-    const instance = autocannon({ url, connections: CONNECTIONS, duration, headers, requests }, (error, result) => {
+    const instance = autocannon({ ...options, connections: CONNECTIONS, headers }, (error, result) => {
       if (error === null || error === undefined) resolve(result);
       else reject(error instanceof Error ? error : new Error(String(error)));
     });
