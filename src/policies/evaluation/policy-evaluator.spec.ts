@@ -6,6 +6,9 @@ import { oracle } from '../../../test/support/policy-oracle';
 import { PolicyEvaluator } from './policy-evaluator';
 import { POLICY_EFFECTS } from './policy-effect';
 
+/** Policies enough for a shelf of a common resource to be divided by everything they list. */
+const DIVIDED = 3_000;
+
 const AGENTS = ['agt_1', 'agt_2'];
 const NAMES = ['caf\u00e9', 'bot', 'user:x', 'a/b'];
 const ROLES = ['ops', 'dev', '*', 'a:b'];
@@ -128,6 +131,37 @@ describe('PolicyEvaluator', () => {
         },
       ),
       { numRuns: 100 },
+    );
+  });
+
+  it('decides so among so many different ones for a few resources that they are divided, while some come and go', () => {
+    const manyRules = fc.array(rules, { minLength: 60, maxLength: 60 });
+    const requests = fc.array(request, { minLength: 3, maxLength: 5 });
+    fc.assert(
+      fc.property(manyRules, requests, fc.infiniteStream(fc.nat()), (made, asked, draws) => {
+        const draw = (bound: number): number => Number(draws.next().value) % bound;
+        const policies = Array.from({ length: DIVIDED }, (_, number) =>
+          made
+            .slice(number % made.length, (number % made.length) + 1)
+            .map((rule) =>
+              policyOf({ ...rule, priority: draw(3), actions: draw(2) === 0 ? ['*'] : rule.actions }, number),
+            ),
+        ).flat();
+        const evaluator = new PolicyEvaluator();
+        evaluator.addAll(policies);
+        const inForce = new Map(policies.map((policy) => [policy.id, policy]));
+        for (let change = 0; change < 300; change += 1) {
+          for (const policy of policies.slice(draw(DIVIDED)).slice(0, 1)) {
+            if (inForce.delete(policy.id)) evaluator.remove(policy.id);
+            else {
+              inForce.set(policy.id, policy);
+              evaluator.add(policy);
+            }
+          }
+        }
+        for (const each of asked) expectSame(evaluator, [...inForce.values()], each);
+      }),
+      { numRuns: 20 },
     );
   });
 
