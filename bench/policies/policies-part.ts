@@ -6,7 +6,7 @@ import { number, printLine, printRatio, printTable } from '../support/report';
 import { median, type Ratio, ratioOf } from '../support/statistics';
 import type { Workplace } from '../support/workplace';
 import type { EngineFigures } from './engine-figures';
-import { disjoint, mix, wildcards, type Workload } from './workload';
+import { disjoint, exactMix, lastDenies, mix, wildcards, type Workload } from './workload';
 
 const COUNTS = [100, 1_000, 10_000] as const;
 const [FEWEST, , MOST] = COUNTS;
@@ -27,15 +27,16 @@ interface Kind {
   readonly title: string;
   readonly workload: (count: number) => Workload;
   readonly engines: readonly Engine[];
-  readonly growthBar: typeof BARS.growth | null;
 }
 
 const KINDS: readonly Kind[] = [
-  { title: 'disjoint resources', workload: disjoint, engines: EVERY_ENGINE, growthBar: BARS.growth },
-  { title: 'all wildcards', workload: wildcards, engines: EVERY_ENGINE, growthBar: BARS.growth },
-  { title: 'mix, one priority', workload: mix, engines: EVERY_ENGINE, growthBar: null },
+  { title: 'disjoint resources', workload: disjoint, engines: EVERY_ENGINE },
+  { title: 'all wildcards', workload: wildcards, engines: EVERY_ENGINE },
+  { title: 'mix, one priority', workload: mix, engines: EVERY_ENGINE },
   // The other engines know no priorities.
-  { title: 'mix, four priorities', workload: (count) => mix(count, 4), engines: ['evaluator'], growthBar: null },
+  { title: 'mix, four priorities', workload: (count) => mix(count, 4), engines: ['evaluator'] },
+  { title: 'mix, few match', workload: exactMix, engines: ['evaluator'] },
+  { title: 'all match, the newest denies', workload: lastDenies, engines: ['evaluator'] },
 ];
 
 const COMPARED_REQUESTS = 20;
@@ -94,12 +95,12 @@ function report(kind: Kind, engines: readonly Engine[], rates: ReadonlyMap<strin
     asked.map((engine) => [engine, ...COUNTS.map((count) => number(median(of(engine, count))))]),
   );
   printLine();
-  const { title, growthBar } = kind;
+  const { title } = kind;
   const most = of('evaluator', MOST);
   const bar = BARS.checksPerSecond;
   printRatio(`${title}: checks/s at ${number(MOST)} policies / ${number(bar)}`, dividedBy(most, bar), 1);
   const growth = ratioOf(of('evaluator', FEWEST), most);
-  printRatio(`${title}: time of a check at ${number(MOST)} / at ${FEWEST}`, growth, growthBar);
+  printRatio(`${title}: time of a check at ${number(MOST)} / at ${FEWEST}`, growth, BARS.growth);
   for (const engine of asked.filter((each) => each !== 'evaluator')) {
     printRatio(`${title}: checks/s at ${number(MOST)}: evaluator / ${engine}`, ratioOf(most, of(engine, MOST)));
   }

@@ -64,6 +64,27 @@ export function mix(count: number, priorities = 1): Workload {
   );
 }
 
+/** As {@link mix}, but no policy is for everybody or every action, so that few match and an evaluation has to look for them. */
+export function exactMix(count: number): Workload {
+  const random = pseudoRandom(count);
+  const { policies, requests } = mix(count);
+  const exact = ({ subjects, actions, ...rest }: PolicyRules): PolicyRules => ({
+    ...rest,
+    subjects: subjects.map((each) => (each.endsWith('*') ? `role:team-${random(ROLES)}` : each)),
+    actions: actions.includes('*') ? [`action-${random(ACTIONS)}`] : actions,
+  });
+  return { policies: policies.map(exact), requests };
+}
+
+/** Every policy matches every request; the newest denies. */
+export function lastDenies(count: number): Workload {
+  const { policies, requests } = wildcards(count);
+  return {
+    policies: policies.map((each, index) => (index === count - 1 ? { ...each, effect: 'deny' } : each)),
+    requests,
+  };
+}
+
 function workload(count: number, policy: (index: number) => Listed, request: () => EvaluationRequest): Workload {
   return {
     policies: Array.from({ length: count }, (_, index) => ({
