@@ -9,6 +9,8 @@ import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-d
 const DECISIONS = '/api/v1/decisions';
 /** Milliseconds within which the service settles an expired decision. */
 const PROMISED = 1000;
+/** Milliseconds: far enough ahead that a busy machine still takes the proposal. */
+const SOON = 1_000;
 const CROWD = 500;
 
 describe('Expiry of decisions', () => {
@@ -58,7 +60,7 @@ describe('Expiry of decisions', () => {
   }
 
   it('is settled by the service itself within a second, with an entry of its own', async () => {
-    const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(200) });
+    const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
     const decision = await settled(proposed.id);
     expectExpired(decision, proposed);
     expect(Date.parse(String(decision.resolvedAt)) - Date.parse(String(decision.expiresAt))).toBeLessThan(PROMISED);
@@ -76,16 +78,16 @@ describe('Expiry of decisions', () => {
   });
 
   it('leaves a decision alone that was settled before', async () => {
-    const { id, expiresAt } = await propose(app, agentId, { expiresAt: inMilliseconds(300) });
+    const { id, expiresAt } = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
     const rejected = (await reject(id)).body;
     await sleep(Date.parse(String(expiresAt)) - Date.now() + PROMISED / 2);
     expect(await read(id)).toEqual(rejected);
   });
 
   it('is settled after a restart for decisions that expired meanwhile', async () => {
-    const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(150) });
+    const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
     await app.close();
-    await sleep(200);
+    await sleep(SOON);
     app = await createTestApp({ environment: database.environment });
     expectExpired(await settled(proposed.id), proposed);
   });
@@ -109,8 +111,8 @@ describe('Expiry of decisions', () => {
   describe('that a late review brings to light', () => {
     it.each(['approve', 'reject'])('is recorded, and the %s is refused with 409', async (verdict) => {
       await stopSettling();
-      const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(50) });
-      await sleep(60);
+      const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
+      await sleep(SOON + 10);
       const { id: approverId } = await createAgent(app, { name: 'approver' });
       expect((await read(proposed.id)).status).toBe('proposed');
       const answer = await send(app, 'POST', `${DECISIONS}/${proposed.id}/${verdict}`, { body: { approverId } });
@@ -129,8 +131,8 @@ describe('Expiry of decisions', () => {
 
     it('is what the same review is told again under its idempotency key, in the same words', async () => {
       await stopSettling();
-      const { id } = await propose(app, agentId, { expiresAt: inMilliseconds(50) });
-      await sleep(60);
+      const { id } = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
+      await sleep(SOON + 10);
       const headers = { 'Idempotency-Key': 'late' };
       const [first, again] = [
         await send(app, 'POST', `${DECISIONS}/${id}/reject`, { headers }),
@@ -143,8 +145,8 @@ describe('Expiry of decisions', () => {
 
     it('is settled once by many late reviews', async () => {
       await stopSettling();
-      const { id } = await propose(app, agentId, { expiresAt: inMilliseconds(50) });
-      await sleep(60);
+      const { id } = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
+      await sleep(SOON + 10);
       const answers = await Promise.all(Array.from({ length: 10 }, () => reject(id)));
       expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 409));
       expect(await auditOf(app, id)).toHaveLength(2);

@@ -45,7 +45,7 @@ describe('kill -9 at random moments', () => {
       }
       expect(history.checkpoint).not.toBe(null);
       expect(history.attempts.filter(({ key, answer }) => key !== undefined && answer === null)).not.toEqual([]);
-      expect(history.acknowledged).toBeGreaterThan(rounds * CLIENTS);
+      expect(history.acknowledged).toBeGreaterThan(rounds);
     },
     ROUNDS_OF_A_DATABASE * LONGEST_ROUND,
   );

@@ -153,7 +153,7 @@ class Story {
     await this.request('POST', `decisions/${rejected}/reject`, { reason: 'Too risky.' });
     this.toldOfReview('decision.rejected', rejected, null, 'reject', 0, 1);
 
-    const expiresAt = new Date(Date.now() + 60).toISOString();
+    const expiresAt = new Date(Date.now() + 1_000).toISOString();
     const expired = await this.propose({ riskLevel: 'critical', expiresAt }, 1);
     while ((await this.request('GET', `decisions/${expired.id}`)).body.status === 'proposed') await sleep(20);
     this.toldOfDecision('decision.expired', expired.id, {
