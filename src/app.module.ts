@@ -12,6 +12,7 @@ import { EntitiesModule } from './entities/entities.module';
 import { ExecutionsModule } from './executions/executions.module';
 import { HealthModule } from './health/health.module';
 import { ApiKeyGuard } from './http/authentication/api-key.guard';
+import { BodyModule } from './http/body/body.module';
 import { AllExceptionsFilter } from './http/errors/exception.filter';
 import { FallbackModule } from './http/fallback/fallback.module';
 import { ListsModule } from './http/lists/lists.module';
@@ -73,6 +74,7 @@ export class AppModule {
         await ConfigurationModule.forRoot(environment),
         LoggingModule.to(logStream),
         ShutdownModule,
+        BodyModule,
         RateLimitModule,
         ListsModule,
         LedgerModule,

@@ -7,6 +7,7 @@ import { assemble } from '../../src/create-app';
 import { DocsModule } from '../../src/docs/docs.module';
 import { CreateEntityRequest } from '../../src/entities/dto/create-entity.request';
 import { EntityResponse } from '../../src/entities/dto/entity.response';
+import { BodyModule } from '../../src/http/body/body.module';
 import { Caller } from '../../src/http/caller.decorator';
 import { Revisioned } from '../../src/http/conditional/revisioned.decorator';
 import { FallbackModule } from '../../src/http/fallback/fallback.module';
@@ -46,6 +47,7 @@ async function main(): Promise<void> {
       await ConfigurationModule.forRoot(),
       LoggingModule,
       ShutdownModule,
+      BodyModule,
       RateLimitModule,
       EchoModule,
       RouterModule.register([{ path: 'api/v1', module: EchoModule }]),

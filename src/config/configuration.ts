@@ -73,6 +73,8 @@ export abstract class Configuration {
   abstract readonly givenUpCheckpoints: readonly string[];
   /** Bytes. */
   abstract readonly bodyLimit: number;
+  /** Bytes of large bodies that are held at a time, those of all requests together. */
+  abstract readonly bodyTotalLimit: number;
   /** Connections of clients at a time. */
   abstract readonly maxConnections: number;
   abstract readonly trustedProxies: TrustedProxies;

@@ -124,6 +124,13 @@ export const VARIABLES: Variables = {
     example: '1048576',
     ...wholeNumber(1, 100 * 1024 * 1024),
   },
+  bodyTotalLimit: {
+    name: 'BODY_TOTAL_LIMIT',
+    description: 'Bytes of bodies above 16 KiB to hold in memory at a time; further ones wait, at most ten seconds.',
+    default: '8388608',
+    example: '8388608',
+    ...wholeNumber(1, 100 * 1024 ** 3),
+  },
   maxConnections: {
     name: 'MAX_CONNECTIONS',
     description: 'Connections that clients may hold at a time; further ones are closed at once.',

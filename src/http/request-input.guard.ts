@@ -1,8 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import { Configuration } from '../config/configuration';
 import type { FieldFault } from '../errors/domain-error';
-import { readBody } from './body/body-reader';
+import { BodyReader } from './body/body-reader';
 import { type JsonBody, parseJsonBody } from './body/json-body';
 import { closeInsteadOfReading, hasUnreadBody } from './body/unread-body';
 import { ifMatchFaults } from './conditional/if-match.decorator';
@@ -20,11 +19,7 @@ const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
  */
 @Injectable()
 export class RequestInputGuard implements CanActivate {
-  private readonly bodyLimit: number;
-
-  constructor(configuration: Configuration) {
-    this.bodyLimit = configuration.bodyLimit;
-  }
+  constructor(private readonly bodies: BodyReader) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const [request, response] = exchangeOf(context);
@@ -44,7 +39,7 @@ export class RequestInputGuard implements CanActivate {
   }
 
   private async readInput(request: ServiceRequest, response: Response, traits: RouteTraits): Promise<boolean> {
-    const bytes = await readBody(request, response, this.bodyLimit);
+    const bytes = await this.bodies.read(request, response);
     provideInput(request, traits, bytes === undefined ? undefined : parseJsonBody(bytes));
     return true;
   }

@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CheckpointsModule } from '../checkpoints/checkpoints.module';
+import { BodyModule } from '../http/body/body.module';
+import { BodyMetrics } from './body-metrics';
 import { CheckpointMetrics } from './checkpoint-metrics';
 import { LedgerMetrics } from './ledger-metrics';
 import { Metrics } from './metrics';
@@ -9,8 +11,8 @@ import { RequestMetrics } from './request-metrics';
 
 /** What the service tells Prometheus, at `/metrics`. */
 @Module({
-  imports: [CheckpointsModule],
+  imports: [BodyModule, CheckpointsModule],
   controllers: [MetricsController],
-  providers: [Metrics, LedgerMetrics, CheckpointMetrics, RequestMetrics, MetricsServer],
+  providers: [Metrics, LedgerMetrics, BodyMetrics, CheckpointMetrics, RequestMetrics, MetricsServer],
 })
 export class MetricsModule {}
