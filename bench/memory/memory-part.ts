@@ -1,18 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { load } from '../http/load';
 import { SAMPLE_REQUEST } from '../http/sample-entity';
-import type { Effort } from '../parts';
 import { number, printLine, printSingleRatio, printTable } from '../support/report';
 import { ServerProcess } from '../support/server-process';
 import type { Workplace } from '../support/workplace';
 
 const MEGABYTE = 1_000_000;
 const REQUEST = { method: 'POST', path: '/api/v1/entities', body: JSON.stringify(SAMPLE_REQUEST) } as const;
+/** Seconds between two looks. */
+const STEP = 10;
+/** Looks under load: a minute, as the collector lets garbage grow for half of it before the process keeps its size. */
+const STEPS = 6;
 /** Seconds of rest after a load. */
 const REST = 5;
 
-/** What the process holds (resident set): started, under load, after it, and after as much again. */
-export async function benchmarkMemory(workplace: Workplace, { seconds, rounds }: Effort): Promise<void> {
+/** What the process holds (resident set): started, in each part of a minute under load, and after it. */
+export async function benchmarkMemory(workplace: Workplace): Promise<void> {
   const service = await ServerProcess.start(workplace, 'service', 'memory');
   const held: [when: string, megabytes: number][] = [];
   const note = (when: string): number => {
@@ -21,18 +24,24 @@ export async function benchmarkMemory(workplace: Workplace, { seconds, rounds }:
     return megabytes;
   };
   const started = note('started');
-  await load(service, [REQUEST], seconds * rounds);
-  note(`after ${seconds * rounds} s of POST at 64 connections`);
+  const underLoad: number[] = [];
+  for (let step = 1; step <= STEPS; step += 1) {
+    await load(service, [REQUEST], STEP);
+    underLoad.push(note(`after ${step * STEP} s of POST at 64 connections`));
+  }
   await delay(REST * 1000);
-  const once = note(`${REST} s later`);
-  await load(service, [REQUEST], seconds * rounds);
-  await delay(REST * 1000);
-  const twice = note('after as much again, and rest');
+  const rested = note(`${REST} s later`);
   printTable(
     ['memory held', 'MB'],
     held.map(([when, megabytes]) => [when, number(megabytes)]),
   );
   printLine();
-  printSingleRatio('memory after load and rest / at start', once / started);
-  printSingleRatio('memory after twice the load / after once', twice / once);
+  printSingleRatio('memory after load and rest / at start', rested / started);
+  printSingleRatio('most memory in the second half minute / in the first', secondHalfToFirst(underLoad));
+}
+
+/** Near 1 where memory has found its level; a leak goes on growing. */
+function secondHalfToFirst(megabytes: readonly number[]): number {
+  const half = megabytes.length / 2;
+  return Math.max(...megabytes.slice(half)) / Math.max(...megabytes.slice(0, half));
 }
