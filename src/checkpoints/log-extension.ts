@@ -5,9 +5,15 @@ import type { TreeReader } from '../ledger/tree-reader';
 
 /** Why today's tree does not extend a former one, as the end of a sentence; null when it does. */
 export async function contradiction(reader: TreeReader, today: TreeHead, former: TreeHead): Promise<string | null> {
-  if (former.size > today.size) return `it ends at entry ${today.size}, before the checkpoint's ${former.size}`;
+  const missing = endsBefore(former, today.size);
+  if (missing !== null) return missing;
   if (former.size === 0) return former.rootHash === EMPTY_ROOT ? null : 'the checkpoint has the root of no empty log';
   return (await isProven(reader, today, former)) ? null : `its first ${former.size} entries are others, or altered`;
+}
+
+/** The same of a log of which only the size is known. */
+export function endsBefore(former: TreeHead, size: number): string | null {
+  return former.size > size ? `it ends at entry ${size}, before the checkpoint's ${former.size}` : null;
 }
 
 /** Where hashes are missing nothing can be proven. */

@@ -5,6 +5,7 @@ import { Configuration } from '../config/configuration';
 import { Database } from './database';
 import { PostgresDatabase } from './postgres/postgres-database';
 import { SchemaContribution } from './schema-contribution';
+import { type Opening, StartCondition } from './start-condition';
 import { loadBetterSqlite3 } from './sqlite/better-sqlite3-file-driver';
 import type { FileDriver } from './sqlite/file-driver';
 import { SqliteDatabase } from './sqlite/sqlite-database';
@@ -35,10 +36,10 @@ export class DatabaseModule {}
 
 async function openDatabase(configuration: Configuration, discovery: DiscoveryService): Promise<Database> {
   const { database } = configuration;
-  const schema = contributedSchema(discovery);
+  const opening = { schema: contributedSchema(discovery), check: contributedCheck(configuration, discovery) };
   return database.kind === 'postgres'
-    ? PostgresDatabase.open(database.url, schema)
-    : SqliteDatabase.open(database.path, schema, fileDriver(configuration));
+    ? PostgresDatabase.open(database.url, opening)
+    : SqliteDatabase.open(database.path, opening, fileDriver(configuration));
 }
 
 function fileDriver({ databaseDriver }: Configuration): FileDriver {
@@ -46,12 +47,20 @@ function fileDriver({ databaseDriver }: Configuration): FileDriver {
 }
 
 function contributedSchema(discovery: DiscoveryService): SchemaContribution {
-  const contributions = discovery
-    .getProviders()
-    .map((provider): unknown => provider.instance)
-    .filter((instance) => instance instanceof SchemaContribution);
+  const contributions = provided(discovery).filter((instance) => instance instanceof SchemaContribution);
   return new SchemaContribution(
     [...new Set(contributions.flatMap((contribution) => contribution.tables))],
     [...new Set(contributions.flatMap((contribution) => contribution.migrations))],
   );
+}
+
+function contributedCheck(configuration: Configuration, discovery: DiscoveryService): Opening['check'] {
+  const conditions = provided(discovery).filter((instance) => instance instanceof StartCondition);
+  return async (found) => {
+    for (const condition of conditions) await condition.check(configuration, found);
+  };
+}
+
+function provided(discovery: DiscoveryService): unknown[] {
+  return discovery.getProviders().map((provider): unknown => provider.instance);
 }

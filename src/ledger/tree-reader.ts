@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import { treeOf } from './ledger-tree';
 import type { TreeHead } from './merkle/proof-check';
@@ -9,7 +9,8 @@ import { TreeFrontier, type TreeNode } from './merkle/tree-frontier';
 import { leafHash, type TreeHash } from './merkle/tree-hash';
 import { isUnwritable, writtenRows } from './row-lists';
 
-const SELECT_HEAD = `SELECT "sequence", "frontier" FROM "ledger_head" WHERE "id" = 1`;
+/** Qualified: SQLite takes the bare name of a missing column for a text. */
+const SELECT_HEAD = `SELECT head."sequence", head."frontier" FROM "ledger_head" AS head WHERE head."id" = 1`;
 const SELECT_LEAVES =
   `SELECT "sequence" - 1 AS "position", "hash" FROM "ledger_entries" ` + `WHERE "sequence" > $1 AND "sequence" <= $2`;
 const SELECT_NODES =
@@ -46,7 +47,7 @@ export interface ConsistencyProof {
  */
 @Injectable()
 export class TreeReader {
-  constructor(private readonly database: Database) {}
+  constructor(@Inject(Database) private readonly database: Pick<Database, 'points' | 'chain' | 'dialect'>) {}
 
   /** Today's tree, as the head record tells it; empty before there is a head record. */
   async head(): Promise<TreeHead> {

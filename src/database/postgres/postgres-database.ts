@@ -2,6 +2,7 @@ import type { DataSourceOptions } from 'typeorm';
 import { Database } from '../database';
 import type { SchemaContribution } from '../schema-contribution';
 import type { SqlConnection } from '../sql-connection';
+import type { Opening } from '../start-condition';
 import { PostgresConnection } from './postgres-connection';
 import { POSTGRES_DIALECT } from './postgres-dialect';
 import { migrate } from './postgres-migrations';
@@ -35,9 +36,11 @@ export class PostgresDatabase extends Database {
     this.presence = new PostgresPresence(url, this.lists);
   }
 
-  static async open(url: string, schema: SchemaContribution): Promise<PostgresDatabase> {
-    await migrate(url, schema);
+  static async open(url: string, { schema, check }: Opening): Promise<PostgresDatabase> {
     const database = new PostgresDatabase(url, schema);
+    await migrate(url, schema, (connection) =>
+      check({ location: database.location, dialect: database.dialect, connection }),
+    );
     await database.presence.begin();
     return database;
   }

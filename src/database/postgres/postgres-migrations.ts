@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { SchemaContribution } from '../schema-contribution';
+import type { SqlConnection } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
 import { migrationConfig } from './postgres-settings';
 import { requireDurability } from './server-requirements';
@@ -12,12 +13,16 @@ const SELECT_OTHER_TEXT = `SELECT attname AS "name" FROM pg_attribute
   WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped
   AND atttypid = 'text'::regtype AND attcollation <> 'pg_catalog."C"'::regcollation`;
 
+/** What comes before the migrations; what it throws ends the start. */
+type Check = (connection: SqlConnection) => Promise<void>;
+
 /** Runs what is missing of the migrations. Of processes that start at once, one migrates and the others wait for it. */
-export async function migrate(url: string, schema: SchemaContribution): Promise<void> {
+export async function migrate(url: string, schema: SchemaContribution, check: Check): Promise<void> {
   const lock = await PostgresConnection.open(migrationConfig(url));
   try {
     await requireDurability(lock);
     await lock.run('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
+    await check(lock);
     await runMigrations(url, schema);
   } finally {
     // Ending the session frees the lock.

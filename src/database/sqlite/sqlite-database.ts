@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Database } from '../database';
 import type { SchemaContribution } from '../schema-contribution';
 import type { SqlConnection } from '../sql-connection';
+import type { Opening } from '../start-condition';
 import type { FileDriver } from './file-driver';
 import { SQLITE_DIALECT } from './sqlite-dialect';
 import {
@@ -21,7 +23,7 @@ import { applyReaderSettings, applyWriterSettings, PASSING_CACHE_SIZE } from './
 /** Bytes: what an ordinary batch may need. */
 const LEAST_ROOM = 1 << 20;
 
-/** A database file this process alone writes. Order of opening: lock, migrations, then the readers. */
+/** A database file this process alone writes. Order of opening: lock, a look at what is there, migrations, then the readers. */
 export class SqliteDatabase extends Database {
   readonly dialect = SQLITE_DIALECT;
   readonly processId = randomUUID();
@@ -40,20 +42,22 @@ export class SqliteDatabase extends Database {
     super();
   }
 
-  static async open(configuredPath: string, schema: SchemaContribution, driver: FileDriver): Promise<SqliteDatabase> {
+  static async open(configuredPath: string, opening: Opening, driver: FileDriver): Promise<SqliteDatabase> {
     const path = resolveDatabaseFile(configuredPath);
     refuseHardLinks(path);
     refuseReadOnly(path);
     try {
-      return await SqliteDatabase.openFile(path, schema, driver);
+      return await SqliteDatabase.openFile(path, opening, driver);
     } catch (error) {
       throw openingError(path, error);
     }
   }
 
-  private static async openFile(path: string, schema: SchemaContribution, driver: FileDriver): Promise<SqliteDatabase> {
+  private static async openFile(path: string, opening: Opening, driver: FileDriver): Promise<SqliteDatabase> {
     const lock = await SqliteLock.take(path, driver);
     try {
+      await checkFound(path, opening, driver);
+      const { schema } = opening;
       await migrate(path, schema, driver);
       const [points, lists] = [await openReader(path, driver), await openReader(path, driver)];
       const chain = await openReader(path, driver, PASSING_CACHE_SIZE);
@@ -110,6 +114,16 @@ async function openReader(path: string, driver: FileDriver, cacheSize?: number):
   const connection = await driver.open(path, 'read');
   await applyReaderSettings(connection, cacheSize);
   return connection;
+}
+
+/** A file that is missing is not made for it. Only who may write can read what a crash left half written. */
+async function checkFound(location: string, { check }: Opening, driver: FileDriver): Promise<void> {
+  const connection = existsSync(location) ? await driver.open(location, 'write') : null;
+  try {
+    await check({ location, dialect: SQLITE_DIALECT, connection });
+  } finally {
+    await connection?.close();
+  }
 }
 
 /** Runs what is missing of the migrations, each in a transaction of its own, on a connection that is closed after. */

@@ -1,0 +1,57 @@
+import type { Configuration } from '../config/configuration';
+import { DatabaseFault } from '../database/database-fault';
+import type { FoundDatabase } from '../database/start-condition';
+import { TreeDamagedError } from '../ledger/merkle/tree-damaged.error';
+import { TreeReader } from '../ledger/tree-reader';
+import { nameOf, type SignedCheckpoint } from './checkpoint';
+import { checkpointFiles } from './checkpoint-files';
+import { KeptCheckpoint } from './kept-checkpoint';
+import { contradiction, endsBefore } from './log-extension';
+import { refusedRestoration } from './restorations';
+
+const SELECT_HEAD = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
+
+/**
+ * Refuses a database that does not extend the kept checkpoint before it is migrated, so that it stays what it was. One of a
+ * version without a tree is held against the checkpoint's size alone; `DatabaseCheck` does the rest once it is migrated.
+ * @throws CheckpointContradictedError unless the operator has accepted the database.
+ */
+export async function refuseContradicted(configuration: Configuration, found: FoundDatabase): Promise<void> {
+  const keeper = new KeptCheckpoint(checkpointFiles(configuration, found));
+  const kept = keeper.read();
+  if (kept === null || configuration.givenUpCheckpoints.includes(nameOf(kept))) return;
+  const why = await whyContradicted(found, kept);
+  if (why !== null) throw refusedRestoration(found.location, why, kept, keeper.path);
+}
+
+/** Null also where the head record is gone or damaged, which others report. */
+async function whyContradicted(found: FoundDatabase, kept: SignedCheckpoint): Promise<string | null> {
+  const size = await sizeOf(found);
+  if (size === null) return null;
+  const { connection, dialect } = found;
+  if (connection === null || size === 0) return endsBefore(kept, 0);
+  const reader = new TreeReader({ points: connection, chain: connection, dialect });
+  try {
+    return await contradiction(reader, await reader.head(), kept);
+  } catch (error) {
+    if (error instanceof TreeDamagedError) return null;
+    if (isMissing(error)) return endsBefore(kept, size);
+    throw error;
+  }
+}
+
+/** Entries there are, as the head record says; 0 where nothing was migrated yet, null where the record is gone. */
+async function sizeOf({ connection }: FoundDatabase): Promise<number | null> {
+  try {
+    const [head] = (await connection?.all<{ sequence: number }>(SELECT_HEAD)) ?? [{ sequence: 0 }];
+    return head?.sequence ?? null;
+  } catch (error) {
+    if (isMissing(error)) return 0;
+    throw error;
+  }
+}
+
+/** A table or column that a migration is yet to make. */
+function isMissing(error: unknown): boolean {
+  return error instanceof DatabaseFault && error.kind === 'programming';
+}

@@ -1,0 +1,23 @@
+import type { Configuration } from '../config/configuration';
+import type { Dialect } from './dialect';
+import type { SchemaContribution } from './schema-contribution';
+import type { SqlConnection } from './sql-connection';
+
+/** A database as the start found it: nothing is migrated or written yet. */
+export interface FoundDatabase {
+  readonly location: string;
+  readonly dialect: Dialect;
+  /** For reading; null where there is no file yet. */
+  readonly connection: SqlConnection | null;
+}
+
+/** What a database is opened with. `check` throws for one that has to stay as it was found. */
+export interface Opening {
+  readonly schema: SchemaContribution;
+  readonly check: (found: FoundDatabase) => Promise<void>;
+}
+
+/** Asked before anything is migrated. Provided as a value, found by the database module before it opens anything. */
+export class StartCondition {
+  constructor(readonly check: (configuration: Configuration, found: FoundDatabase) => Promise<void>) {}
+}
