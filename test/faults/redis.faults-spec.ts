@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { type StartedProgram, startProgram } from '../support/started-program';
 import { MAIN } from './support/served-database';
 import { freePort } from './support/postgres-cluster';
+import { hasRedisServer, startRedis } from './support/redis-server';
 import { until } from './support/watch';
 
 const LIMIT = 30;
-const isInstalled = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Without a redis-server these tests are skipped, and say so; with CI=true they fail. */
 const [describeWithRedis, title] =
-  isInstalled || process.env['CI'] === 'true'
+  hasRedisServer || process.env['CI'] === 'true'
     ? [describe, 'A Redis that is gone']
     : [describe.skip, 'A Redis that is gone (skipped: needs redis-server)'];
 
@@ -26,7 +26,7 @@ describeWithRedis(title, () => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'governance-redis-'));
     port = await freePort();
-    redis = await startRedis();
+    redis = await startRedis(folder, port);
     const environment = { REDIS_URL: `redis://127.0.0.1:${port}`, RATE_LIMIT: String(LIMIT), TRUST_PROXY: '1' };
     programs = await Promise.all([1, 2].map(() => startProgram(MAIN, environment)));
   });
@@ -35,16 +35,6 @@ describeWithRedis(title, () => {
     redis.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
   });
-
-  async function startRedis(): Promise<ChildProcess> {
-    const started = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], {
-      cwd: folder,
-      stdio: 'ignore',
-    });
-    const answers = (): boolean => spawnSync('redis-cli', ['-p', String(port), 'ping']).stdout.includes('PONG');
-    await until('Redis answers', answers);
-    return started;
-  }
 
   /** How many of so many requests of a client, sent to the processes in turn, were let in. */
   async function admitted(client: string, count: number): Promise<number> {
@@ -66,7 +56,7 @@ describeWithRedis(title, () => {
     await once(redis, 'exit');
     expect(await admitted('192.0.2.2', 3 * LIMIT)).toBe(2 * LIMIT);
     expect(told('Redis does not answer')).toBe(true);
-    redis = await startRedis();
+    redis = await startRedis(folder, port);
     let clients = 0;
     await until('requests are counted together', async () => {
       clients += 1;
