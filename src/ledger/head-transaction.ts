@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../database/database';
+import { DatabaseFault } from '../database/database-fault';
+import type { SqlConnection, SqlValue } from '../database/sql-connection';
+import type { CommitProof } from './commit-proof';
+import { failStop } from './fail-stop';
+import { readHead } from './ledger-head-row';
+import type { LedgerPosition } from './ledger-position';
+import type { WriterConnection } from './writer-connection';
+
+/** Milliseconds. */
+const LOOK_UP_INTERVAL = 500;
+
+/** The database transaction of a batch: it holds the head while it runs, and it is certain whether it was committed. */
+export class HeadTransaction {
+  constructor(
+    private readonly database: Database,
+    private readonly writer: WriterConnection,
+  ) {}
+
+  /** Locks the head, where several processes may write, and answers where it stands. */
+  async begin(connection: SqlConnection): Promise<LedgerPosition> {
+    const { begin, lockRow } = this.database.dialect;
+    const [, head] = await Promise.all([connection.run(begin), readHead(connection, lockRow)]);
+    return head;
+  }
+
+  /** Throws when nothing was committed, and only then. */
+  async commit(connection: SqlConnection, proof: CommitProof): Promise<void> {
+    this.writer.checkPlace();
+    try {
+      await connection.run('COMMIT');
+    } catch (error) {
+      await this.afterFailedCommit(error, proof);
+    }
+  }
+
+  /** An error at COMMIT does not tell whether it took place: the row that it would have left does. */
+  private async afterFailedCommit(error: unknown, proof: CommitProof): Promise<void> {
+    const kind = error instanceof DatabaseFault ? error.kind : 'programming';
+    if (kind === 'constraint') throw error;
+    if (kind === 'storage') failStop('A commit met a storage error.');
+    await this.writer.failed(error);
+    if (!(await this.tookPlace(proof))) throw error;
+  }
+
+  /**
+   * Asks until the database answers: an answer to the callers before that could be a lie. A server comes back; a file
+   * that was removed or replaced does not, and cannot tell any more.
+   */
+  private async tookPlace(proof: CommitProof): Promise<boolean> {
+    while (this.database.isInPlace()) {
+      try {
+        return await this.isCommitted(proof);
+      } catch (error) {
+        await this.writer.failed(error);
+        await sleep(LOOK_UP_INTERVAL);
+      }
+    }
+    return failStop('Whether a commit took place cannot be found out.');
+  }
+
+  private async isCommitted({ sql, parameters, found }: CommitProof): Promise<boolean> {
+    const connection = await this.writer.current();
+    // Waits for a transaction of the lost connection that the server has not ended yet.
+    await this.begin(connection);
+    const [row] = await connection.all<{ found: SqlValue }>(sql, parameters);
+    await connection.run('ROLLBACK');
+    return row?.found === found;
+  }
+}
