@@ -1,0 +1,127 @@
+import { Logger } from '@nestjs/common';
+import { AsyncResource } from 'node:async_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DatabaseFault } from '../database/database-fault';
+import { unavailable } from '../errors/domain-error';
+import type { BatchCommitter, CommittedBatch } from './batch-committer';
+import { failStop } from './fail-stop';
+import type { LedgerObserver, ObservedBatch } from './ledger-observer';
+import type { LedgerPosition } from './ledger-position';
+import { GatheredCommands, type LedgerQueue, type QueuedCommand } from './ledger-queue';
+import type { MemoryFollowers } from './memory-followers';
+import type { WriterConnection } from './writer-connection';
+
+/** Commands of one transaction at most: enough to share a sync, few enough to keep a batch short. */
+const MAXIMUM_BATCH = 512;
+
+/** Empties the queue, one batch at a time, and tells each caller what came of its command. */
+export class LedgerWork {
+  /** Where the chain stood after the last batch; null before the first. */
+  position: LedgerPosition | null = null;
+  observer: LedgerObserver | null = null;
+  private readonly logger = new Logger('Ledger');
+  /** Batches belong to no request: the one that begins them would have its id on the log lines of the others. */
+  private readonly outsideRequests = new AsyncResource('Ledger');
+  private working: Promise<void> | null = null;
+  /** Halved when a batch fails by a fault of its own, until the command at fault stands alone. */
+  private batchLimit = MAXIMUM_BATCH;
+
+  constructor(
+    private readonly queue: LedgerQueue,
+    private readonly writer: WriterConnection,
+    private readonly committer: BatchCommitter,
+    private readonly followers: MemoryFollowers,
+  ) {}
+
+  /** Begins, unless it is under way. */
+  begin(): void {
+    this.working ??= this.outsideRequests.runInAsyncScope(() => this.work());
+  }
+
+  /** Resolves when the queue is empty. */
+  async finished(): Promise<void> {
+    await this.working;
+  }
+
+  private async work(): Promise<void> {
+    if (this.writer.hasFailed) await this.writer.probe();
+    while (this.queue.length > 0) {
+      // What arrives in the same turn of the event loop shares the batch.
+      await nextTurn();
+      const commands = new GatheredCommands(this.queue, this.batchLimit);
+      const began = performance.now();
+      const batch = await this.commit(commands);
+      if (batch !== null) this.observer?.onBatch(observed(batch, performance.now() - began));
+    }
+    this.working = null;
+  }
+
+  /** Null when the batch failed. */
+  private async commit(commands: GatheredCommands): Promise<CommittedBatch | null> {
+    const batch = await this.attempt(commands);
+    // Behind the attempt: what fails now must not make a batch that is on disk run again.
+    if (batch !== null) this.settle(batch);
+    return batch;
+  }
+
+  private async attempt(commands: GatheredCommands): Promise<CommittedBatch | null> {
+    try {
+      return await this.committer.commit(commands);
+    } catch (error) {
+      await this.onFailedBatch(commands.all, error);
+      return null;
+    }
+  }
+
+  private settle({ outcomes, rest, position, hasEntries }: CommittedBatch): void {
+    this.position = position;
+    this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
+    // A batch without an entry does not show that one would reach the disk.
+    if (hasEntries) this.writer.succeeded();
+    this.queue.putBack(rest);
+    for (const { effects } of outcomes) effects.forEach(applyEffect);
+    this.followers.applied(position.sequence);
+    for (const { answer } of outcomes) answer();
+  }
+
+  private async onFailedBatch(commands: readonly QueuedCommand[], error: unknown): Promise<void> {
+    if (error instanceof DatabaseFault && (error.kind === 'unavailable' || error.kind === 'storage')) {
+      await this.writer.failed(error);
+      const refusal = unavailable('The database cannot take writes now.');
+      commands.forEach((command) => command.reject(refusal));
+      this.observer?.onFailedBatch();
+      return;
+    }
+    await this.rollBack();
+    const [only, ...others] = commands;
+    if (others.length > 0) {
+      this.batchLimit = Math.ceil(commands.length / 2);
+      this.queue.putBack(commands);
+      return;
+    }
+    this.logger.error(`A command failed and was not written: ${String(error)}`);
+    only?.reject(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  private async rollBack(): Promise<void> {
+    try {
+      await (await this.writer.current()).run('ROLLBACK');
+    } catch (error) {
+      await this.writer.failed(error);
+    }
+  }
+}
+
+function observed({ outcomes, commitDuration }: CommittedBatch, duration: number): ObservedBatch {
+  const refusals = outcomes.flatMap(({ refusal }) => refusal ?? []);
+  return { commands: outcomes.length, duration, commitDuration, refusals };
+}
+
+/** A change that is on disk but not in memory would be decided on wrongly for ever. */
+function applyEffect(effect: () => void): void {
+  try {
+    effect();
+  } catch (error) {
+    failStop(`What follows a committed change failed: ${String(error)}`);
+  }
+}
