@@ -129,7 +129,7 @@ describeOnSqlite('A backup', () => {
     for (const id of acknowledged) {
       expect((await restored.send('GET', `/api/v1/entities/${id}`)).status).toBe(200);
     }
-  }, 120_000);
+  });
 
   it('put back in the original place is refused until it is accepted, and that is recorded', async () => {
     const program = await start();

@@ -47,7 +47,7 @@ describe('The module of docs/extending.md', () => {
     expect(output).toBe('');
     service = await startProgram(join(folder, 'dist', 'main.js'), { RATE_LIMIT: '1000' });
     printed = await tryItOut(service);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     // Not started when the module did not compile.

@@ -94,7 +94,7 @@ describe('The built program, told to stop,', () => {
     const { body: verification } = await restarted.send('POST', '/api/v1/provenance/verify');
     expect(verification).toMatchObject({ valid: true, entriesVerified: kept.length });
     await restarted.stop();
-  }, 60_000);
+  });
 
   it('ends with 0 during a verification', async () => {
     const program = await start();
@@ -107,5 +107,5 @@ describe('The built program, told to stop,', () => {
     expect(milliseconds).toBeLessThan(LONGEST_STOP);
     expect([200, 503]).toContain((await verification)?.status);
     await Promise.all(clients);
-  }, 60_000);
+  });
 });

@@ -222,5 +222,5 @@ describe('The built program', () => {
     await program.send('POST', '/api/v1/entities', { body: ENTITY });
     expect(await program.stop()).toBe(0);
     await expect(program.send('GET', '/api/v1/health')).rejects.toThrow();
-  }, 120_000);
+  });
 });

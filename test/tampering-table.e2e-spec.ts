@@ -255,7 +255,7 @@ describeOnSqlite('Tampering with the whole history, the service stopped', () => 
     for (let made = 0; made < 10; made += 1) await createEntity(again);
     checkpoint = await checkpointOf(again);
     await again.stop();
-  }, 60_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   function environmentOf(name: string): Record<string, string> {

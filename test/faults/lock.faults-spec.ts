@@ -49,5 +49,5 @@ describe('Another process that holds the write lock', () => {
       expect([...history.reads.keys()]).toEqual([200]);
       expect(await served.faults(history)).toEqual([]);
     }
-  }, 60_000);
+  });
 });

@@ -52,7 +52,7 @@ describeWithFaultyDisk('A migration killed half-way', () => {
     await served.start();
     await load.prepare(served.url);
     expect(await served.faults(history)).toEqual([]);
-  }, 120_000);
+  });
 
   it.each(releases)(
     'of %s is completed by the next start, and loses nothing',

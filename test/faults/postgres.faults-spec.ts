@@ -35,12 +35,12 @@ describeWithPostgresCluster('On PostgreSQL', () => {
     served = new ServedDatabase('', { environment: { DATABASE_URL: url.href, SIGNING_KEY }, connect });
     await served.start();
     await load.prepare(served.url);
-  }, 60_000);
+  });
   afterAll(async () => {
     await served.stop('SIGKILL');
     await gate.close();
     cluster.remove();
-  }, 60_000);
+  });
 
   beforeEach(() => {
     stopped = new AbortController();
@@ -57,7 +57,7 @@ describeWithPostgresCluster('On PostgreSQL', () => {
       await clients;
     }
     expect(await served.faults(history)).toEqual([]);
-  }, 120_000);
+  });
 
   /** Once it has said that it is unhealthy, it does not say otherwise before the fault is over. */
   async function expectToTellOf(fault: () => void): Promise<void> {
@@ -90,7 +90,7 @@ describeWithPostgresCluster('On PostgreSQL', () => {
         cluster.url,
       );
     }
-  }, 90_000);
+  });
 
   it.each(['cut', 'hold'] as const)(
     'a server that cannot be reached (%s) loses nothing',
@@ -108,7 +108,7 @@ describeWithPostgresCluster('On PostgreSQL', () => {
     gate.slow(120);
     await until('some writes are acknowledged', () => history.acknowledged > before + 20, PATIENCE);
     gate.slow(0);
-  }, 90_000);
+  });
 
   it('a process that is killed loses nothing', async () => {
     const random = randomFor('killed on PostgreSQL');
@@ -120,5 +120,5 @@ describeWithPostgresCluster('On PostgreSQL', () => {
       expect(await served.faults(history)).toEqual([]);
       clients = load.run(served.url, CLIENTS, stopped.signal);
     }
-  }, 120_000);
+  });
 });

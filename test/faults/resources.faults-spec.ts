@@ -113,5 +113,5 @@ describe('The service', () => {
     await served.stop('SIGKILL');
     await served.start();
     expect(await served.faults(history)).toEqual([]);
-  }, 90_000);
+  });
 });

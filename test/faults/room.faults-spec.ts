@@ -72,7 +72,7 @@ describeWithSmallDisk('A disk without room', () => {
       expect({ round, faults: await served.faults(history) }).toEqual({ round, faults: [] });
     }
     expect(await served.stop()).toBe(0);
-  }, 90_000);
+  });
 
   it('for a batch, but for a page of the probe: is not called healthy', async () => {
     disk.fill(SPARE);
@@ -119,7 +119,7 @@ describeWithSmallDisk('A disk without room', () => {
     disk.makeRoom();
     await served.start();
     expect(await served.faults(history)).toEqual([]);
-  }, 60_000);
+  });
 
   it('at the start: reads at once, and all is well with room again', async () => {
     await served.stop('SIGKILL');

@@ -34,5 +34,5 @@ describe('SIGTERM under load on kept connections', () => {
       await served.start();
       expect(await served.faults(history)).toEqual([]);
     }
-  }, 90_000);
+  });
 });

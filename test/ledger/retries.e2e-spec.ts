@@ -33,7 +33,7 @@ describe('The built program, killed while clients repeat what was not answered',
     database = await temporaryDatabase();
     await start();
     ids = await prepareEveryPost(making('ground'));
-  }, 60_000);
+  });
   afterAll(async () => {
     await program.stop('SIGKILL');
     await database.remove();
@@ -131,5 +131,5 @@ describe('The built program, killed while clients repeat what was not answered',
     expect(isReplayed(again)).toBe(true);
     expect((await executions('interrupted')).body.total).toBe(1);
     expect((await program.send('GET', '/api/v1/executions?action=hang')).body.total).toBe(1);
-  }, 60_000);
+  });
 });

@@ -116,5 +116,5 @@ describe('A replica', () => {
       await database.remove();
       await other.remove();
     }
-  }, 60_000);
+  });
 });

@@ -25,11 +25,11 @@ describe('One idempotency key at two replicas', () => {
     database = await temporaryDatabase();
     replicas = await Promise.all([start(WITH_ACTIONS), start(WITH_ACTIONS)]);
     ids = await prepareEveryPost(make);
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(started.map((program) => program.stop('SIGKILL')));
     await database.remove();
-  }, 30_000);
+  });
 
   async function start(main: string): Promise<StartedProgram> {
     const program = await startProgram(main, { ...database.environment, RATE_LIMIT: '1000000' });
@@ -111,7 +111,7 @@ describe('One idempotency key at two replicas', () => {
     expect(first && told(first)).toBe(told(second));
     expect(isReplayed(second)).toBe(true);
     expect((await effectsByWord(plain)).get('elsewhere')).toEqual(['execution.authorized,execution.completed']);
-  }, 30_000);
+  });
 
   it('is answered as interrupted when the replica is killed that runs the handler, and is not run again', async () => {
     const victim = await start(WITH_ACTIONS);
@@ -125,5 +125,5 @@ describe('One idempotency key at two replicas', () => {
     for (const program of replicas) expect(told(await execute(program, body, 'killed'))).toBe(told(answer));
     expect((await effectsByWord(replica(0))).get('killed')).toEqual(['execution.authorized']);
     await chainIsValid(replica(0));
-  }, 60_000);
+  });
 });

@@ -118,7 +118,7 @@ describe('The service, whose sessions end,', () => {
     expect(await stored('load')).toBe(kept.length);
     const found = await Promise.all(kept.slice(-300).map((id) => send(app, 'GET', `${ENTITIES}/${id}`)));
     expect(found.filter(({ status }) => status !== 200)).toEqual([]);
-  }, 60_000);
+  });
 
   it.each([
     ['before', 503, 0],
@@ -159,7 +159,7 @@ describe('The service, whose sessions end,', () => {
     gate.open();
     await healed();
     expect((await post('open')).status).toBe(201);
-  }, 60_000);
+  });
 
   describe('or whose head row somebody else holds,', () => {
     let foreign: SqlConnection;

@@ -22,11 +22,11 @@ describe('Replicas', () => {
   beforeAll(async () => {
     database = await temporaryDatabase();
     replicas = await Promise.all(Array.from({ length: REPLICAS }, () => start(MAIN)));
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(started.map((program) => program.stop()));
     await database.remove();
-  }, 30_000);
+  });
 
   async function start(main: string): Promise<StartedProgram> {
     const program = await startProgram(main, {
@@ -227,7 +227,7 @@ describe('Replicas', () => {
     }
     expect(await entriesOf('execution.interrupted')).toHaveLength(2);
     await chainIsValid(next);
-  }, 60_000);
+  });
 
   describeWhereReachable([REDIS_SERVER], 'with Redis', () => {
     it('count the requests of a client together', async () => {
