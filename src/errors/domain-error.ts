@@ -1,4 +1,5 @@
 import type { DenialReason, ErrorCode } from './error-codes';
+import { FaultList } from './fault-list';
 
 /** One fault in a request. `field` is a path such as `context.confidence`, `capabilities[1]`, `query.limit`. */
 export interface FieldFault {
@@ -34,17 +35,18 @@ export class DomainError extends Error {
   }
 }
 
-/** Faults told in the message itself; `details` has them all. */
+/** Faults told in the message itself; `details` has as many as anybody reads. */
 const FAULTS_IN_MESSAGE = 3;
-/** A body of one mebibyte can hold a hundred thousand faults; nobody reads that many. */
-const MOST_FAULTS = 1000;
 
-/** A malformed or invalid request, with every fault found in it. */
+/** A malformed or invalid request, with the faults found in it. */
 export function invalid(faults: readonly FieldFault[]): DomainError {
+  const list = FaultList.of(faults);
   const told = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
   const untold = faults.length - told.length;
-  const summary = untold > 0 ? `${told.join('; ')}; and ${untold} more` : told.join('; ');
-  return new DomainError('VALIDATION_ERROR', `Invalid input: ${summary}.`, { details: faults.slice(0, MOST_FAULTS) });
+  // Where the list is full, whoever found them stopped as well.
+  const more = list.isFull ? `at least ${untold} more` : `${untold} more`;
+  const summary = untold > 0 ? `${told.join('; ')}; and ${more}` : told.join('; ');
+  return new DomainError('VALIDATION_ERROR', `Invalid input: ${summary}.`, { details: list.faults });
 }
 
 export function invalidField(field: string, message: string): DomainError {

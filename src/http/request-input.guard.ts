@@ -1,8 +1,10 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import type { FieldFault } from '../errors/domain-error';
+import { FaultList } from '../errors/fault-list';
 import { BodyReader } from './body/body-reader';
 import { type JsonBody, parseJsonBody } from './body/json-body';
+import { shownKey } from './body/json-path';
 import { closeInsteadOfReading, hasUnreadBody } from './body/unread-body';
 import { ifMatchFaults } from './conditional/if-match.decorator';
 import { idempotencyKeyFaults } from './idempotency/idempotency-key';
@@ -51,9 +53,9 @@ function provideInput(request: ServiceRequest, traits: RouteTraits, body: JsonBo
     ...(traits.checksIfMatch ? ifMatchFaults(request.headers['if-match']) : []),
     ...idempotencyKeyFaults(request),
     ...query.faults,
-    ...unknownNames(query.parameters.keys(), traits.query).map(unknownParameter),
+    ...unknownNames(query.parameters.keys(), traits.query, unknownParameter),
     ...(body?.faults ?? []),
-    ...unknownNames(Object.keys(body?.value ?? {}), traits.body).map(unknownMember),
+    ...unknownNames(Object.keys(body?.value ?? {}), traits.body, unknownMember),
   ];
   const parts = [...provideQuery(request, traits, query), ...provideBody(request, traits, body)];
   if (faults.length > 0 || parts.length > 1) {
@@ -85,11 +87,21 @@ function provideBody(request: ServiceRequest, traits: RouteTraits, body: JsonBod
   return traits.body === 'whole' ? [members] : [];
 }
 
-function unknownNames(given: Iterable<string>, taken: TakenPart): string[] {
+/** As many as are told. */
+function unknownNames(
+  given: Iterable<string>,
+  taken: TakenPart,
+  faultOf: (name: string) => FieldFault,
+): readonly FieldFault[] {
   if (taken === 'whole') {
     return [];
   }
-  return [...given].filter((name) => taken === 'none' || !taken.has(name));
+  const list = new FaultList();
+  for (const name of given) {
+    if (list.isFull) break;
+    if (taken === 'none' || !taken.has(name)) list.add(faultOf(shownKey(name)));
+  }
+  return list.faults;
 }
 
 function unknownParameter(name: string): FieldFault {

@@ -130,7 +130,34 @@ describe('A free-form object', () => {
     expect(answer.body.error.details).toHaveLength(1000);
     expect(answer.body.error.message.length).toBeLessThan(1000);
   });
+
+  /** Objects within one another, whose keys have a hundred characters each. */
+  function deepWithin(levels: number, value: string): string {
+    return `${`{"${'k '.repeat(50)}":`.repeat(levels)}${value}${'}'.repeat(levels)}`;
+  }
+
+  it.each([
+    ['faults at the end of long paths', `{"properties":${deepWithin(29, `[${'1e999,'.repeat(150_000)}1]`)}}`],
+    ['keys that are not allowed', `{"properties":{"a":[${'{"__proto__":1},'.repeat(60_000)}1]}}`],
+    ['unknown members', `{${members(90_000)}}`],
+    ['unknown members with long names', `{${members(900, 'n'.repeat(1_000))}}`],
+    ['unknown members with faults inside', `{${members(60_000, 'm', '1e999')}}`],
+    ['wrong items of a list', `{"tags":[${'1,'.repeat(400_000)}1]}`],
+    ['one item again and again', `{"tags":[${'"a",'.repeat(200_000)}"a"]}`],
+  ])('is told a bounded list of %s', async (_, body) => {
+    for (const path of ['/api/v1/samples', '/api/v1/samples/1/act']) {
+      const answer = await send(app, 'POST', path, { body });
+      expect(answer.status).toBe(400);
+      expect(answer.body.error.code).toBe('VALIDATION_ERROR');
+      expect(answer.body.error.details.length).toBeLessThanOrEqual(1000);
+      expect(answer.text.length).toBeLessThan(300_000);
+    }
+  });
 });
+
+function members(count: number, name = 'm', value = '1'): string {
+  return Array.from({ length: count }, (_, index) => `"${name}${index}":${value}`).join();
+}
 
 function hasPlainIntegers(value: unknown): boolean {
   if (typeof value === 'number')

@@ -6,11 +6,16 @@ export function jsonPath(steps: readonly (string | number)[]): string {
   return steps.reduce<string>(extended, '');
 }
 
+/** A key of a client's, cut where it is longer than anybody reads. */
+export function shownKey(key: string): string {
+  return key.length > LONGEST_KEY_SHOWN ? `${key.slice(0, LONGEST_KEY_SHOWN)}…` : key;
+}
+
 function extended(path: string, step: string | number): string {
   if (typeof step === 'number') {
     return `${path}[${step}]`;
   }
-  const key = step.length > LONGEST_KEY_SHOWN ? `${step.slice(0, LONGEST_KEY_SHOWN)}…` : step;
+  const key = shownKey(step);
   if (!PLAIN_KEY.test(key)) {
     return `${path}[${JSON.stringify(key)}]`;
   }

@@ -1,4 +1,5 @@
 import type { FieldFault } from '../../errors/domain-error';
+import { FaultList } from '../../errors/fault-list';
 import { jsonPath } from './json-path';
 
 /** Levels of a body, which is the first. */
@@ -20,6 +21,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 export interface JsonScan {
+  /** As many as are told. */
   readonly faults: readonly FieldFault[];
   /** The scan stops where the text goes deeper than 32 levels. */
   readonly isTooDeep: boolean;
@@ -27,7 +29,7 @@ export interface JsonScan {
 
 /** Goes through a text that is valid JSON, knowing at each value where it stands. */
 export class JsonScanner {
-  private readonly faults: FieldFault[] = [];
+  private readonly list = new FaultList();
   /** Where the scan stands: per level the index in an array, or the latest key of an object. */
   private readonly path: (string | number)[] = [];
   private expectsKey = false;
@@ -39,10 +41,10 @@ export class JsonScanner {
     while (this.index < this.text.length) {
       this.step(this.text.charCodeAt(this.index));
       if (this.path.length > MOST_LEVELS) {
-        return { faults: this.faults, isTooDeep: true };
+        return { faults: this.list.faults, isTooDeep: true };
       }
     }
-    return { faults: this.faults, isTooDeep: false };
+    return { faults: this.list.faults, isTooDeep: false };
   }
 
   private step(code: number): void {
@@ -128,6 +130,7 @@ export class JsonScanner {
   }
 
   private fault(message: string): void {
-    this.faults.push({ field: jsonPath(this.path), message });
+    // A path can have thousands of characters, and a body a hundred thousand faults.
+    if (!this.list.isFull) this.list.add({ field: jsonPath(this.path), message });
   }
 }

@@ -53,7 +53,7 @@ function scalarFault(value: unknown, maxLength: number): string | undefined {
   if (typeof value !== 'string') {
     return 'must be a string, a number or a boolean';
   }
-  const isLong = value.length > maxLength && Array.from(value).length > maxLength;
+  const isLong = value.length > 2 * maxLength || (value.length > maxLength && Array.from(value).length > maxLength);
   return isLong ? `must have at most ${maxLength} characters` : undefined;
 }
 

@@ -1,4 +1,6 @@
 import type { FieldFault } from '../../errors/domain-error';
+import { FaultList } from '../../errors/fault-list';
+import { shownKey } from '../body/json-path';
 import type { DtoShape } from './dto-shape';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -17,10 +19,15 @@ export function knownMembers(given: Members, shape: DtoShape): Record<string, un
   return known;
 }
 
-export function unknownMembers(given: Members, shape: DtoShape, prefix: string): FieldFault[] {
-  const unknown = Object.keys(given).filter((name) => !shape.members.has(name));
+/** As many as are told. */
+export function unknownMembers(given: Members, shape: DtoShape, prefix: string): readonly FieldFault[] {
   const message = `is not known here; known are ${[...shape.members].join(', ')}`;
-  return unknown.map((name) => ({ field: `${prefix}${name}`, message }));
+  const list = new FaultList();
+  for (const name of Object.keys(given)) {
+    if (list.isFull) break;
+    if (!shape.members.has(name)) list.add({ field: `${prefix}${shownKey(name)}`, message });
+  }
+  return list.faults;
 }
 
 /** Wraps free-form values, whose keys may be `constructor` or `prototype`, so that validation cannot change them. */

@@ -39,6 +39,9 @@ function hasLength(text: string, min: number, max: number): boolean {
   if (text.length <= max && (min <= 1 || text.length >= 2 * min)) {
     return text.length >= min;
   }
+  if (text.length > 2 * max) {
+    return false;
+  }
   const length = Array.from(text).length;
   return length >= min && length <= max;
 }
