@@ -35,6 +35,7 @@ describe('A name beyond ASCII', () => {
     ['of white space alone', '\u2003\u00a0'],
     ['that is a slash', '/'],
     ['of 201 characters in four bytes', '\u{1f600}'.repeat(201)],
+    ['of a mebibyte of marks to be put in order', `a${'\u0301\u0323'.repeat(250_000)}`],
   ])('is refused: %s', async (_what, name) => {
     await expectRefusal(app, post(PATH, JSON.stringify({ name })), invalid('name'));
   });
