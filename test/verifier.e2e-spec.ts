@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Configuration } from '../src/config/configuration';
 import { Database } from '../src/database/database';
 import { SqliteConnection } from '../src/database/sqlite/sqlite-connection';
 import { OPEN_READWRITE } from '../src/database/sqlite/sqlite-driver';
@@ -136,6 +137,11 @@ describe('The offline verifier', () => {
       () => exported.replace('"audit":{', '"audit":{"x":1,'),
       /audit has an unknown member/,
     ],
+    [
+      'JSON deeper than any of the service',
+      () => exported.replace('"v":1', `"v":${nested(200_000)}`),
+      /deeper than 100/,
+    ],
     ['a line that is cut', () => exported.slice(0, -20), /no JSON/],
     ['a last line without its end', () => exported.trimEnd(), /was cut/],
     ['a line that is no object', () => `${exported}[]\n`, /is no object/],
@@ -149,6 +155,21 @@ describe('The offline verifier', () => {
     ['a time that goes back', () => exportOf(rechained(entries.map(inThePast))), /before that of the entry before/],
   ])('finds %s', async (_what, text, fault) => {
     expect(await faultsOf(text())).toContainEqual(expect.stringMatching(fault));
+  });
+
+  it('takes strings of many megabytes for what they are, in an export and in a database', async () => {
+    const roomy = await createTestApp({ environment: { BODY_LIMIT: '33554432' } });
+    try {
+      await createEntity(roomy, { properties: { long: 'x'.repeat(12_000_000), escaped: '\\"'.repeat(2_000_000) } });
+      const { text } = await send(roomy, 'GET', '/api/v1/provenance/export');
+      expect(await faultsOf(text)).toEqual([]);
+      const { kind } = roomy.application.get(Configuration).database;
+      if (kind !== 'sqlite') return;
+      const { exitCode, output } = await runVerifier([roomy.application.get(Database).location]);
+      expect([exitCode, output]).toEqual([0, expect.stringMatching(/\nVALID\n$/)]);
+    } finally {
+      await roomy.close();
+    }
   });
 
   it('finds a cut end by the head, or by a checkpoint', async () => {
@@ -317,6 +338,10 @@ describe('The offline verifier', () => {
 
 function exportOf(entries: readonly (object | undefined)[]): string {
   return entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+}
+
+function nested(levels: number): string {
+  return `${'['.repeat(levels)}1${']'.repeat(levels)}`;
 }
 
 /** Statements that add a row like another one, but for some columns. */

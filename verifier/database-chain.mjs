@@ -65,6 +65,7 @@ function stored(row, column, chain) {
   try {
     return parseCanonical(text);
   } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     const fault = `${column} is not stored as canonical JSON: ${messageOf(error)}`;
     chain.findings.add('chain', `entry ${row['sequence']}`, fault);
     return text;

@@ -12,7 +12,9 @@ export async function readExport(path, chain) {
     try {
       chain.add(parseStrictly(line));
     } catch (error) {
-      chain.addUnreadable(`a line is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+      // Any other error is the verifier's own, and says nothing of the data.
+      if (!(error instanceof SyntaxError)) throw error;
+      chain.addUnreadable(`a line is no JSON: ${error.message}`);
     }
     if (!isWhole) chain.addUnreadable('the last line has no end: the file was cut');
   }

@@ -102,7 +102,8 @@ function stateHashOf(row, subjectType) {
       return [name, isJson ? parseCanonical(row[name]) : row[name]];
     });
     return hashOf(Object.fromEntries(state));
-  } catch {
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     return undefined;
   }
 }
