@@ -7,12 +7,19 @@ export class ExecuteActionRequest {
   @RequiredText({ max: 100, description: 'One of the capabilities of the agent.', example: 'send-invoice' })
   readonly action!: string;
 
-  @RequiredText({ max: 100, description: 'Without `/`.', example: 'document', rule: resourceTypeFault })
+  @RequiredText({
+    max: 100,
+    description: 'Without `/`; percent-encoding as in `resourceId`.',
+    example: 'document',
+    rule: resourceTypeFault,
+  })
   readonly resourceType!: string;
 
   @RequiredText({
     max: 500,
-    description: 'A resource path or name, without empty, `.` and `..` segments; one leading `/` is ignored.',
+    description:
+      'A resource path or name, without empty, `.` and `..` segments; one leading `/` is ignored. Percent-encoded `/`, letters, ' +
+      'digits, `-._~` and bytes that are not UTF-8 are refused.',
     example: 'invoices/2026/0042',
     rule: resourcePathFault,
   })

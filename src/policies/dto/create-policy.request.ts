@@ -63,7 +63,7 @@ export class CreatePolicyRequest {
     rule: resourcePatternFault,
     description:
       '`*`: all. A name equals the resourceId. A path is compared with `resourceId` and `<resourceType>/<resourceId>`; ' +
-      'with a trailing `/*` it matches everything below it. One leading `/` is ignored.',
+      'with a trailing `/*` it matches everything below it. One leading `/` is ignored. Percent-encoding as in `resourceId`.',
     example: ['invoices/*'],
   })
   readonly resources!: readonly string[];

@@ -58,13 +58,13 @@ const PATHS = [
   '100%',
   '%zz',
   '%e2%82%ac',
-  '%ff',
-  'docs%2fa',
-  '%c0%ae',
+  '50% off',
+  'a%3Ab%20c',
 ];
 const NO_PATHS = [
   '/', '//', '//a', 'a/', 'a//b', '/a/', '.', '..', '/.', 'a/.', 'a/..', '../a', 'a/./b', 'a/../b',
   '%2e', '%2E%2e', 'a/%2e./b', 'a/.%2e', '%252e%252e/a', 'a/%25252e/b', 'a%2f..%2fb', 'a%2f%2fb', 'a%2F', '%2Fa',
+  'docs%2fa', '%64ocs/a', 'a/%2561', '%ff', '%c0%af', 'a/%c0%ae',
   'a\nb', 'a\u0000', 'a\u007f', 'a\u0085b', 'a%0ab', 'a%00', 'a%250Ab', 'a%C2%85b', '%7f',
 ]; // prettier-ignore
 
@@ -76,10 +76,6 @@ describe('resource paths', () => {
   it.each(NO_PATHS)('refuses %j', (path) => {
     expect(resourcePathFault(path)).toEqual(expect.any(String));
   });
-
-  it('undoes a long chain of encodings in no time', () => {
-    expect(resourcePathFault(`%${'25'.repeat(240)}2e`)).toEqual(expect.any(String));
-  });
 });
 
 describe('resource types', () => {
@@ -87,7 +83,7 @@ describe('resource types', () => {
     expect(resourceTypeFault(type)).toBeUndefined();
   });
 
-  it.each(['a/b', '/a', '.', '..', '%2e%2e', 'a\u0001'])('refuses %j', (type) => {
+  it.each(['a/b', '/a', '.', '..', '%2e%2e', 'a%2Fb', '%61', 'a%ff', 'a\u0001'])('refuses %j', (type) => {
     expect(resourceTypeFault(type)).toEqual(expect.any(String));
   });
 });
