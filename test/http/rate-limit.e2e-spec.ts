@@ -54,6 +54,22 @@ describe('The rate limit', () => {
     expect(answer.headers.get('x-ratelimit-remaining')).toBe('4');
   });
 
+  it('refuses nobody for longer than a window when the clock goes back', async () => {
+    await start({ RATE_WINDOW: '60000' });
+    for (let count = 0; count <= LIMIT; count += 1) await send(app, 'GET', '/api/v1/samples');
+    expect((await send(app, 'GET', '/api/v1/samples')).status).toBe(429);
+    const now = Date.now.bind(Date);
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() - 86_400_000);
+    try {
+      const answer = await send(app, 'GET', '/api/v1/samples');
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('x-ratelimit-remaining')).toBe('4');
+      expect(Number(answer.headers.get('x-ratelimit-reset'))).toBeLessThanOrEqual(Date.now() / 1000 + 61);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
   it('counts a route with a bucket of its own apart, under the same limit', async () => {
     await start();
     for (let count = 0; count <= LIMIT; count += 1) await send(app, 'GET', '/api/v1/samples');

@@ -1,6 +1,8 @@
 import { Logger } from '@nestjs/common';
+import { Redis } from 'ioredis';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { countedClient } from '../../src/http/rate-limit/client-address';
 import { createTestApp, type TestApp } from '../support/create-test-app';
 import { SampleModule } from '../support/sample.module';
 import { send, sendRaw, type Answer } from '../support/send';
@@ -85,6 +87,16 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     expect((await request(0)).status).toBe(429);
     await sleep(WINDOW + 50);
     expect(remainingOf(await request(1))).toBe(LIMIT - 1);
+  });
+
+  it('refuses nobody for longer than a window when the clock of Redis goes back', async () => {
+    await start(1);
+    const redis = new Redis(REDIS_SERVER.port, REDIS_SERVER.host);
+    await redis.set(`governance:rate:${WINDOW}:shared:${countedClient(client)}`, LIMIT, 'PX', 86_400_000);
+    redis.disconnect();
+    expect(remainingOf(await request(0))).toBe(LIMIT - 1);
+    await sleep(WINDOW + 50);
+    expect(remainingOf(await request(0))).toBe(LIMIT - 1);
   });
 
   it('counts what Node refuses', async () => {

@@ -33,4 +33,16 @@ describe('FixedWindows', () => {
     windows.hit('b', 9000);
     expect(windows.size).toBe(2);
   });
+
+  it('begins anew when the clock goes back', () => {
+    const windows = new FixedWindows(1000, 1_000_000);
+    for (let index = 0; index < 1000; index += 1) windows.hit(`client ${index}`, 90_000_000);
+    windows.hit('a', 90_000_000);
+    expect(windows.hit('a', 3_600_000)).toEqual({ hits: 1, resetsAt: 3_601_000 });
+    expect(windows.hit('a', 3_600_999)).toEqual({ hits: 2, resetsAt: 3_601_000 });
+    expect(windows.hit('a', 3_600_500)).toEqual({ hits: 3, resetsAt: 3_601_000 });
+    windows.hit('b', 3_602_000);
+    windows.hit('b', 3_604_000);
+    expect(windows.size).toBe(2);
+  });
 });

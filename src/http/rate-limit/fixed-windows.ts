@@ -27,7 +27,7 @@ export class FixedWindows {
   /** Counts a request of `client` at `now` (milliseconds since 1970). */
   hit(client: string, now: number): RateWindow {
     const known = this.current.get(client) ?? this.previous.get(client);
-    if (known !== undefined && now < known.resetsAt) {
+    if (known !== undefined && this.isOpen(known, now)) {
       known.hits += 1;
       return known;
     }
@@ -38,8 +38,13 @@ export class FixedWindows {
     return this.current.size + this.previous.size;
   }
 
+  /** One that would last longer than a window was opened before the clock went back: it would refuse for that long. */
+  private isOpen({ resetsAt }: RateWindow, now: number): boolean {
+    return now < resetsAt && resetsAt - now <= this.length;
+  }
+
   private open(client: string, now: number): RateWindow {
-    if (this.current.size >= this.capacity / 2 || now - this.currentSince >= this.length) {
+    if (this.current.size >= this.capacity / 2 || Math.abs(now - this.currentSince) >= this.length) {
       this.previous = this.current;
       this.current = new Map();
       this.currentSince = now;

@@ -14,13 +14,18 @@ const LONGEST_RETRY_DELAY = 1_000;
 const NO_CONNECTION = 'there is no connection';
 const NO_ANSWER = new Error(`no answer within ${ANSWER_TIMEOUT} ms`);
 
-/** Counts and opens the window in one step, so that no key is ever left without an end. Answers hits and milliseconds left. */
+/**
+ * Counts and opens the window in one step, so that no key is ever left without an end, nor with one that is further away than
+ * a window is long, since the server's clock went back. Answers hits and milliseconds left.
+ */
 const COUNT = `
 local hits = redis.call('INCR', KEYS[1])
 local left = redis.call('PTTL', KEYS[1])
-if left < 0 then
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])
-  left = tonumber(ARGV[1])
+local window = tonumber(ARGV[1])
+if left < 0 or left > window then
+  redis.call('SET', KEYS[1], 1, 'PX', window)
+  hits = 1
+  left = window
 end
 return {hits, left}`;
 
