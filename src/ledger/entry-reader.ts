@@ -34,6 +34,7 @@ const SELECT_EXTENT =
 const LISTED: PageSource = {
   table: 'ledger_entries',
   columns: COLUMNS.filter((name) => name !== 'state'),
+  longColumns: ['details'],
   orderColumn: 'sequence',
   timeColumn: 'timestamp',
   counter: ENTRY_COUNTER,

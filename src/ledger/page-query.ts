@@ -1,6 +1,7 @@
 import { quoted, type Dialect } from '../database/dialect';
 import type { SqlValue } from '../database/sql-connection';
 import { counterName } from './counter-name';
+import { sizeSql, unlessLongSql } from './page-budget';
 import type { PageSource } from './page-source';
 import type { Condition, PageRequest } from './record-page';
 import { columnOf, isContains, Parameters, SelectedRows } from './selected-rows';
@@ -10,28 +11,44 @@ export interface PageQuery {
   readonly parameters: readonly SqlValue[];
 }
 
+/** A request, and the bytes beyond which a value of a long column is not wanted. */
+export interface SizedRequest extends PageRequest {
+  readonly mostBytes: number;
+}
+
 /** Beside the columns, every row of the answer carries the list's total under this name. */
 export const TOTAL_COLUMN = 'listTotal';
+/** And the bytes it has in long columns under this one. */
+export const SIZE_COLUMN = 'listedBytes';
 
 /**
  * Rows and total in one statement, so that both are of one moment. An empty page is one row of nulls with the total. One
- * row more than the limit is read: it tells whether a page follows.
+ * row more than the limit is read: it tells whether a page follows. Values of long columns that have more than `mostBytes`
+ * are null: whoever asks for many rows cannot know what they amount to.
  */
-export function pageQuery(source: PageSource, request: PageRequest, dialect: Dialect): PageQuery {
+export function pageQuery(source: PageSource, request: SizedRequest, dialect: Dialect): PageQuery {
   const parameters = new Parameters();
   const rows = new SelectedRows(source, request.conditions, dialect, parameters);
   const total = totalSql(source, request, rows, parameters);
   const [direction, beyond] = request.order === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
   const { position } = request;
   const from = position === null ? rows.sql() : rows.sql(`${rows.order} ${beyond} ${parameters.add(position)}`);
-  const columns = source.columns.map((name) => columnOf(source.table, name)).join(', ');
   const page =
-    `SELECT ${columns} ${from} ORDER BY ${rows.order} ${direction} ` +
+    `SELECT ${columnsSql(source, parameters.add(request.mostBytes))} ${from} ORDER BY ${rows.order} ${direction} ` +
     `LIMIT ${parameters.add(request.limit + 1)} OFFSET ${parameters.add(request.offset)}`;
   const sql =
     `SELECT page.*, counted.total AS "${TOTAL_COLUMN}" FROM (SELECT ${total} AS total) AS counted ` +
     `LEFT JOIN (${page}) AS page ON 1 = 1 ORDER BY page.${quoted(source.orderColumn)} ${direction}`;
   return { sql, parameters: parameters.values };
+}
+
+function columnsSql({ table, columns, longColumns }: PageSource, most: string): string {
+  const selected = columns.map((name) => {
+    const column = columnOf(table, name);
+    return longColumns.includes(name) ? unlessLongSql(column, name, most) : column;
+  });
+  const size = sizeSql(longColumns.map((name) => columnOf(table, name)));
+  return [...selected, `${size} AS "${SIZE_COLUMN}"`].join(', ');
 }
 
 function totalSql(source: PageSource, request: PageRequest, rows: SelectedRows, parameters: Parameters): string {

@@ -2,6 +2,8 @@
 export interface PageSource {
   readonly table: string;
   readonly columns: readonly string[];
+  /** Those of the columns whose texts can be of any length. */
+  readonly longColumns: readonly string[];
   /** Unique, ascending with creation. */
   readonly orderColumn: string;
   /** A time that never falls along the order, indexed; null: there is none to filter by. */

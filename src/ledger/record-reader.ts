@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import type { SqlRow } from '../database/sql-connection';
-import { pageQuery, TOTAL_COLUMN } from './page-query';
+import { ANY_SIZE, rowsThatFit, shareOf } from './page-budget';
+import { pageQuery, SIZE_COLUMN, type SizedRequest, TOTAL_COLUMN } from './page-query';
 import type { PageSource } from './page-source';
 import { PointReader } from './point-reader';
 import { RecordCatalog } from './record-catalog';
@@ -42,6 +43,7 @@ export class RecordReader {
       {
         table: codec.table,
         columns: codec.columns.map(({ name }) => name),
+        longColumns: codec.columns.filter(({ type }) => type === 'json').map(({ name }) => name),
         orderColumn: 'createdSequence',
         timeColumn: kind.timeColumn ?? null,
         counter: kind.counter,
@@ -55,7 +57,10 @@ export class RecordReader {
     return { ...page, rows: page.rows.map((row) => codec.decode(row) as Row) };
   }
 
-  /** All records that meet the conditions, oldest first, so many at a time; each piece is read when it is asked for. */
+  /**
+   * All records that meet the conditions, oldest first, so many at a time, or fewer where they are large; each piece is
+   * read when it is asked for.
+   */
   async *pieces<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     conditions: readonly Condition[],
@@ -71,13 +76,26 @@ export class RecordReader {
     }
   }
 
-  /** A page of any table that is listed in order of creation; rows as stored. */
+  /**
+   * A page of any table that is listed in order of creation; rows as stored. It ends before its limit where its rows would
+   * be more bytes than memory has to spare for a page. As most pages are far from that, they are read in one go.
+   */
   async pageOf(source: PageSource, request: PageRequest): Promise<Page<SqlRow>> {
+    const { limit } = request;
+    const mostBytes = shareOf(limit);
+    const { rows, total } = await this.read(source, { ...request, mostBytes });
+    const sizes = rows.map((row) => Number(row[SIZE_COLUMN]));
+    if (sizes.every((size) => size <= mostBytes)) return cut(rows, total, limit);
+    const fitting = rowsThatFit(sizes.slice(0, limit));
+    const whole = await this.read(source, { ...request, limit: fitting, mostBytes: ANY_SIZE });
+    return cut(whole.rows, whole.total, fitting);
+  }
+
+  private async read(source: PageSource, request: SizedRequest): Promise<Pick<Page<SqlRow>, 'rows' | 'total'>> {
     const { sql, parameters } = pageQuery(source, request, this.database.dialect);
     const rows = await this.database.lists.all(sql, parameters);
     const total = Number(rows[0]?.[TOTAL_COLUMN] ?? 0);
-    const found = rows.filter((row) => row[source.orderColumn] !== null);
-    return { rows: found.slice(0, request.limit), total, more: found.length > request.limit };
+    return { rows: rows.filter((row) => row[source.orderColumn] !== null), total };
   }
 
   private async findByAll(codec: RecordCodec, key: Readonly<Record<string, string>>): Promise<GovernedRow | undefined> {
@@ -106,4 +124,8 @@ export class RecordReader {
         : await this.database.points.all(codec.selectAmong(column), [arraysOfOne(values)]);
     return new Map(rows.map((row) => [String(row[column]), codec.decode(row)]));
   }
+}
+
+function cut(rows: readonly SqlRow[], total: number, limit: number): Page<SqlRow> {
+  return { rows: rows.slice(0, limit), total, more: rows.length > limit };
 }

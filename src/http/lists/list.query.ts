@@ -8,7 +8,11 @@ const LONGEST_CURSOR = 65_536;
 
 /** What every list takes; a list with filters extends it. */
 export class ListQuery {
-  @QueryInteger({ min: 1, max: MOST_ROWS, description: 'Rows at most. Without it 50, in audit and provenance 100.' })
+  @QueryInteger({
+    min: 1,
+    max: MOST_ROWS,
+    description: 'Rows at most; fewer where they are large. Without it 50, in audit and provenance 100.',
+  })
   limit?: number;
 
   @QueryInteger({ min: 0, max: LARGEST_OFFSET, description: 'Rows to skip.' })
