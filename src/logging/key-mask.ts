@@ -1,4 +1,6 @@
-import { BORDER, bytesOf, jsonTexts, percentDecoded, traced, type TracedText } from './traced-text';
+import { cutKeys } from './cut-keys';
+import { CUT } from './cut-text';
+import { BORDER, bytesOf, jsonTexts, percentDecoded, type Span, traced, type TracedText } from './traced-text';
 
 /** Shorter keys would occur in ordinary words and make the lines unreadable; the start warns of them. */
 const SHORTEST_MASKED_KEY = 8;
@@ -6,19 +8,17 @@ const SHORTEST_MASKED_KEY = 8;
 const DEEPEST_ENCODING = 8;
 const MASK = '[key]';
 
-/** Where something stands in a line, in bytes. */
-type Span = readonly [begin: number, end: number];
-
 /**
  * Takes keys and passwords out of a finished log line, whatever message or member brought them there, as they are and
- * percent-encoded, in part or several times. A text encoded more than eight times is taken out whole.
+ * percent-encoded, in part or several times, and what is left of one where a text was cut. A text encoded more than eight
+ * times is taken out whole.
  */
 export function maskKeys(keys: readonly string[]): (line: string) => string {
   const masked = keys.filter((key) => key.length >= SHORTEST_MASKED_KEY);
   const asJson = masked.map((key) => JSON.stringify(key).slice(1, -1));
   const asBytes = masked.flatMap(decodedForms);
   return (line) => {
-    const readable = line.includes('%') ? withoutEncoded(bytesOf(line), asBytes) : line;
+    const readable = line.includes('%') || line.includes(CUT) ? withoutHidden(bytesOf(line), asBytes) : line;
     return asJson.reduce((rest, needle) => rest.replaceAll(needle, MASK), readable);
   };
 }
@@ -32,12 +32,14 @@ function decodedForms(key: string): string[] {
   return forms;
 }
 
-function withoutEncoded(line: string, needles: readonly string[]): string {
-  const spans: Span[] = [];
-  let decoded = percentDecoded(jsonTexts(line));
+/** @param needles what is taken out where it is encoded or cut. */
+function withoutHidden(line: string, needles: readonly string[]): string {
+  const texts = jsonTexts(line);
+  const spans = cutKeys(texts, needles);
+  let decoded = percentDecoded(texts);
   for (let depth = 0; decoded !== undefined; depth += 1) {
     const current = decoded;
-    spans.push(...needles.flatMap((needle) => occurrences(current, needle)));
+    spans.push(...needles.flatMap((needle) => occurrences(current, needle)), ...cutKeys(current, needles));
     decoded = percentDecoded(current);
     if (depth + 1 < DEEPEST_ENCODING || decoded === undefined) continue;
     spans.push(...encodedTexts(current));

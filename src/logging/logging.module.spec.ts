@@ -175,6 +175,34 @@ describe('LoggingModule', () => {
   });
 
   it.each([
+    ['as it is', KEY],
+    ['encoded', [...KEY].map((character) => `%${character.charCodeAt(0).toString(16)}`).join('')],
+    ['encoded twice', [...KEY].map((character) => `%25${character.charCodeAt(0).toString(16)}`).join('')],
+  ])('writes of a long path the beginning, and nothing of a key where that ends (%s)', async (_, form) => {
+    const url = await start({});
+    for (let length = 0; length < form.length; length += 7) {
+      const begun = `/nothing/${'n'.repeat(1024 - '/nothing/'.length - length)}`;
+      await request(url)
+        .get(`${begun}${form}${'n'.repeat(5000)}`)
+        .expect(404);
+      await settled();
+      const path = String(lines.at(-1)?.['path']);
+      expect(path.startsWith(begun)).toBe(true);
+      expect(path).toMatch(/…$/);
+      expect(path.length).toBeLessThanOrEqual(1025);
+      expect(path.replace(begun, '')).toMatch(/^(\[key\]|.{0,3}|(%(25)?..){0,3}%?.{0,3})…$/);
+    }
+  });
+
+  it('writes nothing of a long path that is encoded again and again', async () => {
+    await request(await start({}))
+      .get(`/nothing/${'%252525252525252541'.repeat(700)}`)
+      .expect(404);
+    await settled();
+    expect(lines.at(-1)).toMatchObject({ path: '[key]' });
+  });
+
+  it.each([
     ['silent', 0],
     ['error', 0],
     ['warn', 1],

@@ -6,7 +6,11 @@ import type { Logger } from 'pino';
 import { clientAddress } from '../http/rate-limit/client-address';
 import type { ServiceRequest } from '../http/service-request';
 import { beginRequest } from './current-request';
+import { cutText } from './cut-text';
 import { LOG } from './log';
+
+/** Characters: paths of the service are shorter, and to look for keys in a long one takes long. */
+const LONGEST_PATH = 1024;
 
 /** The line a request leaves behind. No header is in it, and of the URL no query. */
 interface RequestLine {
@@ -14,6 +18,7 @@ interface RequestLine {
   readonly method: string;
   /** Template such as `/api/v1/entities/:id`; null when no route has the path. */
   readonly route: string | null;
+  /** Cut, with a mark, after 1,024 characters. */
   readonly path: string;
   /** Null when the client left before it was answered. */
   readonly status: number | null;
@@ -62,7 +67,7 @@ function requestLine(request: ServiceRequest, response: Response, durationMs: nu
     requestId: request.id,
     method: request.method,
     route: routeTemplate(request),
-    path: pathOf(request.originalUrl),
+    path: cutText(pathOf(request.originalUrl), LONGEST_PATH),
     status: response.headersSent ? response.statusCode : null,
     durationMs,
     ip: clientAddress(request),

@@ -4,6 +4,9 @@ export interface TracedText {
   readonly places: readonly number[];
 }
 
+/** Where something stands in a line, in bytes. */
+export type Span = readonly [begin: number, end: number];
+
 /** Stands where a text of JSON begins or ends. It is no byte, so that nothing that is looked for reaches across it. */
 export const BORDER = '\u0100';
 
@@ -34,14 +37,14 @@ export function percentDecoded(encoded: TracedText): TracedText | undefined {
 /** @param meaning answers one character for a token. */
 function replaced({ text, places }: TracedText, token: RegExp, meaning: (token: string) => string): TracedText {
   const texts: string[] = [];
-  const kept: number[][] = [];
+  const kept: number[] = [];
   let at = 0;
   for (const { 0: found, index } of text.matchAll(token)) {
     texts.push(text.slice(at, index), meaning(found));
-    kept.push(places.slice(at, index + 1));
+    for (const place of places.slice(at, index + 1)) kept.push(place);
     at = index + found.length;
   }
-  return { text: [...texts, text.slice(at)].join(''), places: [...kept, places.slice(at)].flat() };
+  return { text: [...texts, text.slice(at)].join(''), places: kept.concat(places.slice(at)) };
 }
 
 function meaningOf(token: string): string {
