@@ -42,6 +42,12 @@ type Layer = (typeof LAYERS)[number];
 /** A driver rounds it. */
 const BEYOND = 2n ** 53n + 1n;
 
+/** Columns that take integers and nothing else. */
+const ROW_NUMBERS = ['ledger_entries.sequence', 'ledger_head.id'];
+
+/** What the offline verifier does not look at. */
+const DERIVED = ['ledger_list_items', 'ledger_counters', 'runBy', 'timestamp', 'lastUlid', 'effectSequence'];
+
 const NOBODY: readonly Layer[] = [];
 const NEVER_STARTED = 'never started';
 
@@ -172,6 +178,25 @@ describeOnSqlite('Tampering behind a running service', () => {
       await note(`\`${table}\`: a row added`, [table]);
     },
     120_000,
+  );
+
+  it.each([...RECORDS, ...LEDGER])(
+    'is found in every column of %s that holds a value of another type',
+    async (table) => {
+      const row = await oneRow(table);
+      const [condition, key] = keyOf(table, row);
+      for (const [column, value] of Object.entries(row)) {
+        if (ROW_NUMBERS.includes(`${table}.${column}`)) continue;
+        for (const form of otherForms(column, value)) {
+          await foreign.run(`UPDATE ${table} SET "${column}" = ${form} WHERE ${condition}`, key);
+          const layers = await found();
+          await restore(table);
+          const isFound = { service: layers[0] !== 'offline verifier' && layers.length > 0, offline: layers.at(-1) };
+          const offline = isDerived(table, column) ? isFound.offline : 'offline verifier';
+          expect([column, form, isFound]).toEqual([column, form, { service: true, offline }]);
+        }
+      }
+    },
   );
 
   it.each<[what: string, statements: string[]]>([
@@ -348,6 +373,17 @@ describeOnSqlite('Tampering with the whole history, the service stopped', () => 
     expect(generatedSection(DOCUMENT, 'history', table)).toBe(table);
   });
 });
+
+function isDerived(table: string, column: string): boolean {
+  return DERIVED.includes(table) || (table !== 'ledger_entries' && DERIVED.includes(column));
+}
+
+/** Forms of a value that its column does not have, but SQLite takes. The second is shown like the value where JSON is made. */
+function otherForms(column: string, value: SqlValue): string[] {
+  const forms = [`CAST("${column}" AS BLOB)`, `jsonb(json_quote("${column}"))`];
+  if (value === null) return forms.slice(1);
+  return typeof value === 'string' ? forms : [...forms, `"${column}" || 'x'`, `"${column}" + 0.5`];
+}
 
 function altered(value: SqlValue): SqlValue {
   if (value === null) return 'x';

@@ -70,7 +70,9 @@ async function checkTree(file, kept, size, findings) {
     // What a running service has added since the chain was read is left alone.
     const isLater = level > 0 && level % KEPT_LEVELS === 0 && end > size && end <= sizeNow;
     missing.delete(name);
-    if (kept.get(name) !== hash && !isLater) findings.add('tree', `tree node ${name}`, 'is not that of the entries');
+    const isNode = Number.isInteger(level) && Number.isInteger(position) && typeof hash === 'string';
+    if (!isNode || (kept.get(name) !== hash && !isLater))
+      findings.add('tree', `tree node ${name}`, 'is not that of the entries');
   }
   for (const name of missing) findings.add('tree', `tree node ${name}`, 'is missing');
 }

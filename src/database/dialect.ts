@@ -4,6 +4,17 @@ export interface ColumnDefinition {
   readonly type: 'text' | 'integer' | 'json';
 }
 
+/**
+ * What columns hold is asked for apart, where a column takes values of any type: JSON shows bytes that are SQLite's own form
+ * of JSON like the value they stand for.
+ */
+export interface StorageForms {
+  /** A condition: the column holds bytes. */
+  isBytes(column: string): string;
+  /** A text or bytes as `text:` or `blob:` and their bytes in hexadecimal; anything else as it is. */
+  form(column: string): string;
+}
+
 /** Where the SQL of the databases differs. Everything else is written once, for all. */
 export interface Dialect {
   /** Starts a transaction that holds the right to write. */
@@ -18,6 +29,8 @@ export interface Dialect {
   unindexed(column: string): string;
   /** Aggregates rows to the text of a JSON list, each row a list of the columns' values. */
   jsonRows(columns: readonly string[]): string;
+  /** Null where a column holds values of its type and nothing else. */
+  readonly storageForms: StorageForms | null;
 }
 
 export function quoted(name: string): string {

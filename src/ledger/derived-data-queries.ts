@@ -50,12 +50,15 @@ function beginsWith(column: string, prefix: string): string {
   return `substr(${quoted(column)}, 1, ${prefix.length}) = '${prefix}'`;
 }
 
+/** Null for another type, of which `sum` takes the digits it begins with. */
+const COUNT = `CASE WHEN "value" BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER} THEN 1 END`;
+
 /** The counters of a group that say something else than what they count, `$1` at most, each with how many there are. */
 export function wrongCountersSql({ counters, counted }: CountedGroup): string {
   return (
     `SELECT "name", count(*) OVER () AS "all" FROM (SELECT "name", "value", 0 AS "counted" FROM "ledger_counters" ` +
     `WHERE ${counters} UNION ALL SELECT "name", 0, "counted" FROM (${counted}) AS there) AS both_sides ` +
-    `GROUP BY "name" HAVING sum("value") <> sum("counted") ORDER BY "name" LIMIT $1`
+    `GROUP BY "name" HAVING sum("value") <> sum("counted") OR count(${COUNT}) < count(*) ORDER BY "name" LIMIT $1`
   );
 }
 

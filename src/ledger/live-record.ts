@@ -1,5 +1,6 @@
 import type { SqlValue } from '../database/sql-connection';
 import type { RecordCodec } from './record-codec';
+import { isStoredText } from './stored-form';
 
 /** A record as its table has it, beside what the ledger says of it at the same moment. */
 export interface LiveRecord {
@@ -39,6 +40,12 @@ export function liveRecord(codec: RecordCodec, row: readonly SqlValue[]): LiveRe
     stateHash,
     entityId,
     hasOwner: Number(owners) > 0,
-    items: typeof items === 'string' ? (JSON.parse(items) as SqlValue[][]) : [],
+    items: itemsIn(items),
   };
+}
+
+/** Items that cannot be read are told by one that no record has. */
+function itemsIn(text: SqlValue): SqlValue[][] {
+  if (text === null) return [];
+  return isStoredText(text) ? (JSON.parse(text) as SqlValue[][]) : [[null]];
 }

@@ -1,6 +1,7 @@
 import { DatabaseFault } from '../database/database-fault';
-import type { Dialect } from '../database/dialect';
+import { quoted, type Dialect, type StorageForms } from '../database/dialect';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
+import { storedValue } from './stored-form';
 
 /** Where rows are read, and which of their columns, in this order. */
 export interface RowSource {
@@ -9,18 +10,42 @@ export interface RowSource {
   readonly columns: readonly string[];
 }
 
+/** In a text that was read, it can stand for bytes that are no UTF-8. */
+const REPLACEMENT = '\ufffd';
+
 /**
  * The rows of a query as the JSON text of lists of values, in the order of the columns. One text costs the event loop a
- * fraction of what the values of as many rows do.
+ * fraction of what the values of as many rows do. What altered rows hold in place of a text is shown as `storedValue` does.
  */
 export async function rowLists(source: RowSource, sql: string, parameters: readonly SqlValue[]): Promise<string> {
+  const { storageForms } = source.dialect;
+  if (storageForms === null) return writtenRows(source, sql, parameters);
+  return (
+    (await ordinaryRows(source, storageForms, [sql, parameters])) ?? storedRows(source, storageForms, [sql, parameters])
+  );
+}
+
+type Query = readonly [sql: string, parameters: readonly SqlValue[]];
+
+/** Null: there may be something else in a row than what it shows. */
+async function ordinaryRows(source: RowSource, forms: StorageForms, [sql, parameters]: Query): Promise<string | null> {
+  const { connection, dialect, columns } = source;
+  const hasBytes = columns.map((column) => forms.isBytes(quoted(column))).join(' OR ');
+  const text = `SELECT ${dialect.jsonRows(columns)} AS "lists", max(${hasBytes}) AS "hasBytes" FROM (${sql}) AS piece`;
   try {
-    return await writtenRows(source, sql, parameters);
+    const [row] = await connection.all<{ lists: string; hasBytes: number | null }>(text, parameters);
+    if (row === undefined || row.hasBytes === 1 || row.lists.includes(REPLACEMENT)) return null;
+    return row.lists;
   } catch (error) {
     if (!isUnwritable(error)) throw error;
-    const rows = await source.connection.all(sql, parameters);
-    return JSON.stringify(rows.map((row) => source.columns.map((name) => row[name] ?? null)));
+    return null;
   }
+}
+
+async function storedRows(source: RowSource, forms: StorageForms, [sql, parameters]: Query): Promise<string> {
+  const inForms = source.columns.map((column) => `${forms.form(quoted(column))} AS ${quoted(column)}`).join(', ');
+  const lists = await writtenRows(source, `SELECT ${inForms} FROM (${sql}) AS stored`, parameters);
+  return JSON.stringify((JSON.parse(lists) as SqlValue[][]).map((values) => values.map(storedValue)));
 }
 
 /** As `rowLists`, but fails where the database cannot write the rows: see `isUnwritable`. */

@@ -1,3 +1,4 @@
+import type { SqlValue } from '../database/sql-connection';
 import type { HeadRow } from '../ledger/derived-data-reader';
 import { FIRST_ULID } from '../ledger/ulid-sequence';
 
@@ -13,12 +14,16 @@ export function wrongHeadColumns(head: HeadRow | undefined): string[] {
   const { sequence, timestamp, lastUlid, effectSequence, heads, lastEffect, entryId, entryTimestamp } = head;
   const lastMinted = entryId?.slice(entryId.indexOf('_') + 1) ?? FIRST_ULID;
   const isMinted = typeof lastUlid === 'string' && ULID.test(lastUlid) && lastUlid >= lastMinted;
-  const isFollowed =
-    typeof effectSequence === 'number' && effectSequence >= lastEffect && effectSequence <= Number(sequence);
+  const isFollowed = isInteger(effectSequence) && effectSequence >= lastEffect && effectSequence <= Number(sequence);
   return [
     ...(heads === 1 ? [] : ['id']),
     ...(timestamp === (entryTimestamp ?? BEGINNING) ? [] : ['timestamp']),
     ...(isMinted ? [] : ['lastUlid']),
     ...(isFollowed ? [] : ['effectSequence']),
   ];
+}
+
+/** A column of SQLite takes values of any type. */
+function isInteger(value: SqlValue): value is number {
+  return Number.isSafeInteger(value);
 }

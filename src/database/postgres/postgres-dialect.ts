@@ -9,4 +9,5 @@ export const POSTGRES_DIALECT: Dialect = {
   // The server keeps statistics.
   unindexed: (column) => column,
   jsonRows: (columns) => `json_agg(json_build_array(${columns.map(quoted).join(', ')}))::text`,
+  storageForms: null,
 };

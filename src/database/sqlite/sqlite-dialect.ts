@@ -7,4 +7,10 @@ export const SQLITE_DIALECT: Dialect = {
   jsonAt: (index) => `item.value ->> ${index}`,
   unindexed: (column) => `+${column}`,
   jsonRows: (columns) => `json_group_array(json_array(${columns.map(quoted).join(', ')}))`,
+  storageForms: {
+    // Bytes come after all else in its order; this costs less than `typeof`.
+    isBytes: (column) => `${column} >= x''`,
+    form: (column) =>
+      `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN typeof(${column}) || ':' || hex(${column}) ELSE ${column} END`,
+  },
 };
