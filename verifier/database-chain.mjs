@@ -39,7 +39,7 @@ export async function readDatabaseChain(file, chain, upTo) {
   for (let after = 0; ;) {
     const [end] = await file.all(END_OF_PIECE, [after, upTo]);
     if (end?.['last'] === null || end === undefined) return;
-    for (const row of await file.all(PIECE, [after, end['last']])) addRow(row, chain);
+    for (const row of await file.allAsStored(PIECE, [after, end['last']])) addRow(row, chain);
     after = end['last'];
   }
 }
@@ -68,7 +68,7 @@ function stored(row, column, chain) {
     if (!(error instanceof SyntaxError)) throw error;
     const fault = `${column} is not stored as canonical JSON: ${messageOf(error)}`;
     chain.findings.add('chain', `entry ${row['sequence']}`, fault);
-    return text;
+    return String(text);
   }
 }
 

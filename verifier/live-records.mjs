@@ -53,20 +53,20 @@ async function checkLive(file, subjectType, findings) {
     `last."subjectType" AS "ledger.type", last."stateHash" AS "ledger.stateHash", last."state" AS "ledger.state", ` +
     `last."entityId" AS "ledger.entityId", ${owners} AS "ledger.owners", ` +
     `(SELECT count(*) FROM "${table}" AS same WHERE same."id" = live."id") AS "ledger.same", ` +
-    `CAST(live."id" AS BLOB) AS "ledger.id" FROM "${table}" AS live ` +
+    `CAST(live."id" AS BLOB) AS "ledger.id", typeof(live."id") AS "ledger.idType" FROM "${table}" AS live ` +
     `LEFT JOIN "ledger_entries" AS last ON last."sequence" = ` +
     `(SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id") ` +
     `${condition} ORDER BY live."id" LIMIT ${PIECE_RECORDS}`;
   let count = 0;
-  for (let rows = await file.all(piece('')); ;) {
+  for (let rows = await file.allAsStored(piece('')); ;) {
     for (const row of rows) {
       const fault = recordFault(row, subjectType);
       if (fault !== undefined) findings.add('records', `${subjectType} ${row['id']}`, fault);
     }
     count += rows.length;
     const last = rows.at(-1);
-    if (typeof last?.['id'] !== 'string') return count;
-    rows = await file.all(piece('WHERE live."id" > CAST(? AS TEXT)'), [last['ledger.id']]);
+    if (last?.['ledger.idType'] !== 'text') return count;
+    rows = await file.allAsStored(piece('WHERE live."id" > CAST(? AS TEXT)'), [last['ledger.id']]);
   }
 }
 
@@ -75,7 +75,7 @@ async function checkLive(file, subjectType, findings) {
  * @param {string} subjectType
  */
 function recordFault(row, subjectType) {
-  if (typeof row['id'] !== 'string') return 'its id is no text';
+  if (row['ledger.idType'] !== 'text') return 'its id is no text';
   if (row['ledger.same'] !== 1) return 'its id is there twice';
   if (row['ledger.type'] !== subjectType) return 'no entry made it';
   if (row['ledger.stateHash'] === null) return 'its last entry removed it';

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 
 const BUSY_TIMEOUT = 5_000;
@@ -45,6 +46,24 @@ export class SqliteFile {
     });
   }
 
+  /**
+   * As `all`, but with bytes in place of each text that is no UTF-8: the driver would make another text of it.
+   * @param {string} sql
+   * @param {readonly unknown[]} parameters
+   * @returns {Promise<Row[]>}
+   */
+  async allAsStored(sql, parameters = []) {
+    const rows = await this.all(sql, parameters);
+    const names = Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => isReplaced(row[name])));
+    if (names.length === 0) return rows;
+    const bytes = names.map((name, index) => `CAST("${name}" AS BLOB) AS "bytes ${index}"`).join(', ');
+    const stored = await this.all(`SELECT *, ${bytes} FROM (${sql})`, parameters);
+    return stored.map((row) => {
+      const values = names.map((name, index) => [name, asStored(row[name], row[`bytes ${index}`])]);
+      return { ...row, ...Object.fromEntries(values) };
+    });
+  }
+
   /** @param {string} table */
   async has(table) {
     return (await this.all(`SELECT 1 FROM sqlite_master WHERE "type" = 'table' AND "name" = ?`, [table])).length > 0;
@@ -61,4 +80,17 @@ export class SqliteFile {
 /** @param {Error & { code?: string }} error of a statement that reads */
 function explained(error) {
   return NO_FILES_BESIDE.has(error.code ?? '') ? new Error(`${ADVICE} (${error.message})`, { cause: error }) : error;
+}
+
+/** @param {unknown} value */
+function isReplaced(value) {
+  return typeof value === 'string' && value.includes('\ufffd');
+}
+
+/**
+ * @param {unknown} value
+ * @param {Buffer} bytes
+ */
+function asStored(value, bytes) {
+  return typeof value === 'string' && !isUtf8(bytes) ? bytes : value;
 }

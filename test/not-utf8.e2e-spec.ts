@@ -1,0 +1,66 @@
+import { Database } from '../src/database/database';
+import type { SqlConnection } from '../src/database/sql-connection';
+import { createTestApp, type TestApp } from './support/create-test-app';
+import { describeOnSqlite } from './support/database-kind';
+import { addClaim, createAgent, createEntity } from './support/factories';
+import { foreignConnection } from './support/foreign-connection';
+import { runVerifier } from './support/run-verifier';
+import { send } from './support/send';
+
+/** What readers make of bytes that are no UTF-8, and what a text may hold all the same. */
+const REPLACEMENT = '\ufffd';
+
+const COLUMNS: readonly [table: string, column: string][] = [
+  ['agents', 'name'],
+  ['agents', 'description'],
+  ['agents', 'roles'],
+  ['entities', 'type'],
+  ['entities', 'name'],
+  ['entities', 'properties'],
+  ['claims', 'predicate'],
+  ['claims', 'value'],
+  ['claims', 'context'],
+  ['ledger_entries', 'state'],
+];
+
+describeOnSqlite('A text that is no UTF-8, but is read as the one that stood there', () => {
+  let app: TestApp;
+  let foreign: SqlConnection;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    const text = `Bo${REPLACEMENT}`;
+    await createAgent(app, { name: text, description: text, roles: [text] });
+    const { id } = await createEntity(app, { type: text, name: text, properties: { [text]: text } });
+    await addClaim(app, id, { predicate: text, value: text, context: { text } });
+    foreign = await foreignConnection(app);
+  });
+  afterAll(async () => {
+    await foreign.close();
+    await app.close();
+  });
+
+  async function verdicts(): Promise<{ service: boolean; offline: boolean }> {
+    const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+    const { exitCode } = await runVerifier([app.application.get(Database).location]);
+    return { service: body.valid, offline: exitCode === 0 };
+  }
+
+  it('is no fault where it is the text itself', async () => {
+    expect(await verdicts()).toEqual({ service: true, offline: true });
+  });
+
+  it.each(COLUMNS)('is found in %s, %s', async (table, column) => {
+    const condition = `rowid = (SELECT min(rowid) FROM ${table} WHERE instr("${column}", '${REPLACEMENT}'))`;
+    const [row] = await foreign.all(`SELECT rowid AS "number", "${column}" AS "text" FROM ${table} WHERE ${condition}`);
+    const bytes = `unhex(replace(hex("${column}"), 'EFBFBD', '80'))`;
+    await foreign.run(`UPDATE ${table} SET "${column}" = CAST(${bytes} AS TEXT) WHERE ${condition}`);
+    const found = await verdicts();
+    await foreign.run(`UPDATE ${table} SET "${column}" = $1 WHERE rowid = $2`, [
+      row?.['text'] ?? null,
+      row?.['number'] ?? null,
+    ]);
+    expect(found).toEqual({ service: false, offline: false });
+    expect(await verdicts()).toEqual({ service: true, offline: true });
+  });
+});
