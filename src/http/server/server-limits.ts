@@ -1,4 +1,5 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** Milliseconds a client may take to send the head of a request, from the first byte or the connection on. */
 const HEADERS_TIMEOUT = 10_000;
@@ -6,6 +7,8 @@ const HEADERS_TIMEOUT = 10_000;
 const REQUEST_TIMEOUT = 30_000;
 /** Milliseconds between two looks for clients that took longer; Node's own half a minute would let them stay as long. */
 const CHECKING_INTERVAL = 2_000;
+/** Milliseconds in which nothing of an answer could be written, the client taking nothing of it. */
+const STALLED_TIMEOUT = 30_000;
 /** Longer than the usual idle time of a proxy in front, which should be the one to close. */
 const KEEP_ALIVE_TIMEOUT = 65_000;
 /** Bytes of a request's first line and headers together. */
@@ -23,4 +26,15 @@ export function limitServer(server: Server, maxConnections: number): void {
   server.maxConnections = maxConnections;
   // Options of a server that somebody else has made.
   Object.assign(server, { connectionsCheckingInterval: CHECKING_INTERVAL, maxHeaderSize: MOST_HEADER_BYTES });
+  server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
+    response.setTimeout(STALLED_TIMEOUT).on('timeout', endStalled);
+  });
+}
+
+/**
+ * A socket times out when nothing moves on it; while the client takes what was written, Node waits on. Given up is only an
+ * answer that waits to be taken, with what the system holds of it: one that is still being made may take any time.
+ */
+function endStalled(socket: Socket): void {
+  if (socket.writableLength > 0) socket.resetAndDestroy();
 }
