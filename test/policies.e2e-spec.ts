@@ -165,6 +165,15 @@ describe('policies', () => {
       expect(warnings).toEqual([expect.stringContaining('"user:x"'), expect.stringContaining('"Role:ops"')]);
     });
 
+    it.each([
+      ['an invisible character', 'agent:caf\u00e9\u200b', 'must not contain control or format characters'],
+      ['white space', 'agent: invoice-bot', 'must not begin or end with white space'],
+      ['a slash', 'team/invoice-bot', 'must not contain "/" or "*"'],
+    ])('is warned of where no agent can have the name, for %s', async (_why, subject, rule) => {
+      const { warnings } = await createPolicy(app, { subjects: [subject, 'agent:invoice-bot'] });
+      expect(warnings).toEqual([`"${subject}" matches nothing: the name of an agent ${rule}.`]);
+    });
+
     it('leaves an entry that names the policy', async () => {
       const { id, name } = await createPolicy(app, { subjects: ['nobody'] });
       expect(await auditOf(app, id)).toEqual([

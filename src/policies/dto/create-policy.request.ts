@@ -43,7 +43,7 @@ export class CreatePolicyRequest {
     rule: subjectFault,
     description:
       '`*`: every agent. `role:<role>`, `role:*`: agents with the role, with any role. `agent:<id or name>`, or an agent id ' +
-      'or name alone. Other kinds (`user:x`) match nothing and are named in `warnings`.',
+      'or name alone. Other kinds (`user:x`), and names that no agent can have, match nothing and are named in `warnings`.',
     example: ['role:billing'],
   })
   readonly subjects!: readonly string[];

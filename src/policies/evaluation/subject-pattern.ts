@@ -1,3 +1,5 @@
+import { agentNameFault } from '../../agents/agent-name';
+
 /** What one string of a policy's `subjects` stands for. */
 export type SubjectPattern =
   | { readonly kind: 'everyone' }
@@ -28,11 +30,18 @@ export function subjectFault(text: string): string | undefined {
 /** Says that a subject is stored but matches no agent, or undefined when it can match one. */
 export function subjectWarning(text: string): string | undefined {
   const pattern = parseSubject(text);
+  if (pattern.kind === 'agent') return deadNameWarning(text, pattern.idOrName);
   if (pattern.kind !== 'unknown') return undefined;
   return (
     `"${text}" matches nothing: subjects of the kind "${pattern.prefix}:" are not known. ` +
     'Use role:<role>, agent:<id or name>, or an agent id or name without ":".'
   );
+}
+
+/** A slip in a name, such as an invisible character that was copied with it, must not switch a deny off unseen. */
+function deadNameWarning(text: string, idOrName: string): string | undefined {
+  const fault = idOrName.startsWith('agt_') ? undefined : agentNameFault(idOrName);
+  return fault === undefined ? undefined : `"${text}" matches nothing: the name of an agent ${fault}.`;
 }
 
 function splitPrefix(text: string): { prefix: string | null; name: string } {
