@@ -10,6 +10,8 @@ const USUAL_FOLDER = 'data';
 export abstract class CheckpointFiles {
   /** The last checkpoint that was signed. */
   abstract readonly checkpoint: string;
+  /** Held while a checkpoint is kept; null where no other process keeps one there. */
+  abstract readonly lock: string | null;
   /** The signing key, where the service made it. */
   abstract readonly signingKey: string;
 }
@@ -23,5 +25,6 @@ export function checkpointFiles(
   const folder = resolve(checkpointFolder ?? (isFile ? dirname(location) : USUAL_FOLDER));
   mkdirSync(folder, { recursive: true });
   const name = join(folder, isFile ? basename(location) : location.slice(location.lastIndexOf('/') + 1));
-  return { checkpoint: `${name}.checkpoint`, signingKey: `${name}.signing-key` };
+  const checkpoint = `${name}.checkpoint`;
+  return { checkpoint, lock: isFile ? null : `${checkpoint}.lock`, signingKey: `${name}.signing-key` };
 }

@@ -78,10 +78,9 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     return issued;
   }
 
-  private async keep({ text, size }: IssuedCheckpoint): Promise<void> {
+  private async keep(issued: IssuedCheckpoint): Promise<void> {
     try {
-      // Another process on the same database may have kept a later one by now.
-      if ((this.kept.read()?.size ?? 0) <= size) await this.kept.write(text);
+      await this.kept.keep(issued);
     } catch (error) {
       this.logger.error(`The checkpoint cannot be kept in ${this.kept.path}, so it is not told: ${String(error)}`);
       throw unavailable('The checkpoint cannot be kept now.');

@@ -1,17 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
+import { lockedFile } from '../database/sqlite/locked-file';
+import { SQLITE3 } from '../database/sqlite/sqlite3-file-driver';
 import { parseCheckpoint, type SignedCheckpoint } from './checkpoint';
 import { CheckpointContradictedError } from './checkpoint-contradicted.error';
 import { CheckpointFiles } from './checkpoint-files';
 import { replaceFile } from './durable-file';
+import type { IssuedCheckpoint } from './log-signer';
+
+/** Milliseconds; who holds the lock writes a file of some hundred bytes. */
+const LONGEST_WAIT = 5_000;
 
 /** The last checkpoint that was signed. It is outside the database, so that it outlives a restored one. */
 @Injectable()
 export class KeptCheckpoint {
   readonly path: string;
+  private readonly lock: string | null;
 
-  constructor({ checkpoint }: CheckpointFiles) {
+  constructor({ checkpoint, lock }: CheckpointFiles) {
     this.path = checkpoint;
+    this.lock = lock;
   }
 
   /** Null: none was signed yet. Read anew each time, as another process on the same database may keep it, too. */
@@ -24,6 +32,16 @@ export class KeptCheckpoint {
       `The checkpoint kept in ${this.path} cannot be read: it ${checkpoint}. Put the right one back; or remove the file, ` +
         'and with it what is known of the database by then.',
     );
+  }
+
+  /** Keeps a checkpoint, unless another process has kept a later one by now. One at a time, or the earlier could come last. */
+  async keep({ text, size }: Pick<IssuedCheckpoint, 'text' | 'size'>): Promise<void> {
+    const held = this.lock === null ? null : await lockedFile(this.lock, SQLITE3, LONGEST_WAIT);
+    try {
+      if ((this.read()?.size ?? 0) <= size) await this.write(text);
+    } finally {
+      await held?.close();
+    }
   }
 
   write(note: string): Promise<void> {
