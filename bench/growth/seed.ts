@@ -3,6 +3,7 @@ import { ENTITY } from '../../src/entities/entity.kind';
 import type { Caller } from '../../src/ledger/caller';
 import type { Command } from '../../src/ledger/ledger-transaction';
 import { LedgerService } from '../../src/ledger/ledger.service';
+import { PolicyBook } from '../../src/policies/policy-book';
 import { noteOn } from '../../src/policies/policy-notes';
 import { POLICY } from '../../src/policies/policy.kind';
 import { SAMPLE_REQUEST } from '../http/sample-entity';
@@ -26,7 +27,9 @@ export async function seed(database: string, volume: Volume): Promise<void> {
   const application = await createApp({ environment: { ...serviceSettings(database), LOG_LEVEL: 'silent' } });
   try {
     const ledger = application.get(LedgerService);
-    for (let made = 0; made < volume.policies; made += PIECE) await ledger.write(CALLER, addPolicies(made, volume));
+    const book = application.get(PolicyBook);
+    for (let made = 0; made < volume.policies; made += PIECE)
+      await ledger.write(CALLER, addPolicies(made, volume, book));
     for (let made = 0; made < volume.entities; made += PIECE) await ledger.write(CALLER, addEntities(made, volume));
   } finally {
     await application.close();
@@ -45,13 +48,13 @@ function addEntities(first: number, { entities }: Volume): Command<void> {
   };
 }
 
-function addPolicies(first: number, volume: Volume): Command<void> {
+function addPolicies(first: number, volume: Volume, book: PolicyBook): Command<void> {
   return async (transaction) => {
     for (const request of policies(volume.policies).slice(first, first + PIECE)) {
       const rules = { description: '', resourceTypes: [], priority: 0, ...request };
       const stored = { status: 'active', warnings: [], createdAt: transaction.now } as const;
       const policy = { id: transaction.newId(POLICY), ...rules, ...stored };
-      transaction.insert(POLICY, policy, noteOn(policy, 'policy.created'));
+      book.follow(transaction, transaction.insert(POLICY, policy, noteOn(policy, 'policy.created')));
     }
   };
 }
