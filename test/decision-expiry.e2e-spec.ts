@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Database } from '../src/database/database';
 import { DecisionExpiryService } from '../src/decisions/decision-expiry.service';
 import type { DecisionResponse } from '../src/decisions/dto/decision.response';
 import { createTestApp, type TestApp } from './support/create-test-app';
@@ -106,6 +107,31 @@ describe('Expiry of decisions', () => {
     const { data } = (await send(app, 'GET', `${DECISIONS}?limit=1000`)).body;
     const times: number[] = data.map(({ resolvedAt }: DecisionResponse) => Date.parse(String(resolvedAt)));
     expect(Math.max(...times) - Date.parse(expiresAt)).toBeLessThan(PROMISED);
+  });
+
+  it('reads large decisions a few at a time', async () => {
+    const context = { text: 'x'.repeat(1_000_000) };
+    const expiresAt = inMilliseconds(60_000);
+    for (let count = 0; count < 12; count += 1) await propose(app, agentId, { expiresAt, context });
+    const { lists } = app.application.get(Database);
+    const all = lists.all.bind(lists);
+    const bytesRead: number[] = [];
+    const reads = jest.spyOn(lists, 'all').mockImplementation(async (sql, parameters) => {
+      const rows = await all(sql, parameters);
+      bytesRead.push(JSON.stringify(rows).length);
+      return rows;
+    });
+    const clock = turnClockTo(expiresAt);
+    try {
+      const left = async (): Promise<number> =>
+        (await send(app, 'GET', `${DECISIONS}?status=proposed&limit=1`)).body.total;
+      while ((await left()) > 0) await sleep(20);
+    } finally {
+      clock.mockRestore();
+      reads.mockRestore();
+    }
+    expect(Math.max(...bytesRead)).toBeGreaterThan(context.text.length);
+    expect(Math.max(...bytesRead)).toBeLessThan(10_000_000);
   });
 
   describe('that a late review brings to light', () => {

@@ -284,6 +284,9 @@ describe('action handlers', () => {
   });
 });
 
+/** More than are read at once. */
+const CROWD = 120;
+
 describe('executions whose service stops', () => {
   let database: TemporaryDatabase;
   let environment: TemporaryDatabase['environment'];
@@ -330,6 +333,27 @@ describe('executions whose service stops', () => {
     const last = await createMailApp(environment);
     expect(await auditOf(last, running.id)).toHaveLength(2);
     await last.close();
+  });
+
+  it('are marked one by one, a crowd of them too', async () => {
+    const first = await createMailApp(environment);
+    await createBot(first);
+    const answers = Array.from({ length: CROWD }, () => execute(first, 'never'));
+    const total = async (app: TestApp, outcome: string): Promise<number> =>
+      (await send(app, 'GET', `/api/v1/executions?outcome=${outcome}&limit=1`)).body.total;
+    while ((await total(first, 'running')) < CROWD) await sleep(20);
+    await first.close();
+    await Promise.all(answers);
+    const write = jest.spyOn(LedgerService.prototype, 'write');
+    const next = await createMailApp(environment);
+    const commands = write.mock.calls.length;
+    write.mockRestore();
+    expect(await total(next, 'interrupted')).toBe(CROWD);
+    expect(commands).toBeGreaterThanOrEqual(CROWD);
+    const entries = await send(next, 'GET', '/api/v1/audit?action=execution.interrupted&limit=1');
+    expect(entries.body.total).toBe(CROWD);
+    await chainIsValid(next);
+    await next.close();
   });
 
   it('are completed when their handler ends in time', async () => {

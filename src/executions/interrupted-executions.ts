@@ -4,6 +4,7 @@ import { Database } from '../database/database';
 import { SYSTEM_CALLER } from '../ledger/caller';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
+import { byId } from '../ledger/lookup';
 import type { Condition } from '../ledger/record-page';
 import { RecordReader } from '../ledger/record-reader';
 import type { Execution } from './execution.entity';
@@ -13,8 +14,8 @@ import { noteOf } from './execution-note';
 const REASON = 'The service stopped while the action ran; whether it took effect is not known.';
 /** Milliseconds between looks for processes that have ended. */
 const INTERVAL = 5_000;
-/** Executions that are read at once. */
-const PIECE = 1_000;
+/** Executions that are read, and marked, at once at most; fewer where they are large. */
+const PIECE = 100;
 const RUNNING: readonly Condition[] = [{ column: 'outcome', comparison: 'equals', value: 'running' }];
 
 /**
@@ -59,9 +60,28 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
   private async markAll(): Promise<void> {
     const ended = await this.database.endedAmong(await this.processesThatRun());
     if (ended.length === 0 || this.isStopping) return;
-    const count = await this.ledger.write(SYSTEM_CALLER, (transaction) => markInterrupted(transaction, ended));
+    let count = 0;
+    for (const runBy of ended) count += await this.markAllOf(runBy);
     // Another process may have marked them first.
     if (count > 0) this.logger.warn(`${count} executions were interrupted by the end of the process that ran them.`);
+  }
+
+  /** Piece after piece: all at once could be more than memory holds. */
+  private async markAllOf(runBy: string): Promise<number> {
+    let count = 0;
+    const condition: Condition = { column: 'runBy', comparison: 'equals', value: runBy };
+    for await (const executions of this.reader.pieces(EXECUTION, [...RUNNING, condition], PIECE)) {
+      const marked = await Promise.all(executions.map((execution) => this.markOne(execution)));
+      count += marked.filter(Boolean).length;
+      if (this.isStopping) break;
+    }
+    return count;
+  }
+
+  private markOne(execution: Execution): Promise<boolean> {
+    return this.ledger
+      .expecting(byId(EXECUTION, execution.id))
+      .write(SYSTEM_CALLER, (transaction) => markInterrupted(transaction, execution));
   }
 
   private async processesThatRun(): Promise<string[]> {
@@ -73,13 +93,12 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
   }
 }
 
-async function markInterrupted(transaction: LedgerTransaction, processes: readonly string[]): Promise<number> {
-  const interrupted: Execution[] = [];
-  for (const runBy of processes) {
-    interrupted.push(...(await transaction.findAll(EXECUTION, { outcome: 'running', runBy })));
-  }
-  for (const execution of interrupted) mark(transaction, execution);
-  return interrupted.length;
+/** False when it has been marked, or has ended, before. */
+async function markInterrupted(transaction: LedgerTransaction, { id, runBy }: Execution): Promise<boolean> {
+  const execution = await transaction.find(EXECUTION, id);
+  if (execution?.outcome !== 'running' || execution.runBy !== runBy) return false;
+  mark(transaction, execution);
+  return true;
 }
 
 function mark(transaction: LedgerTransaction, execution: Execution): void {

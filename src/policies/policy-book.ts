@@ -12,7 +12,7 @@ import type { Policy } from './policy.entity';
 import { POLICY } from './policy.kind';
 import { POLICY_ACTIONS } from './policy-notes';
 
-/** Policies that are read at once. */
+/** Policies that are read at once at most; fewer where they are large. */
 const PIECE = 1_000;
 const IN_FORCE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
 
