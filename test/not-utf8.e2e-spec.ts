@@ -63,4 +63,24 @@ describeOnSqlite('A text that is no UTF-8, but is read as the one that stood the
     expect(found).toEqual({ service: false, offline: false });
     expect(await verdicts()).toEqual({ service: true, offline: true });
   });
+
+  it('is found in a list item, the last of all', async () => {
+    await foreign.run(
+      `UPDATE ledger_list_items SET item = item || CAST(x'ff' AS TEXT) WHERE item = (SELECT max(item) FROM ledger_list_items)`,
+    );
+    expect(await verdicts()).toEqual({ service: false, offline: true });
+    await foreign.run(
+      `UPDATE ledger_list_items SET item = CAST(unhex(substr(hex(item), 1, length(hex(item)) - 2)) AS TEXT) ` +
+        `WHERE item = (SELECT max(item) FROM ledger_list_items)`,
+    );
+    expect(await verdicts()).toEqual({ service: true, offline: true });
+  });
+
+  it('is found as the id of a record put in, behind all others, its counter put right', async () => {
+    await foreign.run('CREATE TEMP TABLE put_in AS SELECT * FROM claims LIMIT 1');
+    await foreign.run(`UPDATE put_in SET id = CAST(x'7aff' AS TEXT), "createdSequence" = 0`);
+    await foreign.run('INSERT INTO claims SELECT * FROM put_in');
+    await foreign.run(`UPDATE ledger_counters SET value = value + 1 WHERE name = 'claims'`);
+    expect(await verdicts()).toEqual({ service: false, offline: false });
+  });
 });

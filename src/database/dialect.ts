@@ -29,6 +29,9 @@ export interface Dialect {
   unindexed(column: string): string;
   /** Aggregates rows to the text of a JSON list, each row a list of the columns' values. */
   jsonRows(columns: readonly string[]): string;
+  /** A text column's value as a text from which `placeAt` makes it again, whatever it is: drivers change what is no UTF-8. */
+  place(column: string): string;
+  placeAt(parameter: string): string;
   /** Null where a column holds values of its type and nothing else. */
   readonly storageForms: StorageForms | null;
 }

@@ -1,4 +1,4 @@
-import { quoted } from '../database/dialect';
+import { quoted, type Dialect } from '../database/dialect';
 import { counterName } from './counter-name';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from './entry-counters';
 import { IS_LISTED_SEQUENCE, IS_TEXT_ITEM, LIST_ITEMS } from './list-items';
@@ -71,11 +71,12 @@ export function strayCountersSql(groups: readonly CountedGroup[]): string {
   );
 }
 
-/** List items after a place, `$3` at most, each with how many of its records there are. */
-export function listItemsSql(codecs: Iterable<RecordCodec>, isFirst: boolean): string {
+/** List items after a place (null: the first) and sequence, `$3` at most, each with how many of its records there are. */
+export function listItemsSql(codecs: Iterable<RecordCodec>, dialect: Dialect, isFirst: boolean): string {
+  const after = `COALESCE(${dialect.placeAt('$1')}, '')`;
   return (
-    `SELECT "item", "createdSequence", CAST("recordId" AS text) AS "recordId", ${recordsOfItem(codecs)} AS "records" ` +
-    `FROM ${quoted(LIST_ITEMS)} AS items WHERE ("item", "createdSequence") ${isFirst ? '>=' : '>'} ($1, $2) ` +
+    `SELECT ${dialect.place('"item"')} AS "place", "createdSequence", CAST("recordId" AS text) AS "recordId", ${recordsOfItem(codecs)} AS "records" ` +
+    `FROM ${quoted(LIST_ITEMS)} AS items WHERE ("item", "createdSequence") ${isFirst ? '>=' : '>'} (${after}, $2) ` +
     `AND ${IS_READABLE} ORDER BY "item", "createdSequence" LIMIT $3`
   );
 }

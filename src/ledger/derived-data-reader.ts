@@ -13,7 +13,7 @@ import { RecordCatalog } from './record-catalog';
 import { rowLists } from './row-lists';
 
 const PIECE_ITEMS = 500;
-const ITEM_COLUMNS = ['item', 'createdSequence', 'recordId', 'records'] as const;
+const ITEM_COLUMNS = ['place', 'createdSequence', 'recordId', 'records'] as const;
 
 /** Counters that say something else than what they count, or that count nothing there is. */
 export interface WrongCounters {
@@ -71,14 +71,14 @@ export class DerivedDataReader {
     const unreadable = await chain.all<{ recordId: string }>(unreadableItemsSql(this.catalog.all), [PIECE_ITEMS]);
     yield unreadable.map(({ recordId }) => recordId);
     const source = { connection: chain, dialect, columns: ITEM_COLUMNS };
-    let place: readonly [item: SqlValue, sequence: SqlValue] = ['', Number.MIN_SAFE_INTEGER];
+    let after: readonly [place: SqlValue, sequence: SqlValue] = [null, Number.MIN_SAFE_INTEGER];
     for (let isFirst = true; ; isFirst = false) {
-      const sql = listItemsSql(this.catalog.all, isFirst);
-      const lists = await rowLists(source, sql, [...place, PIECE_ITEMS]);
+      const sql = listItemsSql(this.catalog.all, dialect, isFirst);
+      const lists = await rowLists(source, sql, [...after, PIECE_ITEMS]);
       const items = JSON.parse(lists) as SqlValue[][];
-      const [item, createdSequence] = items.at(-1) ?? [];
-      if (item === undefined || createdSequence === undefined) return;
-      place = [item, createdSequence];
+      const [place, createdSequence] = items.at(-1) ?? [];
+      if (place === undefined || createdSequence === undefined) return;
+      after = [place, createdSequence];
       yield items.filter(([, , , records]) => records === 0).map(([, , recordId]) => String(recordId));
     }
   }

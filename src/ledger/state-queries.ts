@@ -12,19 +12,25 @@ export const SEALED_COLUMNS = [
   'ledger.items',
 ] as const;
 
-/** `$1`: the id before the first (`isFirst`: the first itself); `$2`: the last id; `$3`: rows at most. */
-function bounds(isFirst: boolean): string {
-  return `WHERE live."id" ${isFirst ? '>=' : '>'} $1 AND live."id" <= $2 ORDER BY live."id" LIMIT $3`;
+/** The last id of a kind, as a place. */
+export function lastPlaceSql({ table }: RecordCodec, dialect: Dialect): string {
+  return `SELECT ${dialect.place('max("id")')} AS "last" FROM ${quoted(table)}`;
+}
+
+/** `$1`: the place before the first record (`isFirst`: null, before all); `$2`: that of the last one; `$3`: rows at most. */
+function bounds(dialect: Dialect, isFirst: boolean): string {
+  const [after, upTo] = [`COALESCE(${dialect.placeAt('$1')}, '')`, dialect.placeAt('$2')];
+  return `WHERE live."id" ${isFirst ? '>=' : '>'} ${after} AND live."id" <= ${upTo} ORDER BY live."id" LIMIT $3`;
 }
 
 /** How many rows follow, how far they reach, and how many bytes they have. */
-export function liveExtentSql({ table, columns }: RecordCodec, isFirst: boolean): string {
+export function liveExtentSql({ table, columns }: RecordCodec, dialect: Dialect, isFirst: boolean): string {
   const sizes = columns
     .filter(({ type }) => type !== 'integer')
     .map(({ name }) => `COALESCE(octet_length(live.${quoted(name)}), 0)`);
   return (
-    `SELECT count(*) AS "count", max("id") AS "last", sum("size") AS "bytes" FROM ` +
-    `(SELECT live."id", ${sizes.join(' + ')} AS "size" FROM ${quoted(table)} AS live ${bounds(isFirst)}) AS piece`
+    `SELECT count(*) AS "count", ${dialect.place('max("id")')} AS "last", sum("size") AS "bytes" FROM ` +
+    `(SELECT live."id", ${sizes.join(' + ')} AS "size" FROM ${quoted(table)} AS live ${bounds(dialect, isFirst)}) AS piece`
   );
 }
 
@@ -52,7 +58,7 @@ export function liveRecordsSql(
   return (
     `SELECT ${[...own, ...sealed].join(', ')} FROM ${quoted(table)} AS live ` +
     `LEFT JOIN "ledger_entries" AS last ON last."sequence" = ` +
-    `(SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id") ${bounds(isFirst)}`
+    `(SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id") ${bounds(dialect, isFirst)}`
   );
 }
 

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
-import { quoted } from '../database/dialect';
 import type { SqlValue } from '../database/sql-connection';
 import { entryPieces } from './entry-pieces';
 import { liveRecord, type LiveRecord, type MissingRecord } from './live-record';
@@ -8,6 +7,7 @@ import { RecordCatalog } from './record-catalog';
 import type { RecordCodec } from './record-codec';
 import { rowLists } from './row-lists';
 import {
+  lastPlaceSql,
   liveExtentSql,
   liveRecordsSql,
   missingRecordsSql,
@@ -23,8 +23,6 @@ const PIECE_RECORDS = 200;
 const PIECE_BYTES = 1_000_000;
 /** States can be long. */
 const STATES_AT_ONCE = 20;
-/** Sorts before every id. */
-const BEFORE_ALL = '';
 
 interface LiveExtent {
   readonly count: number;
@@ -55,10 +53,10 @@ export class StateReader {
 
   /** The records of a kind that are there when it begins. */
   async *live(codec: RecordCodec): AsyncGenerator<LiveRecord[]> {
-    const { chain } = this.database;
-    const [end] = await chain.all<{ last: SqlValue }>(`SELECT max("id") AS "last" FROM ${quoted(codec.table)}`);
+    const { chain, dialect } = this.database;
+    const [end] = await chain.all<{ last: SqlValue }>(lastPlaceSql(codec, dialect));
     const upTo = end?.last ?? null;
-    for (let after: SqlValue = BEFORE_ALL, isFirst = true; upTo !== null; isFirst = false) {
+    for (let after: SqlValue = null, isFirst = true; upTo !== null; isFirst = false) {
       const extent = await this.liveExtent(codec, isFirst, after, upTo);
       if (extent === null) return;
       yield await this.livePiece(codec, isFirst, [after, upTo, extent.count]);
@@ -98,8 +96,9 @@ export class StateReader {
     after: SqlValue,
     upTo: SqlValue,
   ): Promise<LiveExtent | null> {
+    const { chain, dialect } = this.database;
     for (let limit = PIECE_RECORDS; ; limit = Math.ceil(limit / 2)) {
-      const [extent] = await this.database.chain.all<LiveExtent>(liveExtentSql(codec, isFirst), [after, upTo, limit]);
+      const [extent] = await chain.all<LiveExtent>(liveExtentSql(codec, dialect, isFirst), [after, upTo, limit]);
       if (extent === undefined || extent.count === 0) return null;
       if (extent.bytes <= PIECE_BYTES || extent.count === 1) return extent;
     }

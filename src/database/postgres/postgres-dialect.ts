@@ -9,5 +9,7 @@ export const POSTGRES_DIALECT: Dialect = {
   // The server keeps statistics.
   unindexed: (column) => column,
   jsonRows: (columns) => `json_agg(json_build_array(${columns.map(quoted).join(', ')}))::text`,
+  place: (column) => column,
+  placeAt: (parameter) => parameter,
   storageForms: null,
 };

@@ -7,6 +7,11 @@ export const SQLITE_DIALECT: Dialect = {
   jsonAt: (index) => `item.value ->> ${index}`,
   unindexed: (column) => `+${column}`,
   jsonRows: (columns) => `json_group_array(json_array(${columns.map(quoted).join(', ')}))`,
+  place: (column) => `nullif(typeof(${column}), 'null') || ':' || hex(${column})`,
+  placeAt: (parameter) => {
+    const bytes = `unhex(substr(${parameter}, 6))`;
+    return `CASE WHEN ${parameter} LIKE 'text:%' THEN CAST(${bytes} AS TEXT) ELSE ${bytes} END`;
+  },
   storageForms: {
     // Bytes come after all else in its order; this costs less than `typeof`.
     isBytes: (column) => `${column} >= x''`,
