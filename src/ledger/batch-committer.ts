@@ -58,7 +58,7 @@ export class BatchCommitter {
       const outcome = await runCommand(batch, kept, command);
       outcomes.push(outcome);
       // Its effects must be in place before a later command runs.
-      if (outcome.effects.length > 0 || batch.isFull) break;
+      if (outcome.effects.length > 0 || batch.isFull || kept.isFull) break;
     }
     const { proof, hasEntries } = await this.finish(batch, kept);
     const began = performance.now();

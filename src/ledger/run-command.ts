@@ -2,7 +2,6 @@ import { DatabaseFault } from '../database/database-fault';
 import { conflict, type DomainError } from '../errors/domain-error';
 import type { Batch } from './batch';
 import { CommandTransaction } from './command-transaction';
-import type { IdempotencyKey } from './idempotency/idempotency-key.entity';
 import type { KeyedWrite } from './idempotency/idempotent-request';
 import { decodeAnswer, encodeAnswer } from './idempotency/kept-answer';
 import type { KeptAnswers } from './idempotency/kept-answers';
@@ -25,7 +24,11 @@ export async function runCommand(batch: Batch, kept: KeptAnswers, queued: Queued
   const { caller, command, keyed, resolve, reject } = queued;
   const now = ledgerTime(Date.now(), batch.position.timestamp);
   const known = keyed === null ? undefined : kept.find(keyed, now);
-  if (keyed !== null && known !== undefined) return { effects: [], answer: replay(queued, keyed, known) };
+  if (keyed !== null && known !== undefined) {
+    if (known.contentHash !== keyed.contentHash)
+      return { effects: [], answer: () => reject(conflict(ANOTHER_REQUEST)) };
+    return { effects: [], answer: replay(queued, keyed, keptAnswer(known.id, await kept.answerOf(known))) };
+  }
   const transaction = new CommandTransaction(batch, caller, now);
   try {
     const result = await command(transaction);
@@ -43,10 +46,8 @@ export async function runCommand(batch: Batch, kept: KeptAnswers, queued: Queued
   }
 }
 
-/** Answers what the same request was answered before; another one under its key is a conflict. */
-function replay({ resolve, reject }: QueuedCommand, keyed: KeyedWrite, known: IdempotencyKey): () => void {
-  if (known.contentHash !== keyed.contentHash) return () => reject(conflict(ANOTHER_REQUEST));
-  const answer = keptAnswer(known);
+/** Answers what the same request was answered before. */
+function replay({ resolve, reject }: QueuedCommand, keyed: KeyedWrite, answer: unknown): () => void {
   return () => {
     keyed.onReplay();
     if (answer instanceof Refusal) reject(answer.error);
@@ -58,7 +59,7 @@ function replay({ resolve, reject }: QueuedCommand, keyed: KeyedWrite, known: Id
 class UnreadableAnswer extends Error {}
 
 /** Read before the commit, so that one that was altered concerns its own request only. */
-function keptAnswer({ id, answer }: IdempotencyKey): unknown {
+function keptAnswer(id: string, answer: string): unknown {
   try {
     return decodeAnswer(answer);
   } catch {

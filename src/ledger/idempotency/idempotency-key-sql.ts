@@ -15,8 +15,16 @@ export const DELETE_EXPIRED =
 /** When the write was answered: tells a commit that took place from one that did not, and whether there is an answer. */
 export const SELECT_CREATED_AT = `SELECT "createdAt" AS "found" FROM "${TABLE}" WHERE "id" = $1`;
 
+/** What a write came to: up to a body's size, so it is read for those that are answered by it alone. */
+export const SELECT_ANSWER = `SELECT "answer" FROM "${TABLE}" WHERE "id" = $1`;
+
 export const idempotencyKeySql = oncePerDialect((dialect) => ({
-  select: selectAmong(dialect, TABLE, COLUMNS, 'id'),
+  select: selectAmong(
+    dialect,
+    TABLE,
+    COLUMNS.filter(({ name }) => name !== 'answer'),
+    'id',
+  ),
   write: write(dialect),
 }));
 

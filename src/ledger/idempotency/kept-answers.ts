@@ -2,7 +2,7 @@ import type { Dialect } from '../../database/dialect';
 import type { SqlConnection } from '../../database/sql-connection';
 import type { CommitProof } from '../commit-proof';
 import { arraysOfOne } from '../statements';
-import { DELETE_EXPIRED, idempotencyKeySql, SELECT_CREATED_AT } from './idempotency-key-sql';
+import { DELETE_EXPIRED, idempotencyKeySql, SELECT_ANSWER, SELECT_CREATED_AT } from './idempotency-key-sql';
 import type { IdempotencyKey } from './idempotency-key.entity';
 import type { KeyedWrite } from './idempotent-request';
 
@@ -10,30 +10,49 @@ import type { KeyedWrite } from './idempotent-request';
 const KEPT_FOR = 24 * 60 * 60 * 1000;
 /** Expired keys that a batch removes, at least: more than it adds, so that they never pile up. */
 const REMOVED_AT_ONCE = 1_000;
+/** Characters of answers after which a batch takes no further command. */
+const FULL = 8 * 1024 * 1024;
+
+/** A key without what it was answered. */
+export type KnownKey = Omit<IdempotencyKey, 'answer'>;
 
 /** The answers of the keys that the commands of a batch carry: those of the database below, and those of the batch. */
 export class KeptAnswers {
-  private readonly known = new Map<string, IdempotencyKey>();
+  private readonly known = new Map<string, KnownKey>();
   private readonly added = new Map<string, IdempotencyKey>();
+  private size = 0;
 
   constructor(
     private readonly connection: SqlConnection,
     private readonly dialect: Dialect,
   ) {}
 
-  /** Reads what is kept for the writes, in one statement; in none when there are none. */
+  /** Whether the answers read and added so far are as much as a batch may hold in memory. */
+  get isFull(): boolean {
+    return this.size > FULL;
+  }
+
+  /** Reads which of the writes are known, in one statement; in none when there are none. */
   async prefetch(writes: readonly KeyedWrite[]): Promise<void> {
     if (writes.length === 0) return;
     const ids = new Set(writes.map(({ id }) => id));
     const { select } = idempotencyKeySql(this.dialect);
-    const rows = await this.connection.all<IdempotencyKey>(select, [arraysOfOne(ids)]);
+    const rows = await this.connection.all<KnownKey>(select, [arraysOfOne(ids)]);
     for (const row of rows) this.known.set(row.id, row);
   }
 
   /** @param now the ledger's time: a key is free again after 24 hours. */
-  find({ id }: KeyedWrite, now: string): IdempotencyKey | undefined {
+  find({ id }: KeyedWrite, now: string): KnownKey | undefined {
     const key = this.known.get(id);
     return key === undefined || hasExpired(key.createdAt, now) ? undefined : key;
+  }
+
+  /** What a write that was found came to, encoded. */
+  async answerOf({ id }: KnownKey): Promise<string> {
+    const kept = this.added.get(id) ?? (await this.connection.all<{ answer: string }>(SELECT_ANSWER, [id]))[0];
+    const answer = kept?.answer ?? '';
+    this.size += answer.length;
+    return answer;
   }
 
   /** From now on the write has this answer, for the batch's later commands too. */
@@ -41,6 +60,7 @@ export class KeptAnswers {
     const key = { id, contentHash, answer, createdAt };
     this.known.set(id, key);
     this.added.set(id, key);
+    this.size += answer.length;
   }
 
   /**
