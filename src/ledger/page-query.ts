@@ -34,7 +34,7 @@ export function pageQuery(source: PageSource, request: SizedRequest, dialect: Di
   const { position } = request;
   const from = position === null ? rows.sql() : rows.sql(`${rows.order} ${beyond} ${parameters.add(position)}`);
   const page =
-    `SELECT ${columnsSql(source, parameters.add(request.mostBytes))} ${from} ORDER BY ${rows.order} ${direction} ` +
+    `SELECT ${columnsSql(source, request.mostBytes, parameters)} ${from} ORDER BY ${rows.order} ${direction} ` +
     `LIMIT ${parameters.add(request.limit + 1)} OFFSET ${parameters.add(request.offset)}`;
   const sql =
     `SELECT page.*, counted.total AS "${TOTAL_COLUMN}" FROM (SELECT ${total} AS total) AS counted ` +
@@ -42,7 +42,9 @@ export function pageQuery(source: PageSource, request: SizedRequest, dialect: Di
   return { sql, parameters: parameters.values };
 }
 
-function columnsSql({ table, columns, longColumns }: PageSource, most: string): string {
+function columnsSql({ table, columns, longColumns }: PageSource, mostBytes: number, parameters: Parameters): string {
+  // A server cannot tell the type of a parameter that no column uses.
+  const most = longColumns.length === 0 ? '' : parameters.add(mostBytes);
   const selected = columns.map((name) => {
     const column = columnOf(table, name);
     return longColumns.includes(name) ? unlessLongSql(column, name, most) : column;
