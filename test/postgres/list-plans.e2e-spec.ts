@@ -4,6 +4,7 @@ import { createTestApp, type TestApp } from '../support/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/factories';
 import { foreignConnection } from '../support/foreign-connection';
 import { LIST_CASES } from '../support/list-cases';
+import { nodesOf, type PlanNode, planIn } from '../support/postgres-plan';
 import { send } from '../support/send';
 
 /** Rows of every table: enough for the planner to tell a look-up from a scan. */
@@ -22,13 +23,6 @@ const COPIES: Readonly<Record<string, string>> = {
     `'sequence', 1000 + n, 'id', 'prv_' || n, 'auditId', 'aud_' || n, 'entityId', 'ent_' || n % 5000, ` +
     `'agentId', 'agt_' || n % 1000, 'subjectId', 'ent_' || n % 5000, 'action', 'action-' || n % 1000`,
 };
-
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Index Name'?: string;
-  readonly Plans?: readonly PlanNode[];
-}
 
 describe('The plan on PostgreSQL of', () => {
   let app: TestApp;
@@ -71,8 +65,7 @@ describe('The plan on PostgreSQL of', () => {
     expect(answer.body).toMatchObject({ total: expect.any(Number) });
     const [[sql, parameters] = ['', []], ...others] = statements.filter((statement) => !isOfTheService(statement));
     expect(others).toEqual([]);
-    const [row] = await planner.all<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`EXPLAIN (FORMAT JSON) ${sql}`, parameters);
-    return row?.['QUERY PLAN'][0].Plan ?? { 'Node Type': 'none' };
+    return planIn(planner, sql, parameters);
   }
 
   it.each(LIST_CASES)('$path by $names reads no table from end to end', async ({ path, query }) => {
@@ -84,19 +77,14 @@ describe('The plan on PostgreSQL of', () => {
   });
 
   it('a table without an index for it is read from end to end: this test would see it', async () => {
-    const sql = `EXPLAIN (FORMAT JSON) SELECT * FROM "entities" WHERE "properties" = 'x'`;
-    const [row] = await planner.all<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql);
-    expect(nodesOf(row?.['QUERY PLAN'][0].Plan ?? { 'Node Type': 'none' }).filter(isScan)).toHaveLength(1);
+    const plan = await planIn(planner, `SELECT * FROM "entities" WHERE "properties" = 'x'`);
+    expect(nodesOf(plan).filter(isScan)).toHaveLength(1);
   });
 });
 
 /** The service looks for decisions that expire, and for executions that were interrupted, and by whom, by itself. */
 function isOfTheService([sql, parameters]: [string, readonly SqlValue[]]): boolean {
   return sql.includes('"expiresAt" <=') || parameters.includes('running') || sql.includes('pg_locks');
-}
-
-function nodesOf(node: PlanNode): PlanNode[] {
-  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 }
 
 /** The tables of counters and of the head are short, whatever the others hold. */

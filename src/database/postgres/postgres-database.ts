@@ -8,7 +8,7 @@ import { POSTGRES_DIALECT } from './postgres-dialect';
 import { migrate } from './postgres-migrations';
 import { PostgresPresence } from './postgres-presence';
 import { PostgresReaders } from './postgres-readers';
-import { readerConfig, serverConfig, writerConfig } from './postgres-settings';
+import { pointReaderConfig, readerConfig, serverConfig, writerConfig } from './postgres-settings';
 import { requireDurability } from './server-requirements';
 
 /** Sessions for each kind of reading; with the writer's and the presence's there are ten at most. */
@@ -30,7 +30,7 @@ export class PostgresDatabase extends Database {
   ) {
     super();
     this.location = placeOf(url);
-    this.points = new PostgresReaders(readerConfig(url), SESSIONS.points);
+    this.points = new PostgresReaders(pointReaderConfig(url), SESSIONS.points);
     this.lists = new PostgresReaders(readerConfig(url), SESSIONS.lists);
     this.chain = new PostgresReaders(readerConfig(url), SESSIONS.chain);
     this.presence = new PostgresPresence(url, this.lists);

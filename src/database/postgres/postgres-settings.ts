@@ -13,6 +13,13 @@ const MIGRATION_LOCK_TIMEOUT = 60_000;
 /** After this time without a byte, the system asks whether the other end is still there. */
 const KEEP_ALIVE = 10_000;
 
+/**
+ * For sessions that look rows up by their keys. A plan is kept as long as its session; one that was made while the table was
+ * empty, without statistics, reads the table from end to end and joins by hashing, which takes longer with every row.
+ */
+const BY_INDEX = '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off';
+const READ_ONLY = '-c default_transaction_read_only=on';
+
 /** A 64-bit integer as a number: what the ledger counts stays below 2^53. */
 const numbers = new TypeOverrides();
 numbers.setTypeParser(types.builtins.INT8, Number);
@@ -39,7 +46,7 @@ export function serverConfig(url: string): ClientConfig {
 /** Whoever stops in the middle of a transaction, which holds the head row, loses its session and with it the lock. */
 export function writerConfig(url: string): ClientConfig {
   return {
-    ...serverConfig(url),
+    ...withOptions(serverConfig(url), BY_INDEX),
     statement_timeout: STATEMENT_TIMEOUT,
     lock_timeout: LOCK_TIMEOUT,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT,
@@ -48,13 +55,16 @@ export function writerConfig(url: string): ClientConfig {
 }
 
 export function readerConfig(url: string): ClientConfig {
-  const config = serverConfig(url);
   return {
-    ...config,
-    options: [config.options, '-c default_transaction_read_only=on'].filter(Boolean).join(' '),
+    ...withOptions(serverConfig(url), READ_ONLY),
     statement_timeout: STATEMENT_TIMEOUT,
     query_timeout: ANSWER_TIMEOUT,
   };
+}
+
+/** For reading single rows by their ids. */
+export function pointReaderConfig(url: string): ClientConfig {
+  return withOptions(readerConfig(url), BY_INDEX);
 }
 
 /** Quick to notice that the server is gone: meanwhile others do not see this process. */
@@ -64,4 +74,8 @@ export function presenceConfig(url: string): ClientConfig {
 
 export function migrationConfig(url: string): ClientConfig {
   return { ...serverConfig(url), lock_timeout: MIGRATION_LOCK_TIMEOUT };
+}
+
+function withOptions(config: ClientConfig, options: string): ClientConfig {
+  return { ...config, options: [config.options, options].filter(Boolean).join(' ') };
 }
