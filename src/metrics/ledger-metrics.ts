@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Counter, Histogram } from 'prom-client';
 import type { LedgerObserver, ObservedBatch } from '../ledger/ledger-observer';
 import { LedgerService } from '../ledger/ledger.service';
 import { DENIAL_REASONS } from '../errors/error-codes';
@@ -56,7 +56,7 @@ export class LedgerMetrics implements LedgerObserver, OnModuleInit {
     });
     // From the first scrape on at zero, so that the first denial shows as an increase.
     DENIAL_REASONS.forEach((reason) => this.denials.inc({ reason }, 0));
-    registerState(registers, ledger);
+    registerState(metrics, ledger);
   }
 
   onModuleInit(): void {
@@ -77,23 +77,12 @@ export class LedgerMetrics implements LedgerObserver, OnModuleInit {
   }
 }
 
-/** What is read at the moment it is asked for. */
-function registerState(registers: Metrics['registry'][], ledger: LedgerService): void {
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  };
-  gauge('governance_ledger_queue_commands', 'Commands that wait for the next batch.', () => ledger.waiting);
-  gauge(
+function registerState(metrics: Metrics, ledger: LedgerService): void {
+  metrics.gauge('governance_ledger_queue_commands', 'Commands that wait for the next batch.', () => ledger.waiting);
+  metrics.gauge(
     'governance_ledger_head_sequence',
     'Sequence of the last entry of the chain that this process has written or read.',
     () => ledger.head.sequence,
   );
-  gauge('governance_ledger_healthy', '1 while commits succeed, otherwise 0.', () => (ledger.isHealthy ? 1 : 0));
+  metrics.gauge('governance_ledger_healthy', '1 while commits succeed, otherwise 0.', () => (ledger.isHealthy ? 1 : 0));
 }

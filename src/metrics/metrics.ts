@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 /** What the process tells of itself (CPU, memory, event loop, garbage collection): once, however many applications it runs. */
 let ofProcess: Registry | null = null;
@@ -12,6 +12,18 @@ export class Metrics {
 
   constructor() {
     ofProcess ??= processMetrics();
+  }
+
+  /** A number that is read at the moment it is asked for. */
+  gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(read());
+      },
+    });
   }
 
   /** Everything measured, in the text format of Prometheus. */
