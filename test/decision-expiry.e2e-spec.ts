@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Database } from '../src/database/database';
 import { DecisionExpiryService } from '../src/decisions/decision-expiry.service';
+import { DECISION } from '../src/decisions/decision.kind';
 import type { DecisionResponse } from '../src/decisions/dto/decision.response';
+import { RecordReader } from '../src/ledger/record-reader';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from './support/factories';
 import { isReplayed, send, type Answer } from './support/send';
@@ -109,29 +110,30 @@ describe('Expiry of decisions', () => {
     expect(Math.max(...times) - Date.parse(expiresAt)).toBeLessThan(PROMISED);
   });
 
-  it('reads large decisions a few at a time', async () => {
+  it('finds large decisions a few at a time, and each once, the earliest first', async () => {
     const context = { text: 'x'.repeat(1_000_000) };
-    const expiresAt = inMilliseconds(60_000);
-    for (let count = 0; count < 12; count += 1) await propose(app, agentId, { expiresAt, context });
-    const { lists } = app.application.get(Database);
-    const all = lists.all.bind(lists);
-    const bytesRead: number[] = [];
-    const reads = jest.spyOn(lists, 'all').mockImplementation(async (sql, parameters) => {
-      const rows = await all(sql, parameters);
-      bytesRead.push(JSON.stringify(rows).length);
-      return rows;
-    });
-    const clock = turnClockTo(expiresAt);
-    try {
-      const left = async (): Promise<number> =>
-        (await send(app, 'GET', `${DECISIONS}?status=proposed&limit=1`)).body.total;
-      while ((await left()) > 0) await sleep(20);
-    } finally {
-      clock.mockRestore();
-      reads.mockRestore();
+    const ids: string[] = [];
+    for (let minutes = 12; minutes > 0; minutes -= 1) {
+      ids.unshift((await propose(app, agentId, { expiresAt: inMilliseconds(minutes * 60_000), context })).id);
     }
-    expect(Math.max(...bytesRead)).toBeGreaterThan(context.text.length);
-    expect(Math.max(...bytesRead)).toBeLessThan(10_000_000);
+    await propose(app, agentId, { expiresAt: inMilliseconds(13 * 60_000) });
+    await reject((await propose(app, agentId, { expiresAt: inMilliseconds(60_000) })).id);
+    const pieces: string[][] = [];
+    const now = inMilliseconds(12 * 60_000);
+    for await (const piece of app.application.get(RecordReader).due(DECISION, now, 10)) pieces.push(piece);
+    expect(pieces.map(({ length }) => length)).toEqual([8, 4]);
+    expect(pieces.flat()).toEqual(ids);
+  });
+
+  it('finds decisions that expire at one moment piece by piece, none twice', async () => {
+    const expiresAt = inMilliseconds(60_000);
+    const ids = (await Promise.all(Array.from({ length: 5 }, () => propose(app, agentId, { expiresAt })))).map(
+      ({ id }) => id,
+    );
+    const pieces: string[][] = [];
+    for await (const piece of app.application.get(RecordReader).due(DECISION, expiresAt, 2)) pieces.push(piece);
+    expect(pieces.map(({ length }) => length)).toEqual([2, 2, 1]);
+    expect(pieces.flat()).toEqual(ids.sort());
   });
 
   describe('that a late review brings to light', () => {

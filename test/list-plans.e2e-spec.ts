@@ -4,6 +4,7 @@ import { createTestApp, type TestApp } from './support/create-test-app';
 import { describeOnSqlite } from './support/database-kind';
 import { createAgent, createEntity, propose } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';
+import { lookForDueDecisions } from './support/due-decisions';
 import { LIST_CASES } from './support/list-cases';
 import { send } from './support/send';
 
@@ -46,10 +47,8 @@ describeOnSqlite('The plan of', () => {
     });
     expect((await read(path)).body).toMatchObject({ total: expect.any(Number) });
     spy.mockRestore();
-    // The service looks for decisions that expire by itself.
-    const asked = statements.filter(([sql]) => !sql.includes('"expiresAt" <='));
-    expect(asked).toHaveLength(1);
-    const [[sql, parameters] = ['', []]] = asked;
+    expect(statements).toHaveLength(1);
+    const [[sql, parameters] = ['', []]] = statements;
     // On the connection of the lists it would keep what later ones see at this moment.
     return planner.all<Step>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
   }
@@ -74,6 +73,16 @@ describeOnSqlite('The plan of', () => {
     expect(steps.map(({ detail }) => detail)).toContainEqual(
       expect.stringMatching(/^SEARCH entities .*createdSequence>\?/),
     );
+  });
+  it('the look for decisions that are due is a look-up in an index of what can expire', async () => {
+    const [sql, parameters] = await lookForDueDecisions(app);
+    const steps = await planner.all<Step>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
+    expect(steps.map(({ detail }) => detail)).toEqual([
+      expect.stringMatching(/^SEARCH decisions USING INDEX \w+ \(\(expiresAt,id\)>.* AND expiresAt<\?\)$/),
+    ]);
+    const index = /USING INDEX (\w+)/.exec(steps[0]?.detail ?? '')?.[1] ?? '';
+    const [made] = await planner.all<{ sql: string }>('SELECT "sql" FROM "sqlite_master" WHERE "name" = $1', [index]);
+    expect(made?.sql).toContain(`WHERE "resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`);
   });
 });
 

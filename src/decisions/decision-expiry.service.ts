@@ -2,7 +2,6 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { SYSTEM_CALLER } from '../ledger/caller';
 import { LedgerService } from '../ledger/ledger.service';
 import { byId } from '../ledger/lookup';
-import type { Condition } from '../ledger/record-page';
 import { RecordReader } from '../ledger/record-reader';
 import { expiredNote } from './decision-notes';
 import { expired, isExpired } from './decision-rules';
@@ -10,7 +9,7 @@ import { DECISION } from './decision.kind';
 
 /** Milliseconds between looks on average: a decision is settled within a second of its expiry. */
 const INTERVAL = 200;
-/** Decisions that are read and settled together at most; fewer where they are large. */
+/** Decisions that are settled together at most; fewer where they are large. */
 const PIECE = 100;
 
 /** Settles decisions whose time is over, so that they do not merely look expired to who reads them. */
@@ -53,8 +52,8 @@ export class DecisionExpiryService implements OnApplicationBootstrap, OnModuleDe
   private async settleAll(): Promise<void> {
     const { now, isHealthy } = this.ledger;
     if (!isHealthy) return;
-    for await (const decisions of this.reader.pieces(DECISION, dueBy(now), PIECE)) {
-      await Promise.all(decisions.map(({ id }) => this.settle(id)));
+    for await (const ids of this.reader.due(DECISION, now, PIECE)) {
+      await Promise.all(ids.map((id) => this.settle(id)));
       if (this.isStopping) return;
     }
   }
@@ -67,11 +66,4 @@ export class DecisionExpiryService implements OnApplicationBootstrap, OnModuleDe
       transaction.update(DECISION, expired(decision, transaction.now), expiredNote(decision));
     });
   }
-}
-
-function dueBy(now: string): Condition[] {
-  return [
-    { column: 'status', comparison: 'equals', value: 'proposed' },
-    { column: 'expiresAt', comparison: 'atMost', value: now },
-  ];
 }

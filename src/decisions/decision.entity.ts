@@ -16,13 +16,16 @@ export interface Review {
   readonly createdAt: string;
 }
 
+/** As the index of what can expire has it. */
+const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
+
 /** Something an agent proposed, and what became of it. */
 @Entity('decisions')
 @Index(['status', 'createdSequence'])
 @Index(['riskLevel', 'createdSequence'])
 @Index(['type', 'createdSequence'])
 @Index(['proposedBy', 'createdSequence'])
-@Index(['status', 'expiresAt'])
+@Index(['expiresAt', 'id'], { where: CAN_EXPIRE })
 @Index(['status', 'riskLevel', 'createdSequence'])
 @Index(['status', 'type', 'createdSequence'])
 @Index(['status', 'proposedBy', 'createdSequence'])

@@ -23,5 +23,6 @@ export const DECISION: RecordKind<Decision> = {
     'resolvedAt',
   ],
   counter: 'decisions',
+  due: { timeColumn: 'expiresAt', unlessSet: 'resolvedAt' },
   countedBy: ['status', 'riskLevel', 'type', 'proposedBy'],
 };

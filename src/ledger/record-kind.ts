@@ -24,6 +24,7 @@ export interface RecordKind<Row extends GovernedRow> extends AnyRecordKind {
   readonly countedBy?: readonly ColumnOf<Row>[];
   readonly listColumns?: readonly ColumnOf<Row>[];
   readonly timeColumn?: ColumnOf<Row>;
+  readonly due?: { readonly timeColumn: ColumnOf<Row>; readonly unlessSet: ColumnOf<Row> };
 }
 
 /** A kind whose row type does not matter. */
@@ -46,6 +47,11 @@ export interface AnyRecordKind {
   readonly listColumns?: readonly string[];
   /** The column with the time of creation, indexed, where lists are filtered by it. It never changes. */
   readonly timeColumn?: string;
+  /**
+   * A column with the time at which something is to be done about the record, unless it is null or the other column is set.
+   * There is an index (time, `id`) of the rows that this can happen to, and of no others.
+   */
+  readonly due?: { readonly timeColumn: string; readonly unlessSet: string };
   /** The record it belongs to: when that is removed it goes along, without an entry of its own. */
   readonly owner?: {
     readonly kind: AnyRecordKind;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import type { SqlRow } from '../database/sql-connection';
+import { dueQuery, type DueRow } from './due-query';
 import { ANY_SIZE, rowsThatFit, shareOf } from './page-budget';
 import { pageQuery, SIZE_COLUMN, type SizedRequest, TOTAL_COLUMN } from './page-query';
 import type { PageSource } from './page-source';
@@ -73,6 +74,23 @@ export class RecordReader {
       yield page.rows;
       position = page.rows.at(-1)?.createdSequence ?? null;
       more = page.more;
+    }
+  }
+
+  /**
+   * The ids of the records whose time has come, the earliest first; so many at a time, or fewer where they are large. Each
+   * piece is read when it is asked for.
+   */
+  async *due<Row extends GovernedRow>(kind: RecordKind<Row>, now: string, limit: number): AsyncGenerator<string[]> {
+    const sql = dueQuery(this.catalog.codec(kind));
+    for (let after = ['', '']; ;) {
+      const rows = await this.database.points.all<DueRow>(sql, [now, ...after, limit]);
+      const due = rows.slice(0, rowsThatFit(rows.map(({ bytes }) => bytes)));
+      const last = due.at(-1);
+      if (last === undefined) return;
+      yield due.map(({ id }) => id);
+      if (rows.length < limit && due.length === rows.length) return;
+      after = [last.time, last.id];
     }
   }
 

@@ -3,6 +3,7 @@ import type { SqlConnection, SqlValue } from '../../src/database/sql-connection'
 import { createTestApp, type TestApp } from '../support/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/factories';
 import { foreignConnection } from '../support/foreign-connection';
+import { lookForDueDecisions } from '../support/due-decisions';
 import { LIST_CASES } from '../support/list-cases';
 import { nodesOf, type PlanNode, planIn } from '../support/postgres-plan';
 import { send } from '../support/send';
@@ -17,7 +18,7 @@ const COPIES: Readonly<Record<string, string>> = {
   agents: `'id', 'agt_' || n, 'createdSequence', 1000 + n, 'name', 'agent-' || n`,
   ledger_list_items: `'item', 'agents:roles:role-' || n % 1000, 'createdSequence', 1000 + n, 'recordId', 'agt_' || n`,
   executions: `'id', 'exe_' || n, 'createdSequence', 1000 + n, 'agentId', 'agt_' || n % 1000, 'action', 'action-' || n % 1000`,
-  decisions: `'id', 'dec_' || n, 'createdSequence', 1000 + n, 'type', 'type-' || n % 1000, 'proposedBy', 'agt_' || n % 1000`,
+  decisions: `'id', 'dec_' || n, 'createdSequence', 1000 + n, 'type', 'type-' || n % 1000, 'proposedBy', 'agt_' || n % 1000, 'expiresAt', '2099-01-01T00:00:00.000Z'`,
   policies: `'id', 'pol_' || n, 'createdSequence', 1000 + n, 'name', 'policy-' || n, 'status', 'superseded'`,
   ledger_entries:
     `'sequence', 1000 + n, 'id', 'prv_' || n, 'auditId', 'aud_' || n, 'entityId', 'ent_' || n % 5000, ` +
@@ -76,15 +77,45 @@ describe('The plan on PostgreSQL of', () => {
     }
   });
 
+  it.each(['force_custom_plan', 'force_generic_plan'])(
+    'the look for decisions that are due is a look-up in an index of what can expire, by %s',
+    async (mode) => {
+      const [sql, values] = await lookForDueDecisions(app);
+      const { points } = app.application.get(Database);
+      const session = await foreignConnection(app);
+      const settings = await points.all<{ name: string; setting: string }>(
+        `SELECT "name", "setting" FROM pg_settings WHERE "name" LIKE 'enable_%' AND "setting" = 'off'`,
+      );
+      for (const { name, setting } of settings) await session.run(`SET ${name} = ${setting}`);
+      await session.run(`SET plan_cache_mode = ${mode}`);
+      await session.run(`PREPARE due(text, text, text, bigint) AS ${sql}`);
+      const called = values.map((value) => `'${String(value)}'`).join(', ');
+      const [row] = await session.all<ExplainedRun>(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE due(${called})`);
+      await session.close();
+      const plan = row?.['QUERY PLAN'][0].Plan;
+      const [index] = plan === undefined ? [] : nodesOf(plan).flatMap((node) => node['Index Name'] ?? []);
+      const [made] = await planner.all<{ indexdef: string }>(
+        'SELECT "indexdef" FROM pg_indexes WHERE "indexname" = $1',
+        [index ?? ''],
+      );
+      expect(made?.indexdef).toMatch(/WHERE .*"resolvedAt" IS NULL.*"expiresAt" IS NOT NULL/);
+      expect(plan?.['Shared Hit Blocks']).toBeLessThan(10);
+    },
+  );
+
   it('a table without an index for it is read from end to end: this test would see it', async () => {
     const plan = await planIn(planner, `SELECT * FROM "entities" WHERE "properties" = 'x'`);
     expect(nodesOf(plan).filter(isScan)).toHaveLength(1);
   });
 });
 
-/** The service looks for decisions that expire, and for executions that were interrupted, and by whom, by itself. */
+/** The service looks for executions that were interrupted, and by whom, by itself. */
 function isOfTheService([sql, parameters]: [string, readonly SqlValue[]]): boolean {
-  return sql.includes('"expiresAt" <=') || parameters.includes('running') || sql.includes('pg_locks');
+  return parameters.includes('running') || sql.includes('pg_locks');
+}
+
+interface ExplainedRun {
+  readonly 'QUERY PLAN': [{ Plan: PlanNode & { readonly 'Shared Hit Blocks': number } }];
 }
 
 /** The tables of counters and of the head are short, whatever the others hold. */
