@@ -11,6 +11,7 @@ import { DocsModule } from './docs/docs.module';
 import { EntitiesModule } from './entities/entities.module';
 import { ExecutionsModule } from './executions/executions.module';
 import { HealthModule } from './health/health.module';
+import { ApiKeyCheck } from './http/authentication/api-key-check';
 import { ApiKeyGuard } from './http/authentication/api-key.guard';
 import { BodyModule } from './http/body/body.module';
 import { AllExceptionsFilter } from './http/errors/exception.filter';
@@ -49,8 +50,9 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
 /** What Express does with every request before it looks for a route, in this order. */
 export const MIDDLEWARE = [assignRequestId, securityHeaders()] as const;
 
-/** What every request passes on its way to a controller, in this order. */
+/** What every request passes on its way to a controller, in this order, and what the guards share. */
 export const PIPELINE = [
+  ApiKeyCheck,
   { provide: APP_GUARD, useClass: AppThrottlerGuard },
   { provide: APP_GUARD, useClass: ShutdownGuard },
   { provide: APP_GUARD, useClass: ApiKeyGuard },

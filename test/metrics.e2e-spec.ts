@@ -79,7 +79,7 @@ describe('The metrics', () => {
 
   it('count refused keys and rate-limited requests', async () => {
     for (let request = 0; request < 2; request += 1) await send(app, 'GET', '/api/v1/stats', { key: 'wrong' });
-    for (let request = 0; request < 21; request += 1) await send(app, 'GET', '/api/v1/stats');
+    for (let request = 0; request < 23; request += 1) await send(app, 'GET', '/api/v1/stats');
     const text = await metrics();
     expect(valueOf(text, 'governance_refused_keys_total')).toBe(2);
     expect(valueOf(text, 'governance_rate_limited_requests_total')).toBe(3);

@@ -68,7 +68,7 @@ export const VARIABLES: Variables = {
   },
   rateLimit: {
     name: 'RATE_LIMIT',
-    description: 'Requests a client address may make in one window.',
+    description: 'Requests a client address may make in one window with a valid key, and as many without.',
     default: '100',
     example: '100',
     ...wholeNumber(1, 2 ** 31 - 1),

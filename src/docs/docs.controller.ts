@@ -1,10 +1,13 @@
-import { Controller, Get, Header, Param, Redirect, StreamableFile, UseGuards } from '@nestjs/common';
+import { Controller, Get, Header, Redirect, Req, StreamableFile, UseGuards } from '@nestjs/common';
 import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { basename } from 'node:path/posix';
 import { Public } from '../http/authentication/public.decorator';
 import { routeNotFound } from '../http/errors/request-errors';
+import { Uncounted } from '../http/rate-limit/rate-limit-bucket.decorator';
 import { ApiDocument } from './api-document';
 import { DocsEnabledGuard } from './docs-enabled.guard';
-import { uiAsset } from './ui-assets';
+import { UI_ASSETS, uiAsset } from './ui-assets';
 import { UI_PAGE } from './ui-page';
 import { UI_START } from './ui-start';
 
@@ -23,6 +26,7 @@ export class DocsController {
   }
 
   @Get('docs')
+  @Uncounted()
   @Header('Content-Type', 'text/html; charset=utf-8')
   page(): string {
     return UI_PAGE;
@@ -34,14 +38,16 @@ export class DocsController {
   }
 
   @Get('docs/start.js')
+  @Uncounted()
   @Header('Content-Type', 'text/javascript; charset=utf-8')
   start(): string {
     return UI_START;
   }
 
-  @Get('docs/:asset')
-  async asset(@Param('asset') name: string): Promise<StreamableFile> {
-    const found = await uiAsset(name);
+  @Get(UI_ASSETS.map((name) => `docs/${name}`))
+  @Uncounted()
+  async asset(@Req() request: Request): Promise<StreamableFile> {
+    const found = await uiAsset(basename(request.path));
     if (found === undefined) {
       throw routeNotFound();
     }

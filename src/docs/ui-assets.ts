@@ -10,6 +10,9 @@ const ASSET_TYPES: ReadonlyMap<string, string> = new Map([
   ['favicon-32x32.png', 'image/png'],
 ]);
 
+/** The names of those files. */
+export const UI_ASSETS: readonly string[] = [...ASSET_TYPES.keys()];
+
 export interface UiAsset {
   readonly type: string;
   readonly content: Buffer;

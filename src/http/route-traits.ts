@@ -5,7 +5,7 @@ import { IS_PUBLIC } from './authentication/public.decorator';
 import { LEAVES_INPUT_UNREAD } from './body/leaves-input-unread.decorator';
 import { CHECKS_IF_MATCH } from './conditional/if-match.decorator';
 import { IS_REVISIONED } from './conditional/revisioned.decorator';
-import { RATE_LIMIT_BUCKET, SHARED_BUCKET } from './rate-limit/rate-limit-bucket.decorator';
+import { IS_UNCOUNTED, RATE_LIMIT_BUCKET, SHARED_BUCKET } from './rate-limit/rate-limit-bucket.decorator';
 
 /** How a handler takes a part of the request: as a whole, member by member (their names), or not at all. */
 export type TakenPart = 'whole' | ReadonlySet<string> | 'none';
@@ -14,6 +14,7 @@ export type TakenPart = 'whole' | ReadonlySet<string> | 'none';
 export interface RouteTraits {
   readonly isPublic: boolean;
   readonly rateLimitBucket: string;
+  readonly isUncounted: boolean;
   readonly readsInput: boolean;
   readonly body: TakenPart;
   readonly query: TakenPart;
@@ -52,6 +53,7 @@ export function readTraits(controller: Type, handler: Handler): RouteTraits {
   return {
     isPublic: marked(IS_PUBLIC) === true,
     rateLimitBucket: typeof bucket === 'string' ? bucket : SHARED_BUCKET,
+    isUncounted: marked(IS_UNCOUNTED) === true,
     readsInput: marked(LEAVES_INPUT_UNREAD) !== true,
     body: takenPart(controller, handler, RouteParamtypes.BODY),
     query: takenPart(controller, handler, RouteParamtypes.QUERY),

@@ -11,6 +11,8 @@ export interface ServiceRequest extends Request {
   unreadable?: FieldFault;
   /** See `clientAddress`. */
   address?: string;
+  /** See `ApiKeyCheck`. */
+  hasValidKey?: boolean;
   /** What the route the request has come to is like, once the guards have let it pass. */
   traits?: RouteTraits;
   /** The client waits for `100 Continue` before it sends the body. */

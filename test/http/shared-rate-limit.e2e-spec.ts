@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countedClient } from '../../src/http/rate-limit/client-address';
-import { createTestApp, type TestApp } from '../support/create-test-app';
+import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
 import { SampleModule } from '../support/sample.module';
 import { send, sendRaw, type Answer } from '../support/send';
 import { openTcpGate, type TcpGate } from '../support/tcp-gate';
@@ -45,10 +45,14 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     }
   }
 
-  function request(index: number): Promise<Answer> {
-    const app = apps[index % apps.length];
-    if (app === undefined) throw new Error('No application was started.');
-    return send(app, 'GET', '/api/v1/samples', { headers: { 'X-Forwarded-For': client } });
+  function app(index: number): TestApp {
+    const found = apps[index % apps.length];
+    if (found === undefined) throw new Error('No application was started.');
+    return found;
+  }
+
+  function request(index: number, path = '/api/v1/samples', key: string | null = API_KEY): Promise<Answer> {
+    return send(app(index), 'GET', path, { key, headers: { 'X-Forwarded-For': client } });
   }
 
   function remainingOf({ headers }: Answer): number {
@@ -92,7 +96,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
   it('refuses nobody for longer than a window when the clock of Redis goes back', async () => {
     await start(1);
     const redis = new Redis(REDIS_SERVER.port, REDIS_SERVER.host);
-    await redis.set(`governance:rate:${WINDOW}:shared:${countedClient(client)}`, LIMIT, 'PX', 86_400_000);
+    await redis.set(`governance:rate:${WINDOW}:shared-with-key:${countedClient(client)}`, LIMIT, 'PX', 86_400_000);
     redis.disconnect();
     expect(remainingOf(await request(0))).toBe(LIMIT - 1);
     await sleep(WINDOW + 50);
@@ -101,11 +105,23 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
 
   it('counts what Node refuses', async () => {
     await start(2, { TRUST_PROXY: '0', RATE_LIMIT: '1000000', RATE_WINDOW: '2147483647' });
-    const remaining = async (): Promise<number> => remainingOf(await request(1));
+    const remaining = async (): Promise<number> => remainingOf(await send(app(1), 'GET', '/nothing', { key: null }));
     const before = await remaining();
-    const answer = await sendRaw(apps[0] ?? { url: '' }, 'NONSENSE\r\n\r\n');
+    const answer = await sendRaw(app(0), 'NONSENSE\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*X-RateLimit-Remaining: \d+\r\n/);
     expect(await remaining()).toBe(before - 2);
+  });
+
+  it('counts those with a key and those without apart, and files of the documentation not at all', async () => {
+    await start(2, { RATE_WINDOW: '60000' });
+    const standings = [];
+    for (const index of [0, 1]) {
+      standings.push(await request(index, '/docs', null));
+      standings.push(await request(index, '/nothing', null));
+      standings.push(await request(index));
+    }
+    const remaining = standings.map((answer) => LIMIT - remainingOf(answer));
+    expect(remaining).toEqual([0, 1, 1, 1, 2, 2]);
   });
 
   it.each<['cut' | 'hold']>([['cut'], ['hold']])(

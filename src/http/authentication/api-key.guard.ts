@@ -5,19 +5,19 @@ import { isPreflight } from '../middleware/cors';
 import { clientAddress } from '../rate-limit/client-address';
 import { routeTraits } from '../route-traits';
 import { exchangeOf, type ServiceRequest } from '../service-request';
-import { ApiKeyCheck, presentedKey } from './api-key-check';
+import { ApiKeyCheck } from './api-key-check';
 
 /** Lets a request pass that carries the API key, once, or that asks for a public route. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
   private readonly logger = new Logger(ApiKeyGuard.name);
-  private readonly check: ApiKeyCheck;
   private readonly preflightsArePublic: boolean;
   private failures = 0;
 
-  constructor(configuration: Configuration) {
-    const { apiKey, apiKeyPrevious, corsOrigins } = configuration;
-    this.check = new ApiKeyCheck(apiKeyPrevious === null ? [apiKey] : [apiKey, apiKeyPrevious]);
+  constructor(
+    private readonly check: ApiKeyCheck,
+    { corsOrigins }: Configuration,
+  ) {
     this.preflightsArePublic = corsOrigins !== null;
   }
 
@@ -26,8 +26,7 @@ export class ApiKeyGuard implements CanActivate {
     if (routeTraits(context).isPublic || (this.preflightsArePublic && isPreflight(request))) {
       return true;
     }
-    const key = presentedKey(request.rawHeaders);
-    if (key === undefined || !this.check.accepts(key)) {
+    if (!this.check.isPassedBy(request)) {
       this.refuse(request);
     }
     return true;

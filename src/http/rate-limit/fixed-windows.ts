@@ -1,6 +1,6 @@
 /** What one client has used of its current window. */
 export interface RateWindow {
-  /** Requests in the window, this one included. */
+  /** Requests counted in the window. */
   hits: number;
   /** Milliseconds since 1970. */
   readonly resetsAt: number;
@@ -24,18 +24,20 @@ export class FixedWindows {
     private readonly capacity: number,
   ) {}
 
-  /** Counts a request of `client` at `now` (milliseconds since 1970). */
-  hit(client: string, now: number): RateWindow {
-    const known = this.current.get(client) ?? this.previous.get(client);
-    if (known !== undefined && this.isOpen(known, now)) {
-      known.hits += 1;
-      return known;
-    }
-    return this.open(client, now);
+  /** Counts so many requests of `client` at `now` (milliseconds since 1970). */
+  hit(client: string, now: number, requests = 1): RateWindow {
+    const window = this.windowOf(client, now);
+    window.hits += requests;
+    return window;
   }
 
   get size(): number {
     return this.current.size + this.previous.size;
+  }
+
+  private windowOf(client: string, now: number): RateWindow {
+    const known = this.current.get(client) ?? this.previous.get(client);
+    return known !== undefined && this.isOpen(known, now) ? known : this.open(client, now);
   }
 
   /** One that would last longer than a window was opened before the clock went back: it would refuse for that long. */
@@ -49,7 +51,7 @@ export class FixedWindows {
       this.current = new Map();
       this.currentSince = now;
     }
-    const opened: RateWindow = { hits: 1, resetsAt: now + this.length };
+    const opened: RateWindow = { hits: 0, resetsAt: now + this.length };
     this.current.set(client, opened);
     return opened;
   }

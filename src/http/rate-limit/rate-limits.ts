@@ -29,19 +29,28 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
    * memory, since a promise for each request would cost more than the count. The promise never rejects.
    */
   count(bucket: string, address: string): RateStanding | Promise<RateStanding> {
-    const window = this.counter.hit(bucket, countedClient(address));
-    return window instanceof Promise ? window.then((counted) => this.standingOf(counted)) : this.standingOf(window);
+    return this.standing(bucket, address, 1);
+  }
+
+  /** The same for a request that is not counted. */
+  look(bucket: string, address: string): RateStanding | Promise<RateStanding> {
+    return this.standing(bucket, address, 0);
   }
 
   /** The same for code that speaks to the throttler's own interface. */
   async increment(key: string, _ttl: number, limit: number, _block: number, name: string): Promise<ThrottlerRecord> {
-    const { hits, resetsAt } = await this.counter.hit(name, key);
+    const { hits, resetsAt } = await this.counter.hit(name, key, 1);
     const seconds = Math.ceil((resetsAt - Date.now()) / 1000);
     return { totalHits: hits, timeToExpire: seconds, isBlocked: hits > limit, timeToBlockExpire: seconds };
   }
 
   onApplicationShutdown(): void {
     this.counter.close();
+  }
+
+  private standing(bucket: string, address: string, requests: number): RateStanding | Promise<RateStanding> {
+    const window = this.counter.hit(bucket, countedClient(address), requests);
+    return window instanceof Promise ? window.then((counted) => this.standingOf(counted)) : this.standingOf(window);
   }
 
   private standingOf({ hits, resetsAt }: RateWindow): RateStanding {

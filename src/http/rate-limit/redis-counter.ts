@@ -19,12 +19,13 @@ const NO_ANSWER = new Error(`no answer within ${ANSWER_TIMEOUT} ms`);
  * a window is long, since the server's clock went back. Answers hits and milliseconds left.
  */
 const COUNT = `
-local hits = redis.call('INCR', KEYS[1])
+local requests = tonumber(ARGV[2])
+local hits = redis.call('INCRBY', KEYS[1], requests)
 local left = redis.call('PTTL', KEYS[1])
 local window = tonumber(ARGV[1])
 if left < 0 or left > window then
-  redis.call('SET', KEYS[1], 1, 'PX', window)
-  hits = 1
+  redis.call('SET', KEYS[1], requests, 'PX', window)
+  hits = requests
   left = window
 end
 return {hits, left}`;
@@ -69,25 +70,25 @@ export class RedisCounter implements RequestCounter {
     return counter;
   }
 
-  hit(bucket: string, client: string): RateWindow | Promise<RateWindow> {
+  hit(bucket: string, client: string, requests: number): RateWindow | Promise<RateWindow> {
     // A copy: by the time Redis has answered, later requests will have been counted too.
-    const own = { ...this.own.hit(bucket, client) };
+    const own = { ...this.own.hit(bucket, client, requests) };
     const now = performance.now();
     if (now < this.pausedUntil) return own;
     // One request finds out whether Redis is back; the others do not wait for it.
     if (!this.isShared) this.pausedUntil = now + PAUSE;
-    return this.hitShared(bucket, client, own);
+    return this.hitShared(`${bucket}:${client}`, requests, own);
   }
 
   close(): void {
     this.redis.disconnect();
   }
 
-  private async hitShared(bucket: string, client: string, own: RateWindow): Promise<RateWindow> {
+  private async hitShared(counted: string, requests: number, own: RateWindow): Promise<RateWindow> {
     const waiting = new Waiting();
     try {
-      const key = `governance:rate:${this.window}:${bucket}:${client}`;
-      const answer = this.redis.eval(COUNT, 1, key, this.window) as Promise<[number, number]>;
+      const key = `governance:rate:${this.window}:${counted}`;
+      const answer = this.redis.eval(COUNT, 1, key, this.window, requests) as Promise<[number, number]>;
       const [hits, left] = await Promise.race([answer, waiting.end]);
       this.succeeded();
       return { hits, resetsAt: Date.now() + left };

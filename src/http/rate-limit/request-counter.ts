@@ -5,8 +5,8 @@ const REMEMBERED_CLIENTS = 100_000;
 
 /** Counts requests per client and bucket in fixed windows. */
 export interface RequestCounter {
-  /** Counts a request. At once where the count is kept in memory, or a promise that never rejects. */
-  hit(bucket: string, client: string): RateWindow | Promise<RateWindow>;
+  /** Counts so many requests: one, or none where only the standing is asked for. At once where the count is kept in memory, or a promise that never rejects. */
+  hit(bucket: string, client: string, requests: number): RateWindow | Promise<RateWindow>;
   close(): void;
 }
 
@@ -17,8 +17,8 @@ export class ProcessCounter implements RequestCounter {
   /** `window` in milliseconds. */
   constructor(private readonly window: number) {}
 
-  hit(bucket: string, client: string): RateWindow {
-    return this.windowsOf(bucket).hit(client, Date.now());
+  hit(bucket: string, client: string, requests: number): RateWindow {
+    return this.windowsOf(bucket).hit(client, Date.now(), requests);
   }
 
   close(): void {
