@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { shutDown } from '../src/http/shutdown/shut-down';
 import type { SqlConnection } from '../src/database/sql-connection';
 import { ActionsModule } from './support/actions.module';
@@ -163,6 +164,25 @@ describe('An export of long entries to a client that does not read', () => {
     const { body } = await send(app, 'POST', '/api/v1/provenance/verify');
     expect(body).toMatchObject({ valid: true, entriesVerified: 20 });
   });
+
+  it('has a place among those under way until its client leaves; beyond them there is none', async () => {
+    const held = [await openExport(app), await openExport(app)];
+    const refused = await send(app, 'GET', EXPORT);
+    expect([refused.status, refused.body.error.code]).toEqual([503, 'UNAVAILABLE']);
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect((await send(app, 'HEAD', EXPORT)).status).toBe(503);
+    for (const client of held) {
+      client.destroy();
+      // More often than there are places.
+      for (let times = 0; times < 3; times += 1) await untilExported();
+    }
+  });
+
+  /** That a client has left is not known at once. */
+  async function untilExported(): Promise<void> {
+    while ((await send(app, 'HEAD', EXPORT)).status === 503) await sleep(10);
+    expect((await send(app, 'GET', `${EXPORT}?after=19`)).text.split('\n')).toHaveLength(2);
+  }
 
   it('ends when the service stops', async () => {
     const response = await openExport(app);

@@ -1,11 +1,16 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createTestApp } from './support/create-test-app';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestApp, type TestApp } from './support/create-test-app';
 import { createEntity } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';
 import { ROOT } from './support/markdown';
 import { send } from './support/send';
 import { startProgram, type StartedProgram } from './support/started-program';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
+import { post } from './support/wire';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 const VERIFY = '/api/v1/provenance/verify';
@@ -74,12 +79,56 @@ describe('Verification by the built program', () => {
 });
 
 describe('Verification of long entries', () => {
-  it('reads as many at a time as memory is no matter', async () => {
-    const app = await createTestApp();
+  const ENTRIES = 24;
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp();
     const properties = { text: 'é"'.repeat(150_000) };
-    for (let made = 0; made < 12; made += 1) await createEntity(app, { properties });
+    for (let made = 0; made < ENTRIES; made += 1) await createEntity(app, { properties });
+  });
+  afterAll(() => app.close());
+
+  it('reads as many at a time as memory is no matter', async () => {
     const { body } = await send(app, 'POST', VERIFY);
-    await app.close();
-    expect(body).toMatchObject({ valid: true, entriesVerified: 12 });
+    expect(body).toMatchObject({ valid: true, entriesVerified: ENTRIES });
+  });
+
+  it('refuses what would have to wait for many others, but never the whole chain', async () => {
+    const parts = Array.from({ length: 20 }, (_, index) => send(app, 'POST', VERIFY, { body: { from: index + 1 } }));
+    const whole = Array.from({ length: 3 }, () => send(app, 'POST', VERIFY));
+    for (const { status, body } of await Promise.all(whole)) expect([status, body.valid]).toEqual([200, true]);
+    const answers = await Promise.all(parts);
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { headers, body } of refused) {
+      expect(body.error.code).toBe('UNAVAILABLE');
+      expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    }
+    expect(answers.filter(({ status }) => status === 200).length).toBe(answers.length - refused.length);
+  });
+
+  it('gives the places of clients that leave to others', async () => {
+    const server: Server = app.application.getHttpServer();
+    const closed: Promise<unknown>[] = [];
+    const onConnection = (socket: Socket): unknown => closed.push(once(socket, 'close'));
+    server.on('connection', onConnection);
+    let requests = 0;
+    server.on('request', () => (requests += 1));
+    const clients = Array.from({ length: 20 }, (_, index) => {
+      const { hostname, port } = new URL(app.url);
+      const client = connect(Number(port), hostname);
+      client.write(post(VERIFY, JSON.stringify({ from: index + 1 })));
+      return client;
+    });
+    while (requests < clients.length) await sleep(10);
+    // Whoever finds no place is told at once: then the places are taken.
+    const [answer] = (await Promise.race(clients.map((client) => once(client, 'data')))) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 503 /);
+    clients.forEach((client) => client.destroy());
+    server.off('connection', onConnection);
+    await Promise.all(closed);
+    const others = Array.from({ length: 4 }, (_, index) => send(app, 'POST', VERIFY, { body: { from: index + 5 } }));
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 });

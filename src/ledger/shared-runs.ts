@@ -1,51 +1,88 @@
-interface WaitingRun<Wish, Result> {
-  readonly result: Promise<Result>;
-  readonly wishes: Set<Wish>;
+import { unavailable } from '../errors/domain-error';
+import { SharedRun } from './shared-run';
+
+/** Runs that may wait, each for another beginning; the ordinary one has a place of its own. */
+const MOST_WAITING = 4;
+/** Seconds after which a call that found no place may come again. */
+const RETRY_AFTER = 5;
+
+/** What a call wants of a run. */
+interface CallOptions<Wish> {
+  /** What it wants to know beside; a run is given the wishes of all that share it. */
+  readonly wishes?: readonly Wish[];
+  /** Aborted when the caller leaves: a run that nobody waits for any more ends. */
+  readonly leaving?: AbortSignal;
 }
+
+type Work<Wish, Result> = (from: number, wishes: ReadonlySet<Wish>, abandoned: AbortSignal) => Promise<Result>;
 
 /**
  * Runs of something long, one at a time. Calls that arrive while a run is under way share the next one: a run that began
  * before the call might miss what the caller has just written.
  */
 export class SharedRuns<Wish, Result> {
-  /** The runs that have not begun, by where they begin. */
-  private readonly waiting = new Map<number, WaitingRun<Wish, Result>>();
-  /** The last of the runs that have not ended. */
-  private last: Promise<Result> | null = null;
+  /** The runs that have not begun, by where they begin, in the order in which they were first asked for. */
+  private readonly waiting = new Map<number, SharedRun<Wish, Result>>();
+  private running: Promise<void> | null = null;
+  private latest: number | null = null;
 
-  constructor(private readonly run: (from: number, wishes: ReadonlySet<Wish>) => Promise<Result>) {}
+  /** @param ordinary the beginning that most calls ask for: its run waits for one other at most. */
+  constructor(
+    private readonly work: Work<Wish, Result>,
+    private readonly ordinary = 0,
+  ) {}
 
   /**
    * @param from where the run begins; calls share a run that begins at the same place.
-   * @param wishes what this call wants to know beside; a run is given those of all that share it.
+   * @throws UNAVAILABLE when too many runs wait; the reason of `leaving`.
    */
-  call(from: number, wishes: readonly Wish[] = []): Promise<Result> {
-    const known = this.waiting.get(from);
-    if (known !== undefined) {
-      for (const wish of wishes) known.wishes.add(wish);
-      return known.result;
-    }
-    const wanted = new Set(wishes);
-    if (this.last === null) return this.followed(this.run(from, wanted));
-    const begin = (): Promise<Result> => {
-      this.waiting.delete(from);
-      return this.run(from, wanted);
-    };
-    const result = this.followed(this.last.then(begin, begin));
-    this.waiting.set(from, { result, wishes: wanted });
+  async call(from: number, { wishes = [], leaving }: CallOptions<Wish> = {}): Promise<Result> {
+    leaving?.throwIfAborted();
+    const run = this.waiting.get(from) ?? this.added(from);
+    for (const wish of wishes) run.wishes.add(wish);
+    const result = run.join(leaving);
+    this.beginNext();
     return result;
   }
 
   /** Resolves when nothing runs any more. */
   async ended(): Promise<void> {
-    await this.last?.catch(() => undefined);
+    while (this.running !== null) await this.running;
   }
 
-  private followed(run: Promise<Result>): Promise<Result> {
-    const ended = run.finally(() => {
-      if (this.last === ended) this.last = null;
+  private added(from: number): SharedRun<Wish, Result> {
+    if (from !== this.ordinary && this.others().length >= MOST_WAITING) {
+      throw unavailable('Too many runs that begin elsewhere are waiting.', RETRY_AFTER);
+    }
+    const run = new SharedRun<Wish, Result>(from);
+    this.waiting.set(from, run);
+    run.abandoned.addEventListener('abort', () => {
+      if (this.waiting.get(from) === run) this.waiting.delete(from);
     });
-    this.last = ended;
-    return ended;
+    return run;
+  }
+
+  private beginNext(): void {
+    const run = this.running === null ? this.next() : undefined;
+    if (run === undefined) return;
+    this.waiting.delete(run.from);
+    this.latest = run.from;
+    this.running = run
+      .perform(() => this.work(run.from, run.wishes, run.abandoned))
+      .then(() => {
+        this.running = null;
+        this.beginNext();
+      });
+  }
+
+  /** The ordinary run goes before the others, and after one of them where it was the latest: none waits for ever. */
+  private next(): SharedRun<Wish, Result> | undefined {
+    const ordinary = this.waiting.get(this.ordinary);
+    const [other] = this.others();
+    return this.latest === this.ordinary ? (other ?? ordinary) : (ordinary ?? other);
+  }
+
+  private others(): SharedRun<Wish, Result>[] {
+    return [...this.waiting.values()].filter(({ from }) => from !== this.ordinary);
   }
 }

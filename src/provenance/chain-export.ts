@@ -1,12 +1,17 @@
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { unavailable } from '../errors/domain-error';
 import { ShutdownGate } from '../http/shutdown/shutdown-gate';
 import { entriesFromJson } from '../ledger/entry-columns';
 import { type ChainExtent, EntryReader } from '../ledger/entry-reader';
 import type { StoredEntry } from '../ledger/hash-chain';
 import { ProvenanceProofResponse } from './dto/provenance-entry.response';
 
+/** Exports that are under way at a time; each holds a piece of the chain in memory. */
+const MOST_AT_ONCE = 2;
+/** Seconds after which one that found no place may come again. */
+const RETRY_AFTER = 5;
 /** Lines that are made in one turn of the event loop. */
 const LINES_AT_ONCE = 50;
 
@@ -20,13 +25,40 @@ export interface OpenedExport {
 /** Reads the chain in pieces, each when the former one has been taken: memory stays flat however slow the client is. */
 @Injectable()
 export class ChainExport {
+  private underWay = 0;
+
   constructor(
     private readonly entries: EntryReader,
     private readonly gate: ShutdownGate,
   ) {}
 
-  /** @param after the sequence before the first entry; what is wrong with the first lines is thrown, not streamed. */
-  async open(after: number): Promise<OpenedExport> {
+  /**
+   * @param after the sequence before the first entry; what is wrong with the first lines is thrown, not streamed.
+   * @param leaving aborted when the client leaves: the lines end, and their place is free.
+   * @throws UNAVAILABLE when as many exports as are made at a time are under way.
+   */
+  async open(after: number, leaving: AbortSignal): Promise<OpenedExport> {
+    if (this.underWay >= MOST_AT_ONCE) {
+      throw unavailable(
+        `There are ${MOST_AT_ONCE} exports under way, which is as many as are made at a time.`,
+        RETRY_AFTER,
+      );
+    }
+    this.underWay += 1;
+    try {
+      const opened = await this.opened(after);
+      // Nobody listens to the lines yet, so they must not fail at once.
+      if (leaving.aborted || this.gate.isClosed) throw unavailable('The service is stopping, or the client has left.');
+      // It closes when all has been taken, when it fails, and when the client leaves or the service stops.
+      addAbortSignal(leaving, opened.lines).once('close', () => (this.underWay -= 1));
+      return opened;
+    } catch (error) {
+      this.underWay -= 1;
+      throw error;
+    }
+  }
+
+  private async opened(after: number): Promise<OpenedExport> {
     const extent = await this.entries.extent();
     const chunks = this.chunks(after, extent);
     const first = await chunks.next();

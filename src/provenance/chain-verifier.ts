@@ -23,11 +23,29 @@ export interface TimedVerdict extends Omit<ChainVerdict, 'tree'> {
   readonly duration: number;
 }
 
+interface HashedPart {
+  readonly from: number;
+  readonly upTo: number;
+  readonly abandoned: AbortSignal;
+}
+
+export interface VerificationOptions {
+  /** The first sequence to check; its link to the entry before is checked, too. Absent: the whole chain. */
+  readonly from?: number | undefined;
+  /** Sizes of the Merkle tree, whose roots are wanted; only of the whole chain. */
+  readonly sizes?: readonly number[];
+  /** Aborted when the caller leaves; a run that nobody waits for ends. */
+  readonly leaving?: AbortSignal;
+}
+
 /** Verifies the chain in pieces, one run at a time. */
 @Injectable()
 export class ChainVerifier implements OnModuleDestroy {
   private readonly logger = new Logger('Provenance');
-  private readonly runs = new SharedRuns((from, sizes: ReadonlySet<number>) => this.run(from, sizes));
+  private readonly runs = new SharedRuns(
+    (from, sizes: ReadonlySet<number>, abandoned) => this.run(from, sizes, abandoned),
+    BEGINNING,
+  );
   private isStopping = false;
 
   constructor(
@@ -35,12 +53,9 @@ export class ChainVerifier implements OnModuleDestroy {
     private readonly tree: TreeReader,
   ) {}
 
-  /**
-   * @param from the first sequence to check; its link to the entry before is checked, too. Absent: the whole chain.
-   * @param sizes of the Merkle tree, whose roots are wanted; only of the whole chain.
-   */
-  verify(from = BEGINNING, sizes: readonly number[] = []): Promise<TimedVerdict> {
-    return this.runs.call(from, sizes);
+  /** @throws UNAVAILABLE when runs from too many other sequences wait, or the service stops. */
+  verify({ from = BEGINNING, sizes = [], leaving }: VerificationOptions = {}): Promise<TimedVerdict> {
+    return this.runs.call(from, { wishes: sizes, ...(leaving !== undefined && { leaving }) });
   }
 
   /** Runs end at their next piece, before the database is closed. */
@@ -49,14 +64,14 @@ export class ChainVerifier implements OnModuleDestroy {
     await this.runs.ended();
   }
 
-  private async run(from: number, wanted: ReadonlySet<number>): Promise<TimedVerdict> {
+  private async run(from: number, wanted: ReadonlySet<number>, abandoned: AbortSignal): Promise<TimedVerdict> {
     this.refuseWhenStopping();
     const begin = performance.now();
     const { sequence, hash, frontier, lastSequence, entriesBeyond } = await this.entries.extent();
     const former = (await this.entries.before(from)) ?? CHAIN_START;
     const hasher = openHasher({ former, sizes: from <= 1 ? wanted : null });
     try {
-      if (lastSequence !== null) await this.hash(hasher, from, lastSequence);
+      if (lastSequence !== null) await this.hash(hasher, { from, upTo: lastSequence, abandoned });
       const head: ChainEnd = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash };
       const { tree: recomputed, ...verdict } = withEntriesBeyond(await hasher.finish(head), entriesBeyond);
       const tree = recomputed === null ? null : await treeVerdict(this.tree, recomputed, frontier);
@@ -68,11 +83,12 @@ export class ChainVerifier implements OnModuleDestroy {
   }
 
   /** While one piece is hashed, the next is read. */
-  private async hash(hasher: ChainHasher, from: number, upTo: number): Promise<void> {
+  private async hash(hasher: ChainHasher, { from, upTo, abandoned }: HashedPart): Promise<void> {
     let told = performance.now();
     let piece = await this.entries.piece(from - 1, upTo);
     while (piece !== null) {
       this.refuseWhenStopping();
+      abandoned.throwIfAborted();
       [piece] = await Promise.all([this.entries.piece(piece.last, upTo), hasher.add(piece.entries)]);
       if (piece === null || performance.now() - told < PROGRESS_INTERVAL) continue;
       told = performance.now();

@@ -5,6 +5,7 @@ import { readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
 import { notFound } from '../errors/domain-error';
 import { Caller } from '../http/caller.decorator';
+import { ClientLeft } from '../http/client-left.decorator';
 import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiLines, lineStream } from '../http/lines';
 import { ApiList } from '../http/lists/api-list.decorator';
@@ -67,8 +68,12 @@ export class ProvenanceController {
   })
   @ApiBody({ type: VerifyChainRequest, required: false })
   @ApiOkResponse({ type: VerificationResponse, description: 'What was found; 200 also for a chain that is not valid.' })
-  async verify(@Caller() caller: Caller, @Body() request: VerifyChainRequest): Promise<VerificationResponse> {
-    return this.answers.answer(caller, () => this.verification(request));
+  async verify(
+    @Caller() caller: Caller,
+    @Body() request: VerifyChainRequest,
+    @ClientLeft() leaving: AbortSignal,
+  ): Promise<VerificationResponse> {
+    return this.answers.answer(caller, () => this.verification(request, leaving));
   }
 
   @Get('export')
@@ -84,9 +89,10 @@ export class ProvenanceController {
   })
   async export(
     @Query() { after = 0 }: ExportQuery,
+    @ClientLeft() leaving: AbortSignal,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StreamableFile> {
-    const { head, lines } = await this.exports.open(after);
+    const { head, lines } = await this.exports.open(after, leaving);
     response.setHeader('X-Head-Sequence', head.sequence);
     response.setHeader('X-Head-Hash', head.hash);
     return lineStream(lines);
@@ -103,12 +109,15 @@ export class ProvenanceController {
     return ProvenanceProofResponse.of(entry);
   }
 
-  private async verification({ from, state, checkpoint: text }: VerifyChainRequest): Promise<VerificationResponse> {
+  private async verification(
+    { from, state, checkpoint: text }: VerifyChainRequest,
+    leaving: AbortSignal,
+  ): Promise<VerificationResponse> {
     const checkpoint = text === undefined ? null : readCheckpoint(text);
-    const chain = await this.verifier.verify(from, checkpoint === null ? [] : [checkpoint.size]);
+    const chain = await this.verifier.verify({ from, sizes: checkpoint === null ? [] : [checkpoint.size], leaving });
     return VerificationResponse.from(
       chain,
-      state === true ? await this.states.verify() : null,
+      state === true ? await this.states.verify(leaving) : null,
       checkpoint === null ? null : checkpointVerdict(checkpoint, chain.roots, this.signer.verifierKeys),
     );
   }

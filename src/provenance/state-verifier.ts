@@ -22,8 +22,12 @@ export interface TimedStateVerdict extends StateVerdict {
  */
 @Injectable()
 export class StateVerifier implements OnModuleDestroy {
-  private readonly runs = new SharedRuns<never, TimedStateVerdict>(() => this.timedRun());
+  private readonly runs = new SharedRuns<never, TimedStateVerdict>((_from, _wishes, abandoned) =>
+    this.timedRun(abandoned),
+  );
   private isStopping = false;
+  /** Of the run that is under way: there is one at a time. */
+  private abandoned: AbortSignal | null = null;
 
   constructor(
     private readonly states: StateReader,
@@ -31,8 +35,9 @@ export class StateVerifier implements OnModuleDestroy {
     private readonly entries: EntryReader,
   ) {}
 
-  verify(): Promise<TimedStateVerdict> {
-    return this.runs.call(0);
+  /** @param leaving aborted when the caller leaves; a run that nobody waits for ends. */
+  verify(leaving: AbortSignal): Promise<TimedStateVerdict> {
+    return this.runs.call(0, { leaving });
   }
 
   /** A run ends at its next piece, before the database is closed. */
@@ -41,7 +46,8 @@ export class StateVerifier implements OnModuleDestroy {
     await this.runs.ended();
   }
 
-  private async timedRun(): Promise<TimedStateVerdict> {
+  private async timedRun(abandoned: AbortSignal): Promise<TimedStateVerdict> {
+    this.abandoned = abandoned;
     const begin = performance.now();
     return { ...(await this.run()), duration: Math.round(performance.now() - begin) };
   }
@@ -108,6 +114,7 @@ export class StateVerifier implements OnModuleDestroy {
 
   private async nextPiece(): Promise<void> {
     if (this.isStopping) throw unavailable('The service is stopping.');
+    this.abandoned?.throwIfAborted();
     await nextTurn();
   }
 }

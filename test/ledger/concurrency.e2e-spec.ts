@@ -149,9 +149,9 @@ describe('Verification', () => {
     const verifier = app.application.get(ChainVerifier, { strict: false });
     const first = verifier.verify();
     const others = Array.from({ length: 20 }, () => verifier.verify());
-    expect(new Set(others).size).toBe(1);
-    expect(others[0]).not.toBe(first);
-    await Promise.all([first, ...others]);
+    const verdicts = new Set(await Promise.all(others));
+    expect(verdicts.size).toBe(1);
+    expect(verdicts).not.toContain(await first);
     expect(runs).toHaveBeenCalledTimes(2);
     await verifier.verify();
     expect(runs).toHaveBeenCalledTimes(3);
