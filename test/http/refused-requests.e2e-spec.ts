@@ -45,6 +45,11 @@ describe('A request that is no valid HTTP', () => {
     expect(answers).toMatch(/^HTTP\/1\.1 200 OK[^]*"id":"7"[^]*HTTP\/1\.1 400 Bad Request/);
   });
 
+  it('ends the connection where it asks for a tunnel behind an answer that is not there yet', async () => {
+    const good = `GET /api/v1/samples/7 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n\r\n`;
+    expect(await sendRaw(app, `${good}CONNECT a:1 HTTP/1.1\r\n\r\n`)).toBe('');
+  });
+
   it('is behind the guards when only its Host is missing', async () => {
     const keyless = await sendRaw(app, 'GET /api/v1/samples HTTP/1.1\r\nConnection: close\r\n\r\n');
     expect(parsed(keyless).status).toBe(401);

@@ -18,10 +18,15 @@ const NO_TUNNELS = invalidField('request', 'must not ask for a tunnel');
 export function answerRefusedRequests(server: Server, limits: RateLimits): void {
   const latestResponse = new WeakMap<Duplex, ServerResponse>();
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => latestResponse.set(socket, response));
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuse(socket, NO_TUNNELS, limits));
+  const isAnswered = (response: ServerResponse | undefined): boolean => response?.writableFinished ?? true;
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    if (isAnswered(latestResponse.get(socket))) refuse(socket, NO_TUNNELS, limits);
+    // Node has let go of the socket, and with it of the answer that was being written.
+    else socket.destroy();
+  });
   server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
     const pending = latestResponse.get(socket);
-    if (pending === undefined || pending.writableFinished) {
+    if (pending === undefined || isAnswered(pending)) {
       refuse(socket, errorFor(fault), limits);
     } else if (!pending.req.complete) {
       // The fault is in its body, so whoever reads that, now or later, gives the answer.

@@ -26,10 +26,17 @@ export function limitServer(server: Server, maxConnections: number): void {
   server.maxConnections = maxConnections;
   // Options of a server that somebody else has made.
   Object.assign(server, { connectionsCheckingInterval: CHECKING_INTERVAL, maxHeaderSize: MOST_HEADER_BYTES });
+  server.prependListener('connection', (socket: Socket) => socket.on('error', outliveReset));
   server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
     response.setTimeout(STALLED_TIMEOUT).on('timeout', endStalled);
   });
 }
+
+/**
+ * A reset comes at any moment, and without a listener it would end the process. Node has one on a socket for as long as it
+ * reads requests from it; it has none on what it hands over for a tunnel. What was being done learns of it by `close`.
+ */
+const outliveReset = (): void => undefined;
 
 /**
  * A socket times out when nothing moves on it; while the client takes what was written, Node waits on. Given up is only an
