@@ -4,6 +4,8 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Configuration } from '../config/configuration';
 import { Database } from './database';
 import { PostgresDatabase } from './postgres/postgres-database';
+import { ProcessLease } from './process-lease.entity';
+import { ProcessLeases1763900000050 } from './process-leases.migration';
 import { SchemaContribution } from './schema-contribution';
 import { type Opening, StartCondition } from './start-condition';
 import { loadBetterSqlite3 } from './sqlite/better-sqlite3-file-driver';
@@ -11,10 +13,16 @@ import type { FileDriver } from './sqlite/file-driver';
 import { SqliteDatabase } from './sqlite/sqlite-database';
 import { SQLITE3 } from './sqlite/sqlite3-file-driver';
 
+/** One schema for both databases: a SQLite file, which one process writes, has no row in it. */
+const LEASES = new SchemaContribution([ProcessLease], [ProcessLeases1763900000050]);
+
 /** Opens the database with the tables and migrations of every module, before anything can read it. */
 @Module({
   imports: [DiscoveryModule],
-  providers: [{ provide: Database, inject: [Configuration, DiscoveryService], useFactory: openDatabase }],
+  providers: [
+    { provide: SchemaContribution, useValue: LEASES },
+    { provide: Database, inject: [Configuration, DiscoveryService], useFactory: openDatabase },
+  ],
   exports: [Database],
 })
 class OpenedDatabaseModule {}

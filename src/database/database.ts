@@ -25,7 +25,7 @@ export abstract class Database {
   abstract hasRoom(): Promise<boolean>;
   /** What `@InjectRepository` reads through: a connection that cannot write. */
   abstract repositoryOptions(): DataSourceOptions;
-  /** Those of the processes that have surely ended; it may take some seconds to be sure. */
+  /** Those of the processes that have ended, or have not shown for so long that they count as ended. */
   abstract endedAmong(processIds: readonly string[]): Promise<readonly string[]>;
   /** Leaves the database tidy for the next start; the last thing done on the writing connection. */
   abstract finishWriting(writer: SqlConnection): Promise<void>;

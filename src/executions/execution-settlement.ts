@@ -8,8 +8,8 @@ import { ActionRunner } from './handlers/action-runner';
 
 /** Milliseconds between looks. */
 const INTERVAL = 50;
-/** Milliseconds beyond ACTION_TIMEOUT: what a process leaves that ends meanwhile is marked by then. */
-const MARGIN = 15_000;
+/** Milliseconds beyond ACTION_TIMEOUT: what a process leaves that ends meanwhile is marked by then, as its lease has lapsed. */
+const MARGIN = 90_000;
 
 /** Waits for executions whose handler another request runs, in this process or in another. */
 @Injectable()

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { effectsByWord } from '../support/effects';
 import { action, everyPost, type Ids, type Make, prepareEveryPost, WITHOUT_ENTRY } from '../support/every-post';
 import { chainIsValid } from '../support/factories';
+import { lapse, leaseHolders } from '../support/leases';
 import { ROOT } from '../support/markdown';
 import { isReplayed, type Answer } from '../support/send';
 import { startProgram, type StartedProgram } from '../support/started-program';
@@ -39,8 +40,12 @@ describe('The built program, killed while clients repeat what was not answered',
     await database.remove();
   });
 
+  /** Whoever ran before does not run any more. */
   async function start(): Promise<void> {
+    const { DATABASE_URL } = database.environment;
+    const former = attempts === 0 ? [] : await leaseHolders(DATABASE_URL);
     program = await startProgram(WITH_ACTIONS, { ...database.environment, RATE_LIMIT: '10000000' });
+    await lapse(DATABASE_URL, former);
   }
 
   function post(path: string, body: object, word: string): Promise<Answer> {

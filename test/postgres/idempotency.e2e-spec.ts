@@ -4,9 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { effectsByWord } from '../support/effects';
 import { action, everyPost, type Ids, type Make, prepareEveryPost, WITHOUT_ENTRY } from '../support/every-post';
 import { chainIsValid } from '../support/factories';
+import { lapse } from '../support/leases';
 import { ROOT } from '../support/markdown';
 import { isReplayed, type Answer, type Parsed } from '../support/send';
 import { startProgram, type StartedProgram } from '../support/started-program';
+import { onServer } from '../support/database-server';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
@@ -118,6 +120,9 @@ describe('One idempotency key at two replicas', () => {
     const { original, repetition, body, end } = await repeatedElsewhere(victim, replica(1), 'killed');
     await victim.stop('SIGKILL');
     expect(await original).toBe(null);
+    const { DATABASE_URL } = database.environment;
+    const [left] = await onServer(`SELECT "runBy" FROM "executions" WHERE "outcome" = 'running'`, DATABASE_URL);
+    await lapse(DATABASE_URL, [String(left?.['runBy'])]);
     const answer = await repetition;
     expect(answer).toMatchObject({ status: 200, body: { outcome: 'interrupted', result: null } });
     expect(isReplayed(answer)).toBe(true);

@@ -111,7 +111,7 @@ describe('The plan on PostgreSQL of', () => {
 
 /** The service looks for executions that were interrupted, and by whom, by itself. */
 function isOfTheService([sql, parameters]: [string, readonly SqlValue[]]): boolean {
-  return parameters.includes('running') || sql.includes('pg_locks');
+  return parameters.includes('running') || sql.includes('process_leases');
 }
 
 interface ExplainedRun {

@@ -5,8 +5,11 @@ import { ActionHandler } from '../../src/executions/handlers/action-handler.deco
 import { createTestApp, type TestApp } from '../support/create-test-app';
 import { onServer } from '../support/database-server';
 import { auditOf, createAgent, createPolicy } from '../support/factories';
-import { send } from '../support/send';
+import { lapse } from '../support/leases';
+import { type Parsed, send } from '../support/send';
+import { openTcpGate } from '../support/tcp-gate';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { POSTGRES_SERVER } from '../support/where-reachable';
 
 let release: () => void = () => undefined;
 
@@ -39,17 +42,6 @@ describe('Processes of one database', () => {
 
   const databaseOf = (app: TestApp): Database => app.application.get(Database);
 
-  /** Ends the session whose lock has the process's name. */
-  async function endSession(processId: string): Promise<void> {
-    const [high, low] = [processId.slice(0, 8), processId.slice(8)].map((part) => Number.parseInt(part, 16));
-    const rows = await onServer(
-      `SELECT pg_terminate_backend(pid) AS "ended" FROM pg_locks
-       WHERE locktype = 'advisory' AND classid = ${high} AND objid = ${low}`,
-      database.environment.DATABASE_URL,
-    );
-    expect(rows).toEqual([{ ended: true }]);
-  }
-
   it('keep what one of them ran as it was marked when it ends after all, and say so', async () => {
     const error = jest.spyOn(Logger.prototype, 'error');
     const agent = await createAgent(first, { name: 'slow', capabilities: ['wait'] });
@@ -74,11 +66,60 @@ describe('Processes of one database', () => {
     error.mockRestore();
   });
 
-  it('see one that has lost its session as living, and one that stopped as ended', async () => {
-    const { processId } = databaseOf(first);
-    await endSession(processId);
-    expect(await databaseOf(second).endedAmong([processId])).toEqual([]);
+  it('see one that holds its lease as living, and one that stopped as ended', async () => {
+    const [{ processId }, other] = [databaseOf(first), databaseOf(second)];
+    expect(await other.endedAmong([processId])).toEqual([]);
     await first.close();
-    expect(await databaseOf(second).endedAmong([processId, databaseOf(second).processId])).toEqual([processId]);
+    expect(await other.endedAmong([processId, other.processId])).toEqual([processId]);
+  });
+
+  it('take another for ended when its lease has lapsed, once their own has stood for a while', async () => {
+    const { DATABASE_URL } = database.environment;
+    const other = databaseOf(second);
+    await onServer(
+      `INSERT INTO "process_leases" VALUES ('absent', 0, extract(epoch FROM now()) * 1000 + 5000)`,
+      DATABASE_URL,
+    );
+    await lapse(DATABASE_URL, []);
+    expect(await other.endedAmong(['absent'])).toEqual([]);
+    await lapse(DATABASE_URL, ['absent']);
+    expect(await other.endedAmong(['absent'])).toEqual(['absent']);
+    // As when nobody could reach the server: nobody has renewed its lease.
+    await lapse(DATABASE_URL, [other.processId]);
+    expect(await other.endedAmong(['absent'])).toEqual([]);
+    expect(await other.endedAmong([other.processId])).toEqual([]);
+  });
+});
+
+describe('A process that is cut off from the database for 15 seconds', () => {
+  it('keeps what it runs', async () => {
+    const database = await temporaryDatabase();
+    const gate = await openTcpGate(POSTGRES_SERVER.host, POSTGRES_SERVER.port);
+    const url = new URL(database.environment.DATABASE_URL);
+    url.port = String(gate.port);
+    const environment = { ...database.environment, LOG_LEVEL: 'fatal' };
+    const runner = await createTestApp({
+      environment: { ...environment, DATABASE_URL: url.href },
+      modules: [ActionsModule],
+    });
+    const other = await createTestApp({ environment });
+    const agent = await createAgent(other, { name: 'slow', capabilities: ['wait'] });
+    await createPolicy(other, { actions: ['wait'] });
+    const body = { action: 'wait', resourceType: 'document', resourceId: 'a' };
+    const answer = send(runner, 'POST', `/api/v1/agents/${agent.id}/execute`, { body });
+    const outcomes = async (): Promise<string[]> =>
+      (await send(other, 'GET', '/api/v1/executions')).body.data.map(({ outcome }: Parsed) => outcome);
+    while ((await outcomes()).length === 0) await sleep(50);
+    gate.cut();
+    await sleep(15_000);
+    expect(await outcomes()).toEqual(['running']);
+    gate.open();
+    while ((await send(runner, 'GET', '/api/v1/health')).status !== 200) await sleep(50);
+    release();
+    expect((await answer).body.outcome).toBe('executed');
+    expect(await outcomes()).toEqual(['executed']);
+    await Promise.all([runner.close(), other.close()]);
+    await gate.close();
+    await database.remove();
   });
 });

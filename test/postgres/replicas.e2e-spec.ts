@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEntryResponse } from '../../src/audit/dto/audit-entry.response';
 import { auditOf, chainIsValid, createAgent, createPolicy, propose } from '../support/factories';
 import { onServer } from '../support/database-server';
+import { lapse, leaseHolders } from '../support/leases';
 import { ROOT } from '../support/markdown';
 import type { Answer } from '../support/send';
 import { startProgram, type StartedProgram } from '../support/started-program';
@@ -67,6 +68,14 @@ describe('Replicas', () => {
     const counts: Record<number, number> = {};
     for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
     return counts;
+  }
+
+  async function until(isTrue: () => Promise<boolean>): Promise<void> {
+    for (const deadline = Date.now() + 30_000; Date.now() < deadline;) {
+      if (await isTrue()) return;
+      await sleep(200);
+    }
+    expect(await isTrue()).toBe(true);
   }
 
   it('give one answer to a request that comes to all of them under one idempotency key, and it takes effect once', async () => {
@@ -199,7 +208,11 @@ describe('Replicas', () => {
   });
 
   it('mark what a killed one was running, and not what another runs', async () => {
-    const [killed, living] = await Promise.all([start(WITH_ACTIONS), start(WITH_ACTIONS)]);
+    const { DATABASE_URL } = database.environment;
+    const before = await leaseHolders(DATABASE_URL);
+    const killed = await start(WITH_ACTIONS);
+    const ofKilled = (await leaseHolders(DATABASE_URL)).filter((id) => !before.includes(id));
+    const living = await start(WITH_ACTIONS);
     replicas.push(living);
     const { id: agent } = await createAgent(living, { name: 'hanging', capabilities: ['hang'] });
     await createPolicy(living, { name: 'hang', actions: ['hang'] });
@@ -212,7 +225,8 @@ describe('Replicas', () => {
     await killed.stop('SIGKILL');
     const next = await start(MAIN);
     replicas.push(next);
-    expect(await running()).toHaveLength(1);
+    await lapse(DATABASE_URL, ofKilled);
+    await until(async () => (await running()).length === 1);
     const interrupted = await entriesOf('execution.interrupted');
     expect(interrupted).toMatchObject([{ actor: { type: 'system' }, agentId: agent, outcome: 'failed' }]);
     await sleep(6_000);
@@ -221,11 +235,9 @@ describe('Replicas', () => {
     await living.stop('SIGKILL');
     replicas.splice(replicas.indexOf(living), 1);
     await Promise.all(hanging);
-    for (const deadline = Date.now() + 20_000; Date.now() < deadline;) {
-      if ((await entriesOf('execution.interrupted')).length === 2) break;
-      await sleep(500);
-    }
-    expect(await entriesOf('execution.interrupted')).toHaveLength(2);
+    const [left] = await onServer(`SELECT "runBy" FROM "executions" WHERE "outcome" = 'running'`, DATABASE_URL);
+    await lapse(DATABASE_URL, [String(left?.['runBy'])]);
+    await until(async () => (await entriesOf('execution.interrupted')).length === 2);
     await chainIsValid(next);
   });
 

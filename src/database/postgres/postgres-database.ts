@@ -6,12 +6,12 @@ import type { Opening } from '../start-condition';
 import { PostgresConnection } from './postgres-connection';
 import { POSTGRES_DIALECT } from './postgres-dialect';
 import { migrate } from './postgres-migrations';
-import { PostgresPresence } from './postgres-presence';
-import { PostgresReaders } from './postgres-readers';
-import { pointReaderConfig, readerConfig, serverConfig, writerConfig } from './postgres-settings';
+import { PostgresLease } from './postgres-lease';
+import { PostgresSessions } from './postgres-sessions';
+import { leaseConfig, pointReaderConfig, readerConfig, serverConfig, writerConfig } from './postgres-settings';
 import { requireDurability } from './server-requirements';
 
-/** Sessions for each kind of reading; with the writer's and the presence's there are ten at most. */
+/** Sessions for each kind of reading; with the writer's and the lease's there are ten at most. */
 const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };
 
 /** A database on a server, which several processes may write: the locked head row puts their batches in order. */
@@ -22,7 +22,7 @@ export class PostgresDatabase extends Database {
   readonly points: SqlConnection;
   readonly lists: SqlConnection;
   readonly chain: SqlConnection;
-  private readonly presence: PostgresPresence;
+  private readonly lease: PostgresLease;
 
   private constructor(
     private readonly url: string,
@@ -30,10 +30,10 @@ export class PostgresDatabase extends Database {
   ) {
     super();
     this.location = placeOf(url);
-    this.points = new PostgresReaders(pointReaderConfig(url), SESSIONS.points);
-    this.lists = new PostgresReaders(readerConfig(url), SESSIONS.lists);
-    this.chain = new PostgresReaders(readerConfig(url), SESSIONS.chain);
-    this.presence = new PostgresPresence(url, this.lists);
+    this.points = new PostgresSessions(pointReaderConfig(url), SESSIONS.points);
+    this.lists = new PostgresSessions(readerConfig(url), SESSIONS.lists);
+    this.chain = new PostgresSessions(readerConfig(url), SESSIONS.chain);
+    this.lease = new PostgresLease(new PostgresSessions(leaseConfig(url), 1), this.lists);
   }
 
   static async open(url: string, { schema, check }: Opening): Promise<PostgresDatabase> {
@@ -41,12 +41,12 @@ export class PostgresDatabase extends Database {
     await migrate(url, schema, (connection) =>
       check({ location: database.location, dialect: database.dialect, connection }),
     );
-    await database.presence.begin();
+    await database.lease.begin();
     return database;
   }
 
   get processId(): string {
-    return this.presence.processId;
+    return this.lease.processId;
   }
 
   async openWriter(): Promise<SqlConnection> {
@@ -86,11 +86,11 @@ export class PostgresDatabase extends Database {
   }
 
   endedAmong(processIds: readonly string[]): Promise<readonly string[]> {
-    return this.presence.endedAmong(processIds);
+    return this.lease.endedAmong(processIds);
   }
 
   async close(): Promise<void> {
-    await this.presence.end();
+    await this.lease.end();
     await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
   }
 }

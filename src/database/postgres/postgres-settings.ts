@@ -7,7 +7,7 @@ const LOCK_TIMEOUT = 3_000;
 const STATEMENT_TIMEOUT = 10_000;
 /** For a server that does not even say that a statement took too long. */
 const ANSWER_TIMEOUT = 15_000;
-const PRESENCE_TIMEOUT = 2_000;
+const LEASE_TIMEOUT = 2_000;
 /** Another process may be migrating a large database. */
 const MIGRATION_LOCK_TIMEOUT = 60_000;
 /** After this time without a byte, the system asks whether the other end is still there. */
@@ -67,9 +67,13 @@ export function pointReaderConfig(url: string): ClientConfig {
   return withOptions(readerConfig(url), BY_INDEX);
 }
 
-/** Quick to notice that the server is gone: meanwhile others do not see this process. */
-export function presenceConfig(url: string): ClientConfig {
-  return { ...serverConfig(url), connectionTimeoutMillis: PRESENCE_TIMEOUT, query_timeout: PRESENCE_TIMEOUT };
+/** Quick to notice that the server is gone, and not held up by a standby: a lease that is lost with the server is renewed. */
+export function leaseConfig(url: string): ClientConfig {
+  return {
+    ...withOptions(serverConfig(url), '-c synchronous_commit=local'),
+    connectionTimeoutMillis: LEASE_TIMEOUT,
+    query_timeout: LEASE_TIMEOUT,
+  };
 }
 
 export function migrationConfig(url: string): ClientConfig {

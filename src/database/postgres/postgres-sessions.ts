@@ -2,13 +2,16 @@ import type { ClientConfig } from 'pg';
 import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
 
-/** Sessions that only read. A statement goes to the one that has the least to do; lost ones are replaced. */
-export class PostgresReaders implements SqlConnection {
+/**
+ * Sessions for statements that do no harm when they run twice. A statement goes to the one that has the least to do; lost
+ * ones are replaced.
+ */
+export class PostgresSessions implements SqlConnection {
   readonly isLost = false;
-  private readonly sessions: readonly ReaderSession[];
+  private readonly sessions: readonly Session[];
 
   constructor(config: ClientConfig, sessions: number) {
-    this.sessions = Array.from({ length: sessions }, () => new ReaderSession(config));
+    this.sessions = Array.from({ length: sessions }, () => new Session(config));
   }
 
   all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
@@ -26,7 +29,7 @@ export class PostgresReaders implements SqlConnection {
 }
 
 /** A place for one session, opened when it is first needed. */
-class ReaderSession {
+class Session {
   /** Statements that are not answered yet. */
   waiting = 0;
   private connection: PostgresConnection | null = null;
@@ -37,7 +40,7 @@ class ReaderSession {
   async all<Row>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
     this.waiting += 1;
     try {
-      return await this.read(sql, parameters);
+      return await this.attempt(sql, parameters);
     } finally {
       this.waiting -= 1;
     }
@@ -47,8 +50,8 @@ class ReaderSession {
     await this.connection?.close();
   }
 
-  /** A statement whose session ends under it is repeated in another: reading twice does no harm. */
-  private async read<Row>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
+  /** A statement whose session ends under it is repeated in another. */
+  private async attempt<Row>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
     const connection = await this.current();
     try {
       return await connection.all<Row>(sql, parameters);

@@ -1,0 +1,93 @@
+import { Logger } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import type { SqlConnection } from '../sql-connection';
+
+/** Milliseconds a renewal is good for: a process that stands still for less keeps what it runs. */
+const LEASE = 60_000;
+/** Milliseconds between renewals. */
+const RENEWAL = 10_000;
+/**
+ * Milliseconds for which a process must have held its own lease before it takes others for ended: where the server was
+ * out of everybody's reach, each lease lapsed, and each process needs time to renew its own.
+ */
+const STANDING = 2 * RENEWAL;
+/** Milliseconds after which a lapsed lease is removed. */
+const KEPT = 86_400_000;
+
+/** The server's clock, in milliseconds: those of the machines may differ. */
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+const RENEW = `INSERT INTO "process_leases" ("id", "since", "until") VALUES ($1, ${NOW}, ${NOW} + ${LEASE})
+  ON CONFLICT ("id") DO UPDATE SET "until" = excluded."until",
+  "since" = CASE WHEN "process_leases"."until" < excluded."since" THEN excluded."since" ELSE "process_leases"."since" END`;
+const GIVE_UP = `DELETE FROM "process_leases" WHERE "id" = $1`;
+const TIDY_UP = `DELETE FROM "process_leases" WHERE "until" < ${NOW} - ${KEPT}`;
+/** Those whose lease has not lapsed; all that have one, while the process that asks cannot judge. */
+const SELECT_LIVING = `SELECT "id" FROM "process_leases" WHERE "until" >= ${NOW} OR NOT EXISTS
+  (SELECT 1 FROM "process_leases" WHERE "id" = $1 AND "until" >= ${NOW} AND "since" <= ${NOW} - ${STANDING})`;
+
+/**
+ * Shows other processes that this one lives: by a row named after it that says until when, by the server's clock. Other
+ * processes take what it runs for interrupted once that has passed, or once it has given the lease up.
+ */
+export class PostgresLease {
+  readonly processId = randomBytes(8).toString('hex');
+  private readonly logger = new Logger('Database');
+  private renewing: Promise<void> | null = null;
+  private timer: NodeJS.Timeout | null = null;
+  private isFailing = false;
+
+  /** @param session writes the lease; a statement that it repeats does no harm. */
+  constructor(
+    private readonly session: SqlConnection,
+    private readonly reader: SqlConnection,
+  ) {}
+
+  /** Throws when the server cannot be reached. */
+  async begin(): Promise<void> {
+    await this.session.run(TIDY_UP);
+    await this.session.run(RENEW, [this.processId]);
+    this.timer = setInterval(() => this.renew(), RENEWAL).unref();
+  }
+
+  async endedAmong(processIds: readonly string[]): Promise<readonly string[]> {
+    if (processIds.length === 0) return [];
+    const rows = await this.reader.all<{ id: string }>(SELECT_LIVING, [this.processId]);
+    const living = new Set(rows.map(({ id }) => id)).add(this.processId);
+    return processIds.filter((processId) => !living.has(processId));
+  }
+
+  /** Gives the lease up, where the server can be told. */
+  async end(): Promise<void> {
+    if (this.timer !== null) clearInterval(this.timer);
+    await this.renewing;
+    try {
+      await this.session.run(GIVE_UP, [this.processId]);
+    } catch (error) {
+      this.logger.warn(`Other processes learn of this one's end only when its lease lapses: ${String(error)}`);
+    }
+    await this.session.close();
+  }
+
+  private renew(): void {
+    this.renewing ??= this.session
+      .run(RENEW, [this.processId])
+      .then(
+        () => this.onRenewed(),
+        (error: unknown) => this.onFailure(error),
+      )
+      .finally(() => (this.renewing = null));
+  }
+
+  private onRenewed(): void {
+    if (this.isFailing) this.logger.log('The lease of this process is renewed again.');
+    this.isFailing = false;
+  }
+
+  private onFailure(error: unknown): void {
+    if (!this.isFailing)
+      this.logger.warn(
+        `The lease of this process cannot be renewed; ${LEASE / 1_000} s after the last renewal others take it for ended: ${String(error)}`,
+      );
+    this.isFailing = true;
+  }
+}

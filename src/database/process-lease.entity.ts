@@ -1,0 +1,18 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/**
+ * Until when a process counts as living. Written where several processes share a database, beside the ledger: a renewal
+ * is no change of a record, and nothing is hashed here.
+ */
+@Entity('process_leases')
+export class ProcessLease {
+  @PrimaryColumn('text')
+  readonly id!: string;
+
+  /** Milliseconds of the database's clock, like `until`: the lease has not lapsed since then. */
+  @Column('bigint')
+  readonly since!: number;
+
+  @Column('bigint')
+  readonly until!: number;
+}

@@ -1,0 +1,16 @@
+import { onPostgres } from './database-kind';
+import { onServer } from './database-server';
+
+/** The processes that have a lease in the database; none on SQLite, where the file's lock tells. */
+export async function leaseHolders(url: string): Promise<string[]> {
+  if (!onPostgres) return [];
+  return (await onServer('SELECT "id" FROM "process_leases"', url)).map(({ id }) => String(id));
+}
+
+/** As if these processes had not renewed their leases for two minutes, and all others had held theirs for so long. */
+export async function lapse(url: string, processIds: readonly string[]): Promise<void> {
+  if (!onPostgres) return;
+  const named = `"id" IN (${processIds.map((id) => `'${id}'`).join(', ') || 'NULL'})`;
+  await onServer(`UPDATE "process_leases" SET "until" = "until" - 120000 WHERE ${named}`, url);
+  await onServer(`UPDATE "process_leases" SET "since" = "since" - 120000`, url);
+}
