@@ -1,5 +1,8 @@
 import type { SqlConnection, SqlValue } from '../sql-connection';
 
+/** Bytes that are left of a write-ahead log which a long reader made grow, once it begins anew. */
+const LOG_LIMIT = 32 << 20;
+
 /**
  * What the writer's connection must stand at. `synchronous` FULL (2) syncs the write-ahead log at every commit; NORMAL,
  * which turning the log on can leave behind, loses acknowledged writes when the power goes.
@@ -9,6 +12,7 @@ const WRITER_SETTINGS: readonly (readonly [name: string, value: string, readBack
   ['synchronous', 'FULL', 2],
   ['foreign_keys', 'ON', 1],
   ['busy_timeout', '2000', 2000],
+  ['journal_size_limit', String(LOG_LIMIT), LOG_LIMIT],
   ['cache_size', '-65536', -65536],
 ];
 
