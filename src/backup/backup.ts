@@ -4,27 +4,28 @@ import { basename, dirname, join } from 'node:path';
 import { syncToDisk } from '../checkpoints/durable-file';
 import { DatabaseFault } from '../database/database-fault';
 import type { SqlConnection } from '../database/sql-connection';
-import { resolveDatabaseFile, roomBeside } from '../database/sqlite/sqlite-file';
+import { resolveDatabaseFile } from '../database/sqlite/sqlite-file';
 import { applyReaderSettings, PASSING_CACHE_SIZE } from '../database/sqlite/sqlite-settings';
 import { SQLITE3 } from '../database/sqlite/sqlite3-file-driver';
+import { checkRoom } from './room';
 import { inTemporaryFolder } from './temporary-folder';
 import { UsageError } from './usage-error';
 import { verifyDatabase, type Verification } from './verification';
 
-/** Bytes that must be left when the backup is written: the service may use the same disk. */
-const ROOM_LEFT = 64 << 20;
 const PERMISSIONS = 0o777;
+
+type Warn = (line: string) => void;
 
 /**
  * Writes one consistent state of a SQLite database to a new file, which gets its name only when it is on the disk, whole and
  * valid. The service may read and write meanwhile.
  */
-export async function writeBackup(databasePath: string, target: string): Promise<Verification> {
+export async function writeBackup(databasePath: string, target: string, warn: Warn): Promise<Verification> {
   refuseExisting(target);
   const source = existingDatabase(databasePath);
   return inTemporaryFolder(target, async (folder, signal) => {
     const copy = join(folder, basename(target));
-    await copyDatabase(source, copy);
+    await copyDatabase(source, copy, warn);
     await syncToDisk(copy);
     const verification = await verifyDatabase(copy, signal);
     if (verification.valid) await putInPlace(copy, target);
@@ -44,11 +45,11 @@ function existingDatabase(path: string): string {
 }
 
 /** Reads in one transaction and never writes, so that it neither waits for the service nor lets it wait. */
-async function copyDatabase(source: string, copy: string): Promise<void> {
+async function copyDatabase(source: string, copy: string, warn: Warn): Promise<void> {
   const connection = await SQLITE3.open(source, 'read');
   try {
     await applyReaderSettings(connection, PASSING_CACHE_SIZE);
-    await refuseTooLittleRoom(connection, copy);
+    await checkRoom(source, copy, await sizeOf(connection), warn);
     await connection.run('VACUUM INTO $1', [copy]);
   } catch (error) {
     throw copyingError(source, error);
@@ -67,15 +68,11 @@ function copyingError(source: string, error: unknown): unknown {
   });
 }
 
-/** A copy that fills the disk of the service would keep it from writing. */
-async function refuseTooLittleRoom(connection: SqlConnection, copy: string): Promise<void> {
+async function sizeOf(connection: SqlConnection): Promise<number> {
   const [size] = await connection.all<{ bytes: number }>(
     'SELECT page_count * page_size AS "bytes" FROM pragma_page_count, pragma_page_size',
   );
-  const needed = (size?.bytes ?? 0) + ROOM_LEFT;
-  const room = await roomBeside(copy);
-  if (room < needed)
-    throw new Error(`the disk has room for ${room} bytes, and ${needed} are needed. Name another place.`);
+  return size?.bytes ?? 0;
 }
 
 async function putInPlace(copy: string, target: string): Promise<void> {

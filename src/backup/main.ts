@@ -22,7 +22,7 @@ async function main(words: readonly string[]): Promise<void> {
   const target = targetIn(words);
   const database = await configuredDatabase();
   if (database.kind === 'postgres') throw new UsageError(ON_POSTGRES);
-  const verification = await writeBackup(resolve(database.path), target);
+  const verification = await writeBackup(resolve(database.path), target, warn);
   if (verification.valid) process.stdout.write(written(verification, target));
   else process.stderr.write(refused(verification, target));
   process.exitCode = verification.valid ? WRITTEN : FAILED;
@@ -47,6 +47,10 @@ function refused({ faults, firstFaults, head }: Verification, target: string): s
     `head     ${head.sequence} ${head.hash}\n${told.join('')}${more}` +
     `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'} in the database, so no backup was kept as ${target}.\n`
   );
+}
+
+function warn(line: string): void {
+  process.stderr.write(`${line}\n`);
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '../support/markdown';
@@ -157,5 +158,34 @@ describeWithSmallDisk('A disk without room', () => {
     await load.once(served.url, randomFor('backup'));
     expect(history.statuses(from)[503]).toBeUndefined();
     expect(await served.faults(history)).toEqual([]);
+  });
+
+  it('for the log of the database while a backup goes to another disk: that is said, and the backup made', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'governance-backup-'));
+    const environment = { DATABASE_URL: `sqlite:${served.path}` };
+    const backup = await run(process.execPath, [BACKUP, join(folder, 'backup.db')], { environment });
+    rmSync(folder, { recursive: true });
+    expect(backup).toEqual({
+      exitCode: 0,
+      output: expect.stringMatching(/VALID\n$/),
+      errors: expect.stringMatching(/^The disk of the database has room for \d+ bytes\. .+ 503 .+\n$/),
+    });
+  });
+
+  it('for more than the copy: a database of another disk is backed up to it, as its log grows elsewhere', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'governance-backup-'));
+    const elsewhere = new ServedDatabase(join(folder, 'governance.db'));
+    await elsewhere.start();
+    await elsewhere.stop();
+    const environment = { DATABASE_URL: `sqlite:${elsewhere.path}` };
+    const target = join(disk.folder, 'backup.db');
+    const backup = await run(process.execPath, [BACKUP, target], { environment });
+    expect(backup).toMatchObject({ exitCode: 0, errors: '' });
+    rmSync(target);
+    disk.fill(SPARE);
+    const refused = await run(process.execPath, [BACKUP, target], { environment });
+    rmSync(folder, { recursive: true });
+    expect(refused).toMatchObject({ exitCode: 1, errors: expect.stringContaining('the disk has room for') });
+    disk.makeRoom();
   });
 });
