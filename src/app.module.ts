@@ -12,6 +12,7 @@ import { EntitiesModule } from './entities/entities.module';
 import { ExecutionsModule } from './executions/executions.module';
 import { HealthModule } from './health/health.module';
 import { ApiKeyCheck } from './http/authentication/api-key-check';
+import { AnswersModule } from './http/answers/answers.module';
 import { ApiKeyGuard } from './http/authentication/api-key.guard';
 import { BodyModule } from './http/body/body.module';
 import { AllExceptionsFilter } from './http/errors/exception.filter';
@@ -77,6 +78,7 @@ export class AppModule {
         LoggingModule.to(logStream),
         ShutdownModule,
         BodyModule,
+        AnswersModule,
         RateLimitModule,
         ListsModule,
         LedgerModule,

@@ -9,6 +9,7 @@ import { Configuration } from './config/configuration';
 import type { Environment } from './config/variable';
 import { ApiDocument } from './docs/api-document';
 import { createDocument } from './docs/document';
+import { AnswerRoom } from './http/answers/answer-room';
 import { corsOptions } from './http/middleware/cors';
 import type { RateLimits } from './http/rate-limit/rate-limits';
 import { prepareServer } from './http/server/http-server';
@@ -36,7 +37,8 @@ export async function createApp({
 
 /** Makes the application of a root module that has the service's pipeline; other roots serve for measuring it. */
 export async function assemble(root: DynamicModule): Promise<NestExpressApplication> {
-  const application = await NestFactory.create<NestExpressApplication>(root, new JsonAdapter(), {
+  const adapter = new JsonAdapter();
+  const application = await NestFactory.create<NestExpressApplication>(root, adapter, {
     abortOnError: false,
     bodyParser: false,
     // A failed start is told by what createApp throws, not by Nest's log of it.
@@ -46,6 +48,7 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
   application.useLogger(application.get(ApplicationLogger));
   application.flushLogs();
   prepareExpress(application);
+  adapter.holdAnswersIn(application.get(AnswerRoom));
   limitServer(application.getHttpServer(), application.get(Configuration).maxConnections);
   prepareServer(application.getHttpServer(), application.get<RateLimits>(getStorageToken()));
   application.get(ApiDocument).madeBy(() => createDocument(application));

@@ -7,6 +7,7 @@ import { assemble } from '../../src/create-app';
 import { DocsModule } from '../../src/docs/docs.module';
 import { CreateEntityRequest } from '../../src/entities/dto/create-entity.request';
 import { EntityResponse } from '../../src/entities/dto/entity.response';
+import { AnswersModule } from '../../src/http/answers/answers.module';
 import { BodyModule } from '../../src/http/body/body.module';
 import { Caller } from '../../src/http/caller.decorator';
 import { Revisioned } from '../../src/http/conditional/revisioned.decorator';
@@ -48,6 +49,7 @@ async function main(): Promise<void> {
       LoggingModule,
       ShutdownModule,
       BodyModule,
+      AnswersModule,
       RateLimitModule,
       EchoModule,
       RouterModule.register([{ path: 'api/v1', module: EchoModule }]),

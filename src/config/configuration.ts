@@ -75,6 +75,8 @@ export abstract class Configuration {
   abstract readonly bodyLimit: number;
   /** Bytes of large bodies that are held at a time, those of all requests together. */
   abstract readonly bodyTotalLimit: number;
+  /** Bytes of large answers that wait for their clients, those of all together. */
+  abstract readonly answerTotalLimit: number;
   /** Connections of clients at a time. */
   abstract readonly maxConnections: number;
   abstract readonly trustedProxies: TrustedProxies;

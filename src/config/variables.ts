@@ -12,6 +12,7 @@ import { CHECKPOINT_VARIABLES } from './checkpoint-variables';
 import { parseHost } from './host';
 import { parseRedisUrl } from './redis-url';
 import { parseRequiredApprovals } from './required-approvals';
+import { ROOM_VARIABLES } from './room-variables';
 import { parseTrustedProxies } from './trusted-proxies';
 import { oneOf, parseWholeNumber, trueOrFalse, type Variable, wholeNumber } from './variable';
 
@@ -117,27 +118,7 @@ export const VARIABLES: Variables = {
     ...oneOf(DATABASE_DRIVERS),
   },
   ...CHECKPOINT_VARIABLES,
-  bodyLimit: {
-    name: 'BODY_LIMIT',
-    description: 'Largest request body in bytes.',
-    default: '1048576',
-    example: '1048576',
-    ...wholeNumber(1, 100 * 1024 * 1024),
-  },
-  bodyTotalLimit: {
-    name: 'BODY_TOTAL_LIMIT',
-    description: 'Bytes of bodies above 16 KiB to hold in memory at a time; further ones wait, at most ten seconds.',
-    default: '8388608',
-    example: '8388608',
-    ...wholeNumber(1, 100 * 1024 ** 3),
-  },
-  maxConnections: {
-    name: 'MAX_CONNECTIONS',
-    description: 'Connections that clients may hold at a time; further ones are closed at once.',
-    default: '5000',
-    example: '5000',
-    ...wholeNumber(1, 1_000_000),
-  },
+  ...ROOM_VARIABLES,
   trustedProxies: {
     name: 'TRUST_PROXY',
     description:

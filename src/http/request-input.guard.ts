@@ -2,6 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { Response } from 'express';
 import type { FieldFault } from '../errors/domain-error';
 import { FaultList } from '../errors/fault-list';
+import { AnswerRoom } from './answers/answer-room';
 import { BodyReader } from './body/body-reader';
 import { type JsonBody, parseJsonBody } from './body/json-body';
 import { shownKey } from './body/json-path';
@@ -21,7 +22,10 @@ const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
  */
 @Injectable()
 export class RequestInputGuard implements CanActivate {
-  constructor(private readonly bodies: BodyReader) {}
+  constructor(
+    private readonly bodies: BodyReader,
+    private readonly answers: AnswerRoom,
+  ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const [request, response] = exchangeOf(context);
@@ -41,6 +45,8 @@ export class RequestInputGuard implements CanActivate {
   }
 
   private async readInput(request: ServiceRequest, response: Response, traits: RouteTraits): Promise<boolean> {
+    // What was written has to be answered: without room for the answer it must not begin.
+    this.answers.refuseAny(request);
     const bytes = await this.bodies.read(request, response);
     provideInput(request, traits, bytes === undefined ? undefined : parseJsonBody(bytes));
     return true;

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { CheckpointsModule } from '../checkpoints/checkpoints.module';
+import { AnswersModule } from '../http/answers/answers.module';
 import { BodyModule } from '../http/body/body.module';
+import { AnswerMetrics } from './answer-metrics';
 import { BodyMetrics } from './body-metrics';
 import { CheckpointMetrics } from './checkpoint-metrics';
 import { LedgerMetrics } from './ledger-metrics';
@@ -11,8 +13,8 @@ import { RequestMetrics } from './request-metrics';
 
 /** What the service tells Prometheus, at `/metrics`. */
 @Module({
-  imports: [BodyModule, CheckpointsModule],
+  imports: [AnswersModule, BodyModule, CheckpointsModule],
   controllers: [MetricsController],
-  providers: [Metrics, LedgerMetrics, BodyMetrics, CheckpointMetrics, RequestMetrics, MetricsServer],
+  providers: [Metrics, LedgerMetrics, AnswerMetrics, BodyMetrics, CheckpointMetrics, RequestMetrics, MetricsServer],
 })
 export class MetricsModule {}

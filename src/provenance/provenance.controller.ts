@@ -5,7 +5,7 @@ import { readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
 import { notFound } from '../errors/domain-error';
 import { Caller } from '../http/caller.decorator';
-import { ClientLeft } from '../http/client-left.decorator';
+import { ClientLeft } from '../http/answers/client-left.decorator';
 import { ApiErrors } from '../http/errors/api-errors.decorator';
 import { ApiLines, lineStream } from '../http/lines';
 import { ApiList } from '../http/lists/api-list.decorator';

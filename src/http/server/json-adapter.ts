@@ -2,12 +2,14 @@ import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Application, Response } from 'express';
 import { createServer } from 'node:http';
+import { type AnswerRoom, SMALL_ANSWER } from '../answers/answer-room';
 import { withRecordHeaders } from '../response-headers';
 import type { ServiceRequest } from '../service-request';
 import { messageClasses } from './message-classes';
 
 /** Statuses whose answers Express leaves without a body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
@@ -15,21 +17,37 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  * for four settings, and parses and renders the content type, at each of them. Everything else goes Express's own way.
  */
 export class JsonAdapter extends ExpressAdapter {
+  private room: AnswerRoom | null = null;
+
   override initHttpServer(): void {
     const application: Application = this.getInstance();
     this.httpServer = createServer(messageClasses(application), application);
   }
 
+  /** From now on large answers are counted there, and refused where there is no room. */
+  holdAnswersIn(room: AnswerRoom): void {
+    this.room = room;
+  }
+
   override reply(response: Response, answer: unknown, statusCode?: number): unknown {
-    if (statusCode !== undefined) response.status(statusCode);
-    // Only filters of exceptions name a status here: a route's stands already.
-    const body =
-      statusCode === undefined ? withRecordHeaders(answer, response.req as ServiceRequest, response) : answer;
+    const sent: unknown =
+      statusCode === undefined ? this.replyOfRoute(response, answer) : super.reply(response, answer, statusCode);
+    this.room?.hold(response);
+    return sent;
+  }
+
+  /** Only filters of exceptions name a status: a route's stands already. */
+  private replyOfRoute(response: Response, answer: unknown): unknown {
+    const request = response.req as ServiceRequest;
+    if (READS.has(request.method)) this.room?.refuseLarge(request, answer);
+    const body = withRecordHeaders(answer, request, response);
     if (!isOrdinary(response, body)) return super.reply(response, body);
     const text = JSON.stringify(body);
     response.setHeader('Content-Type', JSON_TYPE);
-    response.setHeader('Content-Length', Buffer.byteLength(text));
-    return response.end(text);
+    // The bytes of a long text are made once, and the text need not be kept.
+    const bytes = text.length > SMALL_ANSWER ? Buffer.from(text) : text;
+    response.setHeader('Content-Length', Buffer.byteLength(bytes));
+    return response.end(bytes);
   }
 }
 
