@@ -143,6 +143,9 @@ describe('policies', () => {
       ['resourceTypes', ['a%2fb'], 'resourceTypes[0]'],
       ['resourceTypes', ['a/b'], 'resourceTypes[0]'],
       ['resourceTypes', ['..'], 'resourceTypes[0]'],
+      ['resourceTypes', ['a', '*'], 'resourceTypes[1]'],
+      ['resourceTypes', ['a*'], 'resourceTypes[0]'],
+      ['resources', ['https://example.com/a'], 'resources[0]'],
       ['resourceTypes', ['x'.repeat(101)], 'resourceTypes[0]'],
       ['resourceTypes', Array.from({ length: 101 }, String), 'resourceTypes'],
     ];
@@ -384,9 +387,39 @@ describe('policies in force', () => {
 
   it('compare a path also behind the type, and a name with the resource alone', async () => {
     await createPolicy(app, { resources: ['/file/a', 'file/b/*', 'name', 'x/y'] });
-    expect(await statuses('a', 'file/a', '/a', 'b/c', 'name', '/name', 'x/y')).toEqual(Array(7).fill(200));
+    expect(await statuses('a', 'file/a', '/a', 'file/b/c', 'name', '/name', 'x/y')).toEqual(Array(7).fill(200));
     expect(await statuses('b', 'file', 'a/name', 'y', 'x')).toEqual(Array(5).fill(403));
     expect((await ask('a', 'read', 'other')).status).toBe(403);
+  });
+
+  it('do not allow a path for the type that the caller puts before it, unless they list that type', async () => {
+    await createPolicy(app, { resources: ['invoices/*'] });
+    const contract = (): Promise<Answer> => ask('contracts/7', 'read', 'invoices');
+    expect((await ask('7', 'read', 'invoices')).status).toBe(200);
+    expect((await ask('/7', 'read', 'invoices')).status).toBe(200);
+    expect((await ask('invoices/7', 'read', 'contracts')).status).toBe(200);
+    const refused = await contract();
+    expect(refused).toMatchObject({ status: 403, body: { error: { reason: 'no_policy_allows' } } });
+    expect(refused.body.error.message).toContain(
+      'the resource "contracts/7" of the type "invoices", or "invoices/contracts/7" with that type among its resourceTypes',
+    );
+    const listing = await createPolicy(app, { resources: ['invoices/*'], resourceTypes: ['invoices'] });
+    expect((await contract()).body.policies.map(({ id }: { id: string }) => id)).toEqual([listing.id]);
+  });
+
+  it('deny a path also for the type before it, and whatever is percent-encoded in it', async () => {
+    await createPolicy(app);
+    await createPolicy(app, { effect: 'deny', resources: ['file/b/*', 'caf\u00e9/a b', 'x/50%25'] });
+    expect(await statuses('b/c', 'file/b/c', 'caf\u00e9/a%20b', 'cafe\u0301/a%2520b', 'x/50%')).toEqual(
+      Array(5).fill(403),
+    );
+    expect(await statuses('b', 'cafe/a b', 'x/50')).toEqual(Array(3).fill(200));
+  });
+
+  it('allow a path as it is spelled', async () => {
+    await createPolicy(app, { resources: ['caf\u00e9/a b', 'x/%3A'] });
+    expect(await statuses('cafe\u0301/a b', 'x/%3A')).toEqual([200, 200]);
+    expect(await statuses('caf\u00e9/a%20b', 'caf%C3%A9/a b', 'x/:')).toEqual([403, 403, 403]);
   });
 
   it('take resource types exactly', async () => {

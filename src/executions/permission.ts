@@ -51,10 +51,13 @@ function forbidden(agent: Agent, { action, resourceId }: RequestedAction, policy
 function allowedByNone(agent: Agent, { action, resourceType, resourceId }: RequestedAction): DomainError {
   const subjects = [`agent:${agent.name}`, `agent:${agent.id}`, ...agent.roles.map((role) => `role:${role}`)];
   const path = withoutLeadingSlash(resourceId);
+  const resource = path.includes('/')
+    ? `"${path}" of the type "${resourceType}", or "${resourceType}/${path}" with that type among its resourceTypes`
+    : `"${path}" or "${resourceType}/${path}" of the type "${resourceType}"`;
   return permissionDenied(
     'no_policy_allows',
     `No policy in force allows this. One would have to allow one of the subjects ${quotedList([...subjects, '*'])}, ` +
-      `the action "${action}", and the resource "${path}" or "${resourceType}/${path}" of the type "${resourceType}".`,
+      `the action "${action}", and the resource ${resource}.`,
   );
 }
 

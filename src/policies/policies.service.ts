@@ -6,7 +6,7 @@ import { LedgerService } from '../ledger/ledger.service';
 import type { Page, PageRequest } from '../ledger/record-page';
 import { RecordReader } from '../ledger/record-reader';
 import type { CreatePolicyRequest } from './dto/create-policy.request';
-import { subjectWarning } from './evaluation/subject-pattern';
+import { policyWarnings } from './evaluation/policy-warnings';
 import { PolicyBook } from './policy-book';
 import { noteOn } from './policy-notes';
 import type { Policy } from './policy.entity';
@@ -36,7 +36,7 @@ export class PoliciesService {
   create(caller: Caller, request: CreatePolicyRequest): Promise<Policy> {
     const { name, version, description = '', effect, subjects, actions, resources } = request;
     const { resourceTypes = [], priority = 0 } = request;
-    const warnings = subjects.flatMap((subject) => subjectWarning(subject) ?? []);
+    const warnings = policyWarnings({ subjects, resources, resourceTypes });
     return this.ledger.write(caller, async (transaction) => {
       if ((await transaction.findBy(POLICY, { name, version })) !== undefined) throw versionTaken(name, version);
       const former = await inForce(transaction, name);

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import type { Condition } from '../ledger/record-page';
@@ -11,6 +11,7 @@ import { PolicyEvaluator } from './evaluation/policy-evaluator';
 import type { Policy } from './policy.entity';
 import { POLICY } from './policy.kind';
 import { POLICY_ACTIONS } from './policy-notes';
+import { unsaidWarnings } from './unsaid-warnings';
 
 /** Policies that are read at once at most; fewer where they are large. */
 const PIECE = 1_000;
@@ -22,6 +23,7 @@ const IN_FORCE: readonly Condition[] = [{ column: 'status', comparison: 'equals'
  */
 @Injectable()
 export class PolicyBook implements OnModuleInit, MemoryFollower {
+  private readonly logger = new Logger('Policies');
   private readonly evaluator = new PolicyEvaluator();
 
   constructor(
@@ -32,7 +34,9 @@ export class PolicyBook implements OnModuleInit, MemoryFollower {
 
   async onModuleInit(): Promise<void> {
     const upTo = await this.counters.headSequence();
-    this.evaluator.addAll(await this.readPoliciesInForce());
+    const policies = await this.readPoliciesInForce();
+    this.evaluator.addAll(policies);
+    this.warnOf(policies);
     this.ledger.follow(this, upTo);
   }
 
@@ -53,8 +57,16 @@ export class PolicyBook implements OnModuleInit, MemoryFollower {
   }
 
   private apply(policy: Policy): void {
-    if (policy.status === 'active') this.evaluator.add(policy);
-    else this.evaluator.remove(policy.id);
+    if (policy.status === 'active') {
+      this.evaluator.add(policy);
+      this.warnOf([policy]);
+    } else {
+      this.evaluator.remove(policy.id);
+    }
+  }
+
+  private warnOf(policies: readonly Policy[]): void {
+    for (const line of unsaidWarnings(policies)) this.logger.warn(line);
   }
 
   private async readPoliciesInForce(): Promise<Policy[]> {

@@ -1,3 +1,4 @@
+import { listedTypeFault, resourcePatternFault } from '../../src/policies/evaluation/resource-pattern';
 import type { PolicyRules } from '../../src/policies/evaluation/compiled-policy';
 import type { Evaluation, EvaluationRequest } from '../../src/policies/evaluation/evaluation-request';
 
@@ -22,8 +23,9 @@ function matches(policy: PolicyRules, { subject, action, resourceType, resourceI
   return (
     policy.subjects.some((pattern) => subjectMatches(pattern, subject)) &&
     policy.actions.some((pattern) => pattern === '*' || pattern === action) &&
-    (policy.resourceTypes.length === 0 || policy.resourceTypes.includes(resourceType)) &&
-    policy.resources.some((pattern) => resourceMatches(pattern, resourceType, resourceId))
+    (policy.resourceTypes.length === 0 ||
+      (policy.resourceTypes.includes(resourceType) && listedTypeFault(resourceType) === undefined)) &&
+    policy.resources.some((pattern) => resourceMatches(policy, pattern, resourceType, resourceId))
   );
 }
 
@@ -37,12 +39,22 @@ function subjectMatches(pattern: string, { agentId, agentName, roles }: Evaluati
   return isAgent(pattern);
 }
 
-function resourceMatches(pattern: string, resourceType: string, resourceId: string): boolean {
+function resourceMatches(policy: PolicyRules, pattern: string, resourceType: string, resourceId: string): boolean {
+  if (resourcePatternFault(pattern) !== undefined) return false;
+  const isAllow = policy.effect === 'allow';
+  const read = (path: string): string => (isAllow ? path : decoded(path)).normalize('NFC');
   const plain = pattern.replace(/^\//, '');
   const resource = resourceId.replace(/^\//, '');
   if (plain === '*') return true;
-  if (!plain.includes('/')) return plain === resource;
-  return [resource, `${resourceType}/${resource}`].some((path) =>
-    plain.endsWith('/*') ? path.startsWith(plain.slice(0, -1)) : path === plain,
+  if (!plain.includes('/')) return read(plain) === read(resource);
+  const countsBehindType = !isAllow || !resource.includes('/') || policy.resourceTypes.includes(resourceType);
+  return [resource, ...(countsBehindType ? [`${resourceType}/${resource}`] : [])].some((path) =>
+    plain.endsWith('/*') ? read(path).startsWith(`${read(plain.slice(0, -2))}/`) : read(path) === read(plain),
   );
+}
+
+/** Decoded again and again, as far as that goes. */
+function decoded(path: string): string {
+  const once = path.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => decodeURIComponent(escapes));
+  return once === path ? path : decoded(once);
 }

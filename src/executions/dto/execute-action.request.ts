@@ -18,8 +18,9 @@ export class ExecuteActionRequest {
   @RequiredText({
     max: 500,
     description:
-      'A resource path or name, without empty, `.` and `..` segments; one leading `/` is ignored. Percent-encoded `/`, letters, ' +
-      'digits, `-._~` and bytes that are not UTF-8 are refused.',
+      'A resource path or name, without empty, `.` and `..` segments; one leading `/` is ignored. Refused are `\\`, control and ' +
+      'format characters, white space at the ends of a segment, beside a `/` also `?`, `#` and `;`; percent-encoded `/`, `\\`, ' +
+      'letters, digits, `-._~` and bytes that are not UTF-8; more than 64 segments.',
     example: 'invoices/2026/0042',
     rule: resourcePathFault,
   })

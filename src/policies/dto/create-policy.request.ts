@@ -2,8 +2,7 @@ import { IntegerField } from '../../http/validation/body-fields';
 import { OneOf, OptionalText, RequiredText } from '../../http/validation/text-fields';
 import { actionFault } from '../evaluation/action-pattern';
 import type { PolicyEffect } from '../evaluation/policy-effect';
-import { resourceTypeFault } from '../evaluation/resource-path';
-import { resourcePatternFault } from '../evaluation/resource-pattern';
+import { listedTypeFault, resourcePatternFault } from '../evaluation/resource-pattern';
 import { subjectFault } from '../evaluation/subject-pattern';
 import { versionFault } from '../policy-version';
 import { PatternList } from './pattern-list.decorator';
@@ -71,8 +70,9 @@ export class CreatePolicyRequest {
   @PatternList({
     minItems: 0,
     maxLength: 100,
-    rule: resourceTypeFault,
-    description: 'The resource types it is about, exactly; none: any.',
+    rule: listedTypeFault,
+    description:
+      'The resource types it is about, exactly; none: any. For an allow, `<resourceType>/<resourceId>` counts where the resourceId has no `/`, or the type is listed here.',
     example: ['document'],
   })
   readonly resourceTypes?: readonly string[];

@@ -3,7 +3,7 @@ import { bitsOf, haveCommonName } from './names';
 import { POLICY_EFFECTS } from './policy-effect';
 import type { PolicyEffect } from './policy-effect';
 import type { AskedNames, ListedNames } from './policy-names';
-import { parseResourcePattern } from './resource-pattern';
+import { parseResourcePattern, resourcePatternFault } from './resource-pattern';
 import type { ResourcePattern } from './resource-pattern';
 
 /** The members of a policy that say what it matches and what follows. The patterns are valid. */
@@ -39,7 +39,7 @@ const MOST_COMBINATIONS = 256;
 
 export function compilePolicy(policy: PolicyRules, names: ListedNames): CompiledPolicy {
   const { id, name, version, effect } = policy;
-  const resources = compileResources(policy.resources);
+  const resources = compileResources(policy.resources, effect);
   // What one look reads comes first, side by side in memory. Behind a copy (`...names`) V8 would keep it apart, and each
   // look would take five times as long.
   return {
@@ -64,9 +64,16 @@ export function compareByRank(left: CompiledPolicy, right: CompiledPolicy): numb
   return left.reference.id < right.reference.id ? -1 : 1;
 }
 
+/** Which policies a path of the request counts for. */
+export interface PathUse {
+  readonly allow: 'every' | 'typed' | 'none';
+  readonly others: boolean;
+}
+
 /** Whether the policy matches in everything but the resource path. Most that do not are told by their bits. */
-export function matchesBesidesPath(policy: CompiledPolicy, asked: AskedNames): boolean {
+export function matchesBesidesPath(policy: CompiledPolicy, asked: AskedNames, use: PathUse): boolean {
   return (
+    usesPath(policy, use) &&
     (policy.actionBits & asked.actionBits) !== 0 &&
     (policy.resourceTypeBits & asked.resourceTypeBits) !== 0 &&
     (policy.subjectBits & asked.subjectBits) !== 0 &&
@@ -88,10 +95,17 @@ function divisionsOf({ actions, resourceTypes, subjects }: ListedNames, resource
   return divisions;
 }
 
-function compileResources(resources: readonly string[]): readonly ResourcePattern[] {
+function usesPath({ reference, resourceTypes }: CompiledPolicy, { allow, others }: PathUse): boolean {
+  if (reference.effect !== 'allow') return others;
+  return allow === 'every' || (allow === 'typed' && resourceTypes !== null);
+}
+
+/** What is stored but would not be accepted any more matches nothing. */
+function compileResources(resources: readonly string[], effect: PolicyEffect): readonly ResourcePattern[] {
   const patterns = new Map<string, ResourcePattern>();
   for (const text of resources) {
-    const pattern = parseResourcePattern(text);
+    if (resourcePatternFault(text) !== undefined) continue;
+    const pattern = parseResourcePattern(text, effect);
     if (pattern.kind === 'everything') return [pattern];
     patterns.set(`${pattern.kind} ${pattern.path}`, pattern);
   }

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import * as fc from 'fast-check';
-import { percentEncodingFault } from './percent-encoding';
+import { percentDecoded, percentEncodingFault } from './percent-encoding';
 
 /** Decodes as later readers may, round by round, and looks at what each round brings to light. */
 function isFaulty(path: string): boolean {
   const faults: boolean[] = [];
   const decoded = path.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
     const bytes = Buffer.from(escapes.replaceAll('%', ''), 'hex');
-    faults.push(!isUtf8(bytes) || /[0-9A-Za-z\-._~/]|\p{Cc}/u.test(bytes.toString('utf8')));
+    faults.push(!isUtf8(bytes) || /[0-9A-Za-z\-._~/\\]|\p{Cc}/u.test(bytes.toString('utf8')));
     return bytes.toString('utf8');
   });
   return faults.includes(true) || (decoded !== path && isFaulty(decoded));
@@ -26,7 +26,7 @@ const DEEP = '25'.repeat(240);
 describe('percent-encoding in a path', () => {
   it.each([
     ...['50% off', '100%', '%', '%%', '%zz', '%2', '%2 5', 'a%3Ab', '%20', '%25', '%2525', '%253A', '50%25 off', '%2A'],
-    ...['%5C', '%C3%A9', '%E2%82%AC', '%F0%9F%98%80', '%25C3%25A9', '%25%C3%A9', 'é%C3%A9', `%${DEEP}`, `%${DEEP}3A`],
+    ...['%3B', '%C3%A9', '%E2%82%AC', '%F0%9F%98%80', '%25C3%25A9', '%25%C3%A9', 'é%C3%A9', `%${DEEP}`, `%${DEEP}3A`],
     '%'.repeat(500),
     '%25'.repeat(166),
   ])('may be %j', (path) => {
@@ -35,7 +35,7 @@ describe('percent-encoding in a path', () => {
   });
 
   it.each([
-    ...['%2F', 'secret%2fa', '%252F', '%25252f', `%${DEEP}2F`],
+    ...['%2F', 'secret%2fa', '%252F', '%25252f', `%${DEEP}2F`, '%5C', '%5c', '%255C', `%${DEEP}5c`],
     ...[
       '%73ecret',
       '%41',
@@ -68,8 +68,20 @@ describe('percent-encoding in a path', () => {
     );
   });
 
+  it.each([
+    ['a%20b', 'a b'],
+    ['%2520%25252520', '  '],
+    ['50%25 off', '50% off'],
+    ['%%3A%', '%:%'],
+    ['caf%C3%A9/%25E2%2582%25AC', 'caf\u00e9/\u20ac'],
+    ['%FF%20', '%FF%20'],
+    ['%C3%25A9%3A', '%C3%25A9:'],
+  ])('of %j means %j', (path, meaning) => {
+    expect(percentDecoded(path)).toBe(meaning);
+  });
+
   it('can be found faulty whatever is encoded, and however often', () => {
-    const character = fc.constantFrom(...'azAZ09-._~/\n\u0085');
+    const character = fc.constantFrom(...'azAZ09-._~/\\\n\u0085');
     fc.assert(
       fc.property(character, fc.string(), fc.nat({ max: 5 }), (plain, rest, times) => {
         let encoded = Buffer.from(plain).toString('hex').replace(/../g, '%$&');

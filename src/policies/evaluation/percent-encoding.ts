@@ -10,6 +10,12 @@ const ESCAPE = /%((?:25)*)([0-9a-f]{2})/gi;
 const UNRESERVED = /[0-9A-Za-z\-._~]/;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
+/** Escapes that make up characters together. */
+interface EncodedText {
+  readonly escapes: string;
+  readonly bytes: Buffer;
+}
+
 /**
  * Says what is wrong with the percent-encoding in a path, however often it is encoded, or undefined when nothing is. What a
  * later reader takes for the same path (`%73ecret%2Fa` for `secret/a`) must not look like another one to a policy. A `%` that
@@ -17,7 +23,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
  */
 export function percentEncodingFault(path: string): string | undefined {
   for (const [escapes] of path.matchAll(ESCAPES)) {
-    for (const bytes of decodedTogether(escapes)) {
+    for (const { bytes } of encodedTexts(escapes)) {
       const fault = decodedFault(bytes);
       if (fault !== undefined) return fault;
     }
@@ -25,26 +31,36 @@ export function percentEncodingFault(path: string): string | undefined {
   return undefined;
 }
 
-/** The bytes of escapes. Only those that are encoded equally often are decoded in one go, and so make up characters. */
-function* decodedTogether(escapes: string): Generator<Buffer> {
+/** The path with what is percent-encoded decoded, however often it is encoded; what is not UTF-8 stays as it is. */
+export function percentDecoded(path: string): string {
+  return path.replace(ESCAPES, (run) =>
+    Array.from(encodedTexts(run), ({ escapes, bytes }) => (isUtf8(bytes) ? bytes.toString('utf8') : escapes)).join(''),
+  );
+}
+
+/** Only escapes that are encoded equally often are decoded in one go, and so make up characters. */
+function* encodedTexts(run: string): Generator<EncodedText> {
+  let escapes = '';
   let digits = '';
   let depth = 0;
-  for (const [, encodings = '', byte = ''] of escapes.matchAll(ESCAPE)) {
-    if (encodings.length !== depth) {
-      yield Buffer.from(digits, 'hex');
+  for (const [escape, encodings = '', byte = ''] of run.matchAll(ESCAPE)) {
+    if (encodings.length !== depth && escapes !== '') {
+      yield { escapes, bytes: Buffer.from(digits, 'hex') };
+      escapes = '';
       digits = '';
     }
     depth = encodings.length;
+    escapes += escape;
     digits += byte;
   }
-  yield Buffer.from(digits, 'hex');
+  yield { escapes, bytes: Buffer.from(digits, 'hex') };
 }
 
 function decodedFault(bytes: Buffer): string | undefined {
   if (!isUtf8(bytes)) return 'must not percent-encode what is not UTF-8 (as in "%C0%AF"), also not several times';
   const decoded = bytes.toString('utf8');
   if (CONTROL_CHARACTER.test(decoded)) return 'must not contain control characters, also not percent-encoded';
-  if (decoded.includes('/')) return 'must not percent-encode "/" (as "%2F"), also not several times';
+  if (/[/\\]/.test(decoded)) return 'must not percent-encode "/" or "\\" (as "%2F" or "%5C"), also not several times';
   return UNRESERVED.test(decoded)
     ? 'must have A-Z, a-z, 0-9, "-", ".", "_" and "~" as they are, not percent-encoded (as "%2E"), also not several times'
     : undefined;

@@ -13,8 +13,14 @@ const AGENTS = ['agt_1', 'agt_2'];
 const NAMES = ['caf\u00e9', 'bot', 'user:x', 'a/b'];
 const ROLES = ['ops', 'dev', '*', 'a:b'];
 const ACTIONS = ['read', 'write', '*'];
-const TYPES = ['docs', 'files', 'a'];
-const PATHS = ['a', 'docs', 'docs/a', 'docs/a/b', 'docs2/a', 'docs/aa', '/docs/a', 'a/a', 'a/a/a', 'Docs/a', 'x/y/z/w'];
+const TYPES = ['docs', 'files', 'a', 'caf\u00e9', 'cafe\u0301'];
+const PATHS = [
+  ...['a', 'docs', 'docs/a', 'docs/a/b', 'docs2/a', 'docs/aa', '/docs/a', 'a/a', 'a/a/a', 'Docs/a', 'x/y/z/w'],
+  ...['a b', 'docs/a b', 'docs/a%20b', 'docs/a%2520b/c', 'caf\u00e9/a', 'cafe\u0301/a', 'caf%C3%A9', 'cafe%CC%81/a', 'a/50%'],
+]; // prettier-ignore
+/** As earlier versions have stored them. */
+const DEAD_PATTERNS = ['docs\\a', 'docs /*', 'a\u200b'];
+const DEAD_TYPES = ['*', 'docs '];
 
 const subject = fc.oneof(
   fc.constantFrom('*', 'role:*', 'agent:*', 'user:x', 'cafe\u0301', 'agent:cafe\u0301'),
@@ -23,7 +29,7 @@ const subject = fc.oneof(
   fc.constantFrom('ops', 'dev', 'a:b').map((role) => `role:${role}`),
 );
 const resource = fc.oneof(
-  fc.constantFrom('*', '/*', ...PATHS),
+  fc.constantFrom('*', '/*', ...PATHS, ...DEAD_PATTERNS),
   fc.constantFrom(...PATHS).map((path) => `${path}/*`),
 );
 
@@ -35,7 +41,7 @@ const rules = fc.record({
   effect: fc.constantFrom(...POLICY_EFFECTS),
   subjects: listOf(subject, 1, 4),
   actions: listOf(fc.constantFrom(...ACTIONS), 1, 3),
-  resourceTypes: listOf(fc.constantFrom(...TYPES), 0, 2),
+  resourceTypes: listOf(fc.constantFrom(...TYPES, ...DEAD_TYPES), 0, 2),
   resources: listOf(resource, 1, 4),
   priority: fc.constantFrom(-(2 ** 31), -1, 0, 0, 0, 1, 2 ** 31 - 1),
   /** Pads the lists, so that the policy is filed as a wide one. */

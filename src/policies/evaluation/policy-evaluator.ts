@@ -51,8 +51,8 @@ export class PolicyEvaluator {
   evaluate(request: EvaluationRequest): Evaluation {
     const asked = this.names.asked(request);
     const verdict = new Verdict();
-    for (const shelf of this.resources.shelvesFor(request)) {
-      if (verdict.wants(shelf.first)) shelf.offer(asked, verdict);
+    for (const { shelf, use } of this.resources.shelvesFor(request)) {
+      if (verdict.wants(shelf.first)) shelf.offer(asked, use, verdict);
     }
     return verdict.evaluation();
   }

@@ -2,6 +2,7 @@ import type { PolicyRules } from './compiled-policy';
 import type { EvaluationRequest } from './evaluation-request';
 import { Name, NameTable } from './name';
 import { bitsAsked, type Names } from './names';
+import { listedTypeFault } from './resource-pattern';
 import { parseSubject } from './subject-pattern';
 
 /** The lists of a policy, as names. */
@@ -36,7 +37,8 @@ export class PolicyNames {
     return {
       subjects: this.takeSubjects(subjects),
       actions: actions.includes('*') ? null : this.actions.take(actions),
-      resourceTypes: resourceTypes.length === 0 ? null : this.resourceTypes.take(resourceTypes),
+      // What is stored but would not be accepted any more matches nothing.
+      resourceTypes: resourceTypes.length === 0 ? null : this.resourceTypes.take(resourceTypes.filter(isAccepted)),
     };
   }
 
@@ -73,6 +75,10 @@ export class PolicyNames {
 /** Forgets the names of a policy out of force that no other lists. */
 export function releaseNames({ subjects, actions, resourceTypes }: ListedNames): void {
   for (const names of [subjects, actions, resourceTypes]) names?.forEach((name) => name.release());
+}
+
+function isAccepted(resourceType: string): boolean {
+  return listedTypeFault(resourceType) === undefined;
 }
 
 function known(first: Name | undefined, second?: Name): Name[] {

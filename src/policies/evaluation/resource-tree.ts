@@ -1,6 +1,6 @@
-import type { CompiledPolicy } from './compiled-policy';
+import type { CompiledPolicy, PathUse } from './compiled-policy';
 import type { EvaluationRequest } from './evaluation-request';
-import { withoutLeadingSlash } from './resource-path';
+import { meantPath, spelledPath } from './resource-path';
 import type { ResourcePattern } from './resource-pattern';
 import { Shelf } from './shelf';
 
@@ -9,6 +9,12 @@ interface ResourceNode {
   exact: Shelf | null;
   below: Shelf | null;
   readonly children: Map<string, ResourceNode>;
+}
+
+/** Policies whose pattern the resource matches by one of its paths, and what that path is good for. */
+interface FoundShelf {
+  readonly shelf: Shelf;
+  readonly use: PathUse;
 }
 
 /** Policies filed under the resources they name, segment by segment. Below the root lies everything. */
@@ -37,27 +43,36 @@ export class ResourceTree {
   }
 
   /** The shelves of all patterns that the resource matches, by its path or by the path behind its type. */
-  shelvesFor({ resourceType, resourceId }: EvaluationRequest): readonly Shelf[] {
-    const path = withoutLeadingSlash(resourceId);
-    const shelves: Shelf[] = [];
-    let plain: ResourceNode | undefined = this.root;
-    let typed = this.root.children.get(resourceType);
+  shelvesFor({ resourceType, resourceId }: EvaluationRequest): readonly FoundShelf[] {
+    const found: FoundShelf[] = [];
+    const spelled = spelledPath(resourceId);
+    const meant = meantPath(resourceId);
+    const [type, meantType] = [spelledPath(resourceType), meantPath(resourceType)];
+    // An allow is for the type only that it lists: which type it is, the caller chooses.
+    const allow = spelled.includes('/') ? 'typed' : 'every';
+    if (spelled === meant && type === meantType) {
+      this.find(found, this.root, spelled, { allow: 'every', others: true });
+      this.find(found, this.root.children.get(type), spelled, { allow, others: true });
+      return found;
+    }
+    this.find(found, this.root, spelled, { allow: 'every', others: false });
+    this.find(found, this.root.children.get(type), spelled, { allow, others: false });
+    this.find(found, this.root, meant, { allow: 'none', others: true });
+    this.find(found, this.root.children.get(meantType), meant, { allow: 'none', others: true });
+    return found;
+  }
+
+  private find(found: FoundShelf[], from: ResourceNode | undefined, path: string, use: PathUse): void {
+    let node = from;
     let start = 0;
     for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', start)) {
-      addShelf(shelves, plain?.below);
-      addShelf(shelves, typed?.below);
-      const segment = path.slice(start, slash);
-      plain = plain?.children.get(segment);
-      typed = typed?.children.get(segment);
-      if (plain === undefined && typed === undefined) return shelves;
+      addShelf(found, node?.below, use);
+      node = node?.children.get(path.slice(start, slash));
+      if (node === undefined) return;
       start = slash + 1;
     }
-    addShelf(shelves, plain?.below);
-    addShelf(shelves, typed?.below);
-    const last = path.slice(start);
-    addShelf(shelves, plain?.children.get(last)?.exact);
-    addShelf(shelves, typed?.children.get(last)?.exact);
-    return shelves;
+    addShelf(found, node?.below, use);
+    addShelf(found, node?.children.get(path.slice(start))?.exact, use);
   }
 
   private removeFrom(pattern: ResourcePattern, policy: CompiledPolicy): void {
@@ -80,8 +95,8 @@ export class ResourceTree {
   }
 }
 
-function addShelf(shelves: Shelf[], shelf: Shelf | null | undefined): void {
-  if (shelf !== null && shelf !== undefined) shelves.push(shelf);
+function addShelf(found: FoundShelf[], shelf: Shelf | null | undefined, use: PathUse): void {
+  if (shelf !== null && shelf !== undefined) found.push({ shelf, use });
 }
 
 function newNode(): ResourceNode {

@@ -1,5 +1,5 @@
 import { matchesBesidesPath } from './compiled-policy';
-import type { CompiledPolicy } from './compiled-policy';
+import type { CompiledPolicy, PathUse } from './compiled-policy';
 import type { Name } from './name';
 import type { Names } from './names';
 import type { AskedNames } from './policy-names';
@@ -46,19 +46,19 @@ export class Shelf {
   }
 
   /** Shows the verdict the policies that match and may still count. */
-  offer(asked: AskedNames, verdict: Verdict): void {
+  offer(asked: AskedNames, use: PathUse, verdict: Verdict): void {
     if (this.together !== null) {
       for (const policy of this.together) {
         if (!verdict.wants(policy)) return;
-        if (matchesBesidesPath(policy, asked)) verdict.take(policy);
+        if (matchesBesidesPath(policy, asked, use)) verdict.take(policy);
       }
       return;
     }
-    if (this.every !== null && verdict.wants(this.every.first)) this.every.offer(asked, verdict);
+    if (this.every !== null && verdict.wants(this.every.first)) this.every.offer(asked, use, verdict);
     if (this.named === null) return;
     for (const name of this.namesAsked(asked)) {
       const shelf = this.named.get(name);
-      if (shelf !== undefined && verdict.wants(shelf.first)) shelf.offer(asked, verdict);
+      if (shelf !== undefined && verdict.wants(shelf.first)) shelf.offer(asked, use, verdict);
     }
   }
 

@@ -1,0 +1,29 @@
+import { policyWarnings } from './evaluation/policy-warnings';
+import type { Policy } from './policy.entity';
+
+/** Log lines of one start at most, and warnings in one of them. */
+const MOST_LINES = 20;
+const MOST_WARNINGS = 5;
+
+/**
+ * Log lines about policies that match less than they read: what they list was accepted by an earlier version, and is not
+ * any more. What a policy itself tells in its `warnings` is not repeated. Those that deny come first.
+ */
+export function unsaidWarnings(policies: readonly Policy[]): string[] {
+  const lines = [...policies].sort(denyingFirst).flatMap((policy) => {
+    const unsaid = policyWarnings(policy).filter((warning) => !policy.warnings.includes(warning));
+    return unsaid.length === 0 ? [] : [lineOn(policy, unsaid)];
+  });
+  if (lines.length <= MOST_LINES) return lines;
+  return [...lines.slice(0, MOST_LINES), `${lines.length - MOST_LINES} more policies match less than they read.`];
+}
+
+function lineOn({ name, version, effect }: Policy, warnings: readonly string[]): string {
+  const more = warnings.length - MOST_WARNINGS;
+  const told = more > 0 ? [...warnings.slice(0, MOST_WARNINGS), `So do ${more} more.`] : warnings;
+  return `The policy "${name}" (version ${version}, ${effect}) matches less than it reads; follow it with a new version. ${told.join(' ')}`;
+}
+
+function denyingFirst(left: Policy, right: Policy): number {
+  return Number(right.effect === 'deny') - Number(left.effect === 'deny');
+}
