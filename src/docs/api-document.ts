@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** Holds the application's document, which is made when it is first asked for, since the start need not wait for it. */
+/**
+ * Holds the application's document as JSON, the same bytes for everybody. It is made when it is first asked for, since the
+ * start need not wait for it.
+ */
 @Injectable()
 export class ApiDocument {
-  private document: OpenAPIObject | null = null;
+  private json: Buffer | null = null;
   private make: (() => OpenAPIObject) | null = null;
 
   /** Tells how to make the document, once the application stands. */
@@ -12,11 +15,11 @@ export class ApiDocument {
     this.make = make;
   }
 
-  get(): OpenAPIObject {
-    this.document ??= this.make?.() ?? null;
-    if (this.document === null) {
+  get(): Buffer {
+    if (this.make === null) {
       throw new Error('The document was asked for before the application stood.');
     }
-    return this.document;
+    this.json ??= Buffer.from(JSON.stringify(this.make()));
+    return this.json;
   }
 }

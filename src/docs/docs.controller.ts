@@ -1,5 +1,5 @@
 import { Controller, Get, Header, Redirect, Req, StreamableFile, UseGuards } from '@nestjs/common';
-import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
+import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { basename } from 'node:path/posix';
 import { Public } from '../http/authentication/public.decorator';
@@ -33,8 +33,8 @@ export class DocsController {
   }
 
   @Get('docs/openapi.json')
-  openApi(): OpenAPIObject {
-    return this.document.get();
+  openApi(): StreamableFile {
+    return new StreamableFile(this.document.get(), { type: 'application/json; charset=utf-8' });
   }
 
   @Get('docs/start.js')

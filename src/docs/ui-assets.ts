@@ -10,6 +10,8 @@ const ASSET_TYPES: ReadonlyMap<string, string> = new Map([
   ['favicon-32x32.png', 'image/png'],
 ]);
 
+const contents = new Map<string, Buffer>();
+
 /** The names of those files. */
 export const UI_ASSETS: readonly string[] = [...ASSET_TYPES.keys()];
 
@@ -21,7 +23,16 @@ export interface UiAsset {
 /** A file of Swagger UI by its name; undefined when the page needs no such file. */
 export async function uiAsset(name: string): Promise<UiAsset | undefined> {
   const type = ASSET_TYPES.get(name);
-  return type === undefined ? undefined : { type, content: await readFile(join(uiFolder(), name)) };
+  return type === undefined ? undefined : { type, content: await contentOf(name) };
+}
+
+/** The same bytes for everybody: clients that do not take them hold nothing of their own. */
+async function contentOf(name: string): Promise<Buffer> {
+  const known = contents.get(name);
+  if (known !== undefined) return known;
+  const content = await readFile(join(uiFolder(), name));
+  contents.set(name, content);
+  return content;
 }
 
 /** Swagger UI comes with @nestjs/swagger, which knows where it is. */
