@@ -10,6 +10,7 @@ import { shutDown } from '../src/http/shutdown/shut-down';
 import { LedgerService } from '../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy } from './support/factories';
+import { foreignConnection } from './support/foreign-connection';
 import { type Answer, send } from './support/send';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
 
@@ -281,6 +282,23 @@ describe('action handlers', () => {
       'execution.authorized',
       'execution.completed',
     ]);
+  });
+
+  it('whose execution somebody removed from the database are given up, not tried for ever', async () => {
+    const answer = execute(app, 'wait');
+    const running = await oneRunning(app);
+    const foreign = await foreignConnection(app);
+    await foreign.run('CREATE TEMP TABLE kept AS SELECT * FROM "executions" WHERE "id" = $1', [running.id]);
+    await foreign.run('DELETE FROM "executions" WHERE "id" = $1', [running.id]);
+    const write = jest.spyOn(app.application.get(LedgerService), 'write');
+    release();
+    expect(await answer).toMatchObject({ status: 200, body: running });
+    const attempts = write.mock.calls.length;
+    await sleep(2_500);
+    expect(write).toHaveBeenCalledTimes(attempts);
+    write.mockRestore();
+    await foreign.run('INSERT INTO "executions" SELECT * FROM kept');
+    await foreign.close();
   });
 });
 

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { notFound } from '../errors/domain-error';
+import { DomainError, notFound } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
@@ -20,7 +20,7 @@ interface Completion {
 
 /**
  * Writes down how executions ended. The action has taken place by then, so a completion the database cannot take is not
- * an error of the request: it is kept, and tried again until it is written or the service stops.
+ * an error of the request: it is kept, and tried again until it is written, is refused by rule, or the service stops.
  */
 @Injectable()
 export class ExecutionCompletions {
@@ -36,12 +36,12 @@ export class ExecutionCompletions {
     try {
       return await this.attempt(completion);
     } catch (error) {
+      const isFinal = isRefusedByRule(error);
       this.logger.error(
         { err: error, executionId: completion.execution.id },
-        'A completion could not be written; it is tried again.',
+        `A completion could not be written; ${isFinal ? 'it never will be, and is given up' : 'it is tried again'}.`,
       );
-      this.unwritten.push(completion);
-      this.retryLater();
+      if (!isFinal) this.retryLater(completion);
       return completion.execution;
     }
   }
@@ -66,7 +66,8 @@ export class ExecutionCompletions {
     return written;
   }
 
-  private retryLater(): void {
+  private retryLater(completion: Completion): void {
+    this.unwritten.push(completion);
     if (this.isStopped || this.timer !== null) return;
     this.timer = setTimeout(() => void this.retry(), RETRY_INTERVAL);
     this.timer.unref();
@@ -78,6 +79,11 @@ export class ExecutionCompletions {
     this.unwritten = [];
     await Promise.all(completions.map((completion) => this.write(completion)));
   }
+}
+
+/** Such as when the execution is gone: trying again changes nothing about that. */
+function isRefusedByRule(error: unknown): boolean {
+  return error instanceof DomainError && error.code !== 'UNAVAILABLE';
 }
 
 /** Does nothing when the execution is settled already: by an earlier attempt, or by another process. */
