@@ -44,7 +44,7 @@ export class LedgerWork {
   }
 
   private async work(): Promise<void> {
-    if (this.writer.hasFailed) await this.writer.probe();
+    if (this.writer.needsProbe) await this.writer.probe();
     while (this.queue.length > 0) {
       // What arrives in the same turn of the event loop shares the batch.
       await nextTurn();

@@ -117,6 +117,6 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   private onHeartbeat(): void {
     this.queue.expire();
-    if (this.writer.hasFailed) this.work.begin();
+    if (this.writer.needsProbe) this.work.begin();
   }
 }

@@ -21,6 +21,11 @@ export class WriterConnection {
     return this.failing;
   }
 
+  /** Readers may have to follow the writer to another server, also when nobody writes. */
+  get needsProbe(): boolean {
+    return this.failing || this.connection?.isLost === true;
+  }
+
   /** A connection that was lost while nothing was written, such as by a restart of the server, is replaced unnoticed. */
   async current(): Promise<SqlConnection> {
     if (this.connection?.isLost === true) await this.close();

@@ -5,7 +5,11 @@ import { onServer } from '../support/database-server';
 import { openTcpGate, type TcpGate } from '../support/tcp-gate';
 import { History } from './support/history';
 import { Load } from './support/load';
-import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from './support/postgres-cluster';
+import {
+  describeWithPostgresCluster,
+  postgresCluster,
+  type PostgresCluster,
+} from '../postgres/support/postgres-cluster';
 import { randomFor } from './support/random';
 import { ROUNDS } from './support/rounds';
 import { ServedDatabase } from './support/served-database';

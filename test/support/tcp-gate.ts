@@ -10,6 +10,8 @@ export interface TcpGate {
   hold(): void;
   /** Lets everything through, the given milliseconds late. */
   slow(milliseconds: number): void;
+  /** Leads new connections to another port, as a name or a balancer does; those that stand stay. */
+  aim(port: number): void;
   /** Lets everything through again. */
   open(): void;
   close(): Promise<void>;
@@ -20,8 +22,9 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
   let isCut = false;
   let isHeld = false;
   let delay = 0;
+  let aim = port;
   const server = createServer((client) => {
-    const target = connect(port, host);
+    const target = connect(aim, host);
     for (const [from, to] of [
       [client, target],
       [target, client],
@@ -55,6 +58,9 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
     },
     slow: (milliseconds) => {
       delay = milliseconds;
+    },
+    aim: (other) => {
+      aim = other;
     },
     open: () => {
       isCut = false;

@@ -37,6 +37,11 @@ export class PostgresConnection implements SqlConnection {
     return connection;
   }
 
+  /** What is under way is finished; then its owner opens another. */
+  abandon(): void {
+    this.lost = true;
+  }
+
   get isLost(): boolean {
     return this.lost;
   }

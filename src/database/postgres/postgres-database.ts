@@ -9,7 +9,9 @@ import { migrate } from './postgres-migrations';
 import { PostgresLease } from './postgres-lease';
 import { PostgresSessions } from './postgres-sessions';
 import { leaseConfig, pointReaderConfig, readerConfig, serverConfig, writerConfig } from './postgres-settings';
-import { requireDurability } from './server-requirements';
+import { requireDurability, requirePrimary } from './server-requirements';
+import { repositoryPool } from './repository-pool';
+import { WriterServer } from './writer-server';
 
 /** Sessions for each kind of reading; with the writer's and the lease's there are ten at most. */
 const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };
@@ -23,6 +25,8 @@ export class PostgresDatabase extends Database {
   readonly lists: SqlConnection;
   readonly chain: SqlConnection;
   private readonly lease: PostgresLease;
+  private readonly server = new WriterServer();
+  private writer: PostgresConnection | null = null;
 
   private constructor(
     private readonly url: string,
@@ -30,10 +34,12 @@ export class PostgresDatabase extends Database {
   ) {
     super();
     this.location = placeOf(url);
-    this.points = new PostgresSessions(pointReaderConfig(url), SESSIONS.points);
-    this.lists = new PostgresSessions(readerConfig(url), SESSIONS.lists);
-    this.chain = new PostgresSessions(readerConfig(url), SESSIONS.chain);
-    this.lease = new PostgresLease(new PostgresSessions(leaseConfig(url), 1), this.lists);
+    const { server } = this;
+    server.onReplaced(() => this.writer?.abandon());
+    this.points = new PostgresSessions(pointReaderConfig(url), SESSIONS.points, server);
+    this.lists = new PostgresSessions(readerConfig(url), SESSIONS.lists, server);
+    this.chain = new PostgresSessions(readerConfig(url), SESSIONS.chain, server);
+    this.lease = new PostgresLease(new PostgresSessions(leaseConfig(url), 1, server), this.lists);
   }
 
   static async open(url: string, { schema, check }: Opening): Promise<PostgresDatabase> {
@@ -52,7 +58,9 @@ export class PostgresDatabase extends Database {
   async openWriter(): Promise<SqlConnection> {
     const connection = await PostgresConnection.open(writerConfig(this.url));
     try {
-      await requireDurability(connection);
+      const [primary] = await Promise.all([requirePrimary(connection), requireDurability(connection)]);
+      this.server.moveTo(primary);
+      this.writer = connection;
     } catch (error) {
       await connection.close();
       throw error;
@@ -78,7 +86,7 @@ export class PostgresDatabase extends Database {
   repositoryOptions(): DataSourceOptions {
     return {
       type: 'postgres',
-      extra: { ...readerConfig(this.url), max: SESSIONS.repositories },
+      extra: { ...repositoryPool(readerConfig(this.url), this.server), max: SESSIONS.repositories },
       entities: [...this.schema.tables],
       // The pool replaces a session that is lost between statements; without a listener the process would end.
       poolErrorHandler: () => undefined,

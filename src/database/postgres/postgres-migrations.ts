@@ -3,7 +3,7 @@ import type { SchemaContribution } from '../schema-contribution';
 import type { SqlConnection } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
 import { migrationConfig } from './postgres-settings';
-import { requireDurability } from './server-requirements';
+import { requireDurability, requirePrimary } from './server-requirements';
 
 /** Names the advisory lock: any number that no other program in the same database uses. */
 const MIGRATION_LOCK = 7_463_001_200;
@@ -20,7 +20,7 @@ type Check = (connection: SqlConnection) => Promise<void>;
 export async function migrate(url: string, schema: SchemaContribution, check: Check): Promise<void> {
   const lock = await PostgresConnection.open(migrationConfig(url));
   try {
-    await requireDurability(lock);
+    await Promise.all([requirePrimary(lock), requireDurability(lock)]);
     await lock.run('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
     await check(lock);
     await runMigrations(url, schema);

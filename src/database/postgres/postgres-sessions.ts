@@ -1,17 +1,19 @@
 import type { ClientConfig } from 'pg';
 import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
+import { requirePrimary, type Primary } from './server-requirements';
+import type { WriterServer } from './writer-server';
 
 /**
- * Sessions for statements that do no harm when they run twice. A statement goes to the one that has the least to do; lost
- * ones are replaced.
+ * Sessions for statements that do no harm when they run twice. A statement goes to the one that has the least to do; those
+ * that are lost, or on another server than the writer's, are replaced.
  */
 export class PostgresSessions implements SqlConnection {
   readonly isLost = false;
   private readonly sessions: readonly Session[];
 
-  constructor(config: ClientConfig, sessions: number) {
-    this.sessions = Array.from({ length: sessions }, () => new Session(config));
+  constructor(config: ClientConfig, sessions: number, server: WriterServer) {
+    this.sessions = Array.from({ length: sessions }, () => new Session(config, server));
   }
 
   all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
@@ -34,8 +36,12 @@ class Session {
   waiting = 0;
   private connection: PostgresConnection | null = null;
   private opening: Promise<PostgresConnection> | null = null;
+  private primary: Primary | null = null;
 
-  constructor(private readonly config: ClientConfig) {}
+  constructor(
+    private readonly config: ClientConfig,
+    private readonly server: WriterServer,
+  ) {}
 
   async all<Row>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
     this.waiting += 1;
@@ -62,14 +68,28 @@ class Session {
   }
 
   private async current(): Promise<PostgresConnection> {
-    if (this.connection?.isLost === false) return this.connection;
+    if (this.connection?.isLost === false && this.isWithWriter()) return this.connection;
     this.opening ??= this.reopen().finally(() => (this.opening = null));
     return this.opening;
   }
 
   private async reopen(): Promise<PostgresConnection> {
-    await this.connection?.close();
-    this.connection = await PostgresConnection.open(this.config);
-    return this.connection;
+    const former = this.connection;
+    this.connection = null;
+    await former?.close();
+    const connection = await PostgresConnection.open(this.config);
+    try {
+      this.primary = await requirePrimary(connection);
+      this.server.require(this.primary);
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+    this.connection = connection;
+    return connection;
+  }
+
+  private isWithWriter(): boolean {
+    return this.primary !== null && this.server.is(this.primary);
   }
 }

@@ -1,12 +1,11 @@
 import type { SqlConnection } from '../sql-connection';
-import { requireDurability } from './server-requirements';
+import { requireDurability, requirePrimary } from './server-requirements';
 
 const SOUND = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
   server_encoding: 'UTF8',
-  standby: 'false',
 };
 
 function serverWith(settings: Partial<typeof SOUND>): SqlConnection {
@@ -27,8 +26,14 @@ describe('A server', () => {
     [{ synchronous_commit: 'off' }, /synchronous_commit=off/],
     [{ full_page_writes: 'off' }, /full_page_writes=off/],
     [{ server_encoding: 'LATIN1' }, /encoding UTF8/],
-    [{ standby: 'true' }, /is a standby/],
   ])('with %j is refused', async (settings, message) => {
     await expect(requireDurability(serverWith(settings))).rejects.toThrow(message);
+  });
+
+  it('that is a standby is refused, in whatever session', async () => {
+    const all = jest.fn().mockResolvedValue([{ system: '1', timeline: null }]);
+    await expect(requirePrimary({ isLost: false, all, run: jest.fn(), close: jest.fn() })).rejects.toThrow(
+      'The PostgreSQL server is a standby, which cannot write. Name the primary.',
+    );
   });
 });

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onServer } from '../../support/database-server';
 
 /** A PostgreSQL server of the test's own, which it may stop as it likes. */
 export interface PostgresCluster {
@@ -13,6 +14,12 @@ export interface PostgresCluster {
   start(): void;
   /** As when the machine's power goes: sessions are cut, and the next start recovers. */
   stopHard(): void;
+  /** Another server that follows this one by streaming replication, in a folder of its own. */
+  standby(): Promise<PostgresCluster>;
+  /** Makes a primary of the standby. */
+  promote(): void;
+  /** Sets a setting that needs no restart. */
+  set(name: string, value: string): Promise<void>;
   remove(): void;
 }
 
@@ -25,12 +32,21 @@ export function describeWithPostgresCluster(title: string, tests: () => void): v
   else describe.skip(`${title} (skipped: needs initdb and pg_ctl of PostgreSQL)`, tests);
 }
 
+/** A primary. */
 export async function postgresCluster(): Promise<PostgresCluster> {
+  return makeCluster((run, data) =>
+    run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'),
+  );
+}
+
+type Run = (program: string, ...parameters: string[]) => void;
+
+async function makeCluster(makeData: (run: Run, data: string) => void): Promise<PostgresCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'governance-postgres-'));
   const [user, data] = [serverUser(), join(folder, 'data')];
   if (user !== null) chownSync(folder, user, user);
   const port = await freePort();
-  const run = (program: string, ...parameters: string[]): void => {
+  const run: Run = (program, ...parameters) => {
     const identity = user === null ? {} : { uid: user, gid: user };
     const path = PROGRAMS === null ? program : join(PROGRAMS, program);
     // Its output would otherwise be held open by the server that pg_ctl leaves behind.
@@ -39,7 +55,7 @@ export async function postgresCluster(): Promise<PostgresCluster> {
   };
   const options = `-p ${port} -h 127.0.0.1 -k ${folder} -c max_connections=40`;
   const control = (...parameters: string[]): void => run('pg_ctl', '-D', data, '-w', ...parameters);
-  run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync');
+  makeData(run, data);
   let isRunning = false;
   const cluster: PostgresCluster = {
     port,
@@ -51,6 +67,16 @@ export async function postgresCluster(): Promise<PostgresCluster> {
     stopHard: () => {
       control('-m', 'immediate', 'stop');
       isRunning = false;
+    },
+    standby: () =>
+      makeCluster((runIt, folderOfIt) => {
+        const source = ['-h', '127.0.0.1', '-p', String(port), '-U', 'postgres'];
+        runIt('pg_basebackup', '-D', folderOfIt, ...source, '-R', '-c', 'fast', '-X', 'stream', '--no-sync');
+      }),
+    promote: () => control('promote'),
+    set: async (name, value) => {
+      await onServer(`ALTER SYSTEM SET ${name} = '${value}'`, cluster.url);
+      await onServer('SELECT pg_reload_conf()', cluster.url);
     },
     remove: () => {
       if (isRunning) cluster.stopHard();

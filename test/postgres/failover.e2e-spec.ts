@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Database } from '../../src/database/database';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { onServer } from '../support/database-server';
+import { chainIsValid, createEntity } from '../support/factories';
+import { Notes, NotesModule } from '../support/notes.module';
+import { send, type Answer } from '../support/send';
+import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from './support/postgres-cluster';
+import { endSessions, replayed, untilStatus } from './support/sessions';
+
+/** Each kind of session that reads. */
+const READERS: readonly [string, (app: TestApp) => Promise<unknown>][] = [
+  ['single records', ({ application }) => application.get(Database).points.all('SELECT 1')],
+  ['lists', ({ application }) => application.get(Database).lists.all('SELECT 1')],
+  ['verification', ({ application }) => application.get(Database).chain.all('SELECT 1')],
+  ['repositories', ({ application }) => application.get(Notes, { strict: false }).repository.find()],
+];
+
+describeWithPostgresCluster('Behind a name that leads to one server or another, the service', () => {
+  let folder: string;
+  let primary: PostgresCluster;
+  let standby: PostgresCluster;
+  let third: PostgresCluster | undefined;
+  let gate: TcpGate;
+  let app: TestApp;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'governance-failover-'));
+    primary = await postgresCluster();
+    standby = await primary.standby();
+    gate = await openTcpGate('127.0.0.1', primary.port);
+    const url = new URL(primary.url);
+    url.port = String(gate.port);
+    const environment = { DATABASE_URL: url.href, CHECKPOINT_FOLDER: folder, LOG_LEVEL: 'fatal' };
+    app = await createTestApp({ environment, modules: [NotesModule] });
+  });
+  afterAll(async () => {
+    await app.close();
+    await gate.close();
+    [third, standby, primary].forEach((cluster) => cluster?.remove());
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const post = (): Promise<Answer> =>
+    send(app, 'POST', '/api/v1/entities', { body: { type: 'service', name: 'gateway' } });
+  const get = (id: string): Promise<Answer> => send(app, 'GET', `/api/v1/entities/${id}`);
+
+  it.each(READERS)('refuses a session for %s on a standby, and reads on the primary again', async (_kind, read) => {
+    await createEntity(app);
+    await read(app);
+    gate.aim(standby.port);
+    await endSessions(primary, 'readers');
+    await expect(read(app)).rejects.toThrow(/is a standby/);
+    gate.aim(primary.port);
+    await expect(read(app)).resolves.toBeDefined();
+  });
+
+  it('does not answer from a standby that lags, and finds what it has acknowledged', async () => {
+    await onServer('SELECT pg_wal_replay_pause()', standby.url);
+    const { id } = await createEntity(app);
+    gate.aim(standby.port);
+    await endSessions(primary, 'readers');
+    expect((await get(id)).status).toBe(503);
+    expect((await send(app, 'GET', '/api/v1/entities')).status).toBe(503);
+    // The writer's session stands.
+    expect((await post()).status).toBe(201);
+    gate.aim(primary.port);
+    expect((await get(id)).status).toBe(200);
+    await onServer('SELECT pg_wal_replay_resume()', standby.url);
+  });
+
+  it('follows to a standby that is promoted, and goes back to no server that was replaced', async () => {
+    const { id } = await createEntity(app);
+    await replayed(primary, standby);
+    primary.stopHard();
+    standby.promote();
+    gate.aim(standby.port);
+    await untilStatus(() => get(id), 200);
+    const { id: later } = await createEntity(app);
+    // What was replaced comes back, and takes no notice.
+    primary.start();
+    gate.aim(primary.port);
+    await endSessions(standby, 'readers');
+    expect((await get(later)).status).toBe(503);
+    expect((await post()).status).toBe(201);
+    await endSessions(standby, 'all');
+    expect((await post()).status).toBe(503);
+    expect((await get(later)).status).toBe(503);
+    gate.aim(standby.port);
+    await untilStatus(post, 201);
+    expect((await get(later)).status).toBe(200);
+    await chainIsValid(app);
+  });
+
+  it('follows, also while nobody writes, where only its readers find the server that took over', async () => {
+    const { id } = await createEntity(app);
+    third = await standby.standby();
+    await replayed(standby, third);
+    third.promote();
+    gate.aim(third.port);
+    await endSessions(standby, 'readers');
+    await untilStatus(() => get(id), 200);
+    const { id: later } = await createEntity(app);
+    expect(await onServer(`SELECT "id" FROM "entities" WHERE "id" = '${later}'`, third.url)).toEqual([{ id: later }]);
+    await chainIsValid(app);
+  });
+});
