@@ -114,6 +114,16 @@ describe('agents', () => {
       }
     });
 
+    it.each(['capabilities', 'roles'])('refuses what cannot be seen in %s, also afterwards', async (list) => {
+      const { id } = await createAgent(app, { name: newName() });
+      const body = { [list]: ['a b', 'x ', ' x', '\u00a0x', 'a\u200bb', 'a\u202eb', 'a\u0007b', '\ufeffx', 'e\u0301'] };
+      const expected = [1, 2, 3, 4, 5, 6, 7].map((index) => `${list}[${index}]`);
+      const created = await send(app, 'POST', AGENTS, { body: { name: newName(), ...body } });
+      expect(created.status).toBe(400);
+      expect(Object.keys(faults(created))).toEqual(expected);
+      expect(Object.keys(faults(await send(app, 'PATCH', `${AGENTS}/${id}`, { body })))).toEqual(expected);
+    });
+
     it('leaves one entry, without content', async () => {
       const { id } = await createAgent(app, { name: newName(), description: 'secret', capabilities: ['a'] });
       expect(await auditOf(app, id)).toEqual([

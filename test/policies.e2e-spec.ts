@@ -168,6 +168,18 @@ describe('policies', () => {
       expect(warnings).toEqual([expect.stringContaining('"user:x"'), expect.stringContaining('"Role:ops"')]);
     });
 
+    it('warns of roles and actions that no agent can have', async () => {
+      const { warnings } = await createPolicy(app, {
+        subjects: ['role:ops\u200b', 'role: ops', 'role:ops'],
+        actions: ['send ', 'send', '*'],
+      });
+      expect(warnings).toEqual([
+        '"role:ops\u200b" matches nothing: a role must not contain control or format characters.',
+        '"role: ops" matches nothing: a role must not begin or end with white space.',
+        '"send " matches nothing: an action must not begin or end with white space.',
+      ]);
+    });
+
     it.each([
       ['an invisible character', 'agent:caf\u00e9\u200b', 'must not contain control or format characters'],
       ['white space', 'agent: invoice-bot', 'must not begin or end with white space'],

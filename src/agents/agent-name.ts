@@ -1,6 +1,7 @@
+import { labelFault } from '../text/label-fault';
+
 /** UTF-16 units. Four code points at most become one in normal form C, so what is longer is too long in it as well. */
 const LONGEST_NORMALISED = 8 * 200;
-const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 /** What an id, and the subjects of a policy, begin with. */
 const RESERVED_PREFIXES = ['agt_', 'agent:', 'role:'];
 
@@ -14,8 +15,8 @@ export function normaliseAgentName(name: string): string {
 
 /** Says what a normalised name of allowed length would have to be, or undefined when it is one. */
 export function agentNameFault(name: string): string | undefined {
-  if (name.trim() !== name) return 'must not begin or end with white space';
-  if (CONTROL_OR_FORMAT_CHARACTER.test(name)) return 'must not contain control or format characters';
+  const fault = labelFault(name);
+  if (fault !== undefined) return fault;
   if (/[/*]/.test(name)) return 'must not contain "/" or "*"';
   if (name === '.' || name === '..') return 'must not be "." or ".."';
   const prefix = RESERVED_PREFIXES.find((reserved) => name.startsWith(reserved));

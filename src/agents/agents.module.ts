@@ -5,12 +5,13 @@ import { AgentsSchema1763600000010 } from './agents-schema.migration';
 import { AGENT } from './agent.kind';
 import { AgentsController } from './agents.controller';
 import { AgentsService } from './agents.service';
+import { DeadLabels } from './dead-labels';
 
 @Module({
   imports: [
     LedgerModule.forFeature({ kinds: [AGENT], migrations: [AgentsSchema1763600000010, AgentListFilters1763700000010] }),
   ],
   controllers: [AgentsController],
-  providers: [AgentsService],
+  providers: [AgentsService, DeadLabels],
 })
 export class AgentsModule {}

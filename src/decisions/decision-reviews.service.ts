@@ -10,6 +10,7 @@ import { LedgerService } from '../ledger/ledger.service';
 import { byId } from '../ledger/lookup';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation-request';
 import { PolicyBook } from '../policies/policy-book';
+import { subjectOf } from '../policies/subject-of';
 import { deniedReviewNote, expiredNote, reviewNote } from './decision-notes';
 import { decisionResource, expired, isExpired, reviewConflict, reviewed, selfApproval } from './decision-rules';
 import type { Decision, Verdict } from './decision.entity';
@@ -78,7 +79,7 @@ export class DecisionReviewsService {
   /** Approvers need no policy that allows them; one that denies stops them. */
   private policyDenial(decision: Decision, verdict: Verdict, approver: Agent): Denial | null {
     const { effect, policies } = this.policies.evaluate({
-      subject: { agentId: approver.id, agentName: approver.name, roles: approver.roles },
+      subject: subjectOf(approver),
       action: `decision:${verdict}`,
       resourceType: 'decision',
       resourceId: decisionResource(decision),

@@ -3,8 +3,15 @@ import type { Agent } from '../agents/agent.entity';
 import type { PolicyDefaultEffect } from '../config/configuration';
 import { permissionDenied, policyDenied } from '../errors/domain-error';
 import type { DomainError } from '../errors/domain-error';
-import type { DecidingPolicy, Evaluation, EvaluationRequest } from '../policies/evaluation/evaluation-request';
+import type {
+  DecidingPolicy,
+  Evaluation,
+  EvaluationRequest,
+  EvaluationSubject,
+} from '../policies/evaluation/evaluation-request';
 import { withoutLeadingSlash } from '../policies/evaluation/resource-path';
+import { subjectOf } from '../policies/subject-of';
+import { labelFault } from '../text/label-fault';
 
 /** What an agent asks to do. */
 export type RequestedAction = Omit<EvaluationRequest, 'subject'>;
@@ -24,19 +31,26 @@ export function permissionFor(
 ): Permission {
   const unable = inability(agent, requested.action);
   if (unable !== null) return { refusal: unable, policies: [] };
-  const subject = { agentId: agent.id, agentName: agent.name, roles: agent.roles };
+  const subject = subjectOf(agent);
   const { effect, policies } = evaluate({ subject, ...requested });
   const [first] = policies;
   if (first !== undefined) return { refusal: effect === 'allow' ? null : forbidden(agent, requested, first), policies };
-  return { refusal: defaultEffect === 'allow' ? null : allowedByNone(agent, requested), policies };
+  return { refusal: defaultEffect === 'allow' ? null : allowedByNone(subject, requested), policies };
 }
 
 function inability(agent: Agent, action: string): DomainError | null {
-  return suspension(agent) ?? (agent.capabilities.includes(action) ? null : incapable(agent, action));
+  return suspension(agent) ?? (hasCapability(agent, action) ? null : incapable(agent, action));
+}
+
+/** One that no agent can have any more is none. */
+function hasCapability({ capabilities }: Agent, action: string): boolean {
+  return capabilities.includes(action) && labelFault(action) === undefined;
 }
 
 function incapable({ name }: Agent, action: string): DomainError {
-  const message = `The agent "${name}" lacks the capability "${action}". It would have to be among its capabilities.`;
+  const fault = labelFault(action);
+  const remedy = fault === undefined ? 'It would have to be among its capabilities.' : `A capability ${fault}.`;
+  const message = `The agent "${name}" lacks the capability "${action}". ${remedy}`;
   return permissionDenied('capability_missing', message);
 }
 
@@ -48,8 +62,9 @@ function forbidden(agent: Agent, { action, resourceId }: RequestedAction, policy
   );
 }
 
-function allowedByNone(agent: Agent, { action, resourceType, resourceId }: RequestedAction): DomainError {
-  const subjects = [`agent:${agent.name}`, `agent:${agent.id}`, ...agent.roles.map((role) => `role:${role}`)];
+function allowedByNone(subject: EvaluationSubject, { action, resourceType, resourceId }: RequestedAction): DomainError {
+  const { agentName, agentId, roles } = subject;
+  const subjects = [`agent:${agentName}`, `agent:${agentId}`, ...roles.map((role) => `role:${role}`)];
   const path = withoutLeadingSlash(resourceId);
   const resource = path.includes('/')
     ? `"${path}" of the type "${resourceType}", or "${resourceType}/${path}" with that type among its resourceTypes`

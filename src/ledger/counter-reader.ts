@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
+import { counterName } from './counter-name';
 import { PointReader } from './point-reader';
+import type { AnyRecordKind } from './record-kind';
 import { arraysOfOne } from './statements';
 
 /** How many there are, at one moment. */
@@ -10,6 +12,10 @@ export interface LedgerCounts {
   readonly records: readonly number[];
 }
 
+/** Values that are read at once at most. */
+const PIECE = 1_000;
+/** Names are compared byte by byte. */
+const SELECT_USED_NAMES = `SELECT "name" FROM "ledger_counters" WHERE "name" > $1 AND "name" < $2 AND "value" > 0 ORDER BY "name" LIMIT ${PIECE}`;
 const SELECT_HEAD_SEQUENCE = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
 
 /** Reads the counters that move with the head: what they cost does not grow with what they count. */
@@ -35,6 +41,19 @@ export class CounterReader {
 
   read(counters: readonly string[]): Promise<LedgerCounts> {
     return this.readings.find(JSON.stringify(counters)) as Promise<LedgerCounts>;
+  }
+
+  /** Every value that a counted column or list column has or holds in some record, in order. */
+  async *valuesInUse({ counter }: AnyRecordKind, column: string): AsyncGenerator<string> {
+    const prefix = counterName(counter, column, '');
+    // What begins so comes before this: ";" is the character after ":".
+    const end = `${prefix.slice(0, -1)};`;
+    for (let after = prefix, more = true; more;) {
+      const rows = await this.database.points.all<{ name: string }>(SELECT_USED_NAMES, [after, end]);
+      for (const { name } of rows) yield name.slice(prefix.length);
+      after = rows.at(-1)?.name ?? after;
+      more = rows.length === PIECE;
+    }
   }
 
   private async readAll(asked: readonly string[]): Promise<ReadonlyMap<string, LedgerCounts>> {

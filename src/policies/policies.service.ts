@@ -36,7 +36,7 @@ export class PoliciesService {
   create(caller: Caller, request: CreatePolicyRequest): Promise<Policy> {
     const { name, version, description = '', effect, subjects, actions, resources } = request;
     const { resourceTypes = [], priority = 0 } = request;
-    const warnings = policyWarnings({ subjects, resources, resourceTypes });
+    const warnings = policyWarnings({ subjects, actions, resources, resourceTypes });
     return this.ledger.write(caller, async (transaction) => {
       if ((await transaction.findBy(POLICY, { name, version })) !== undefined) throw versionTaken(name, version);
       const former = await inForce(transaction, name);

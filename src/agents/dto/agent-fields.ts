@@ -1,3 +1,5 @@
+import { labelFault } from '../../text/label-fault';
+
 /** What a request may say of an agent, alike at creation and afterwards. */
 export const DESCRIPTION = {
   max: 2_000,
@@ -9,15 +11,19 @@ export const DESCRIPTION = {
 export const CAPABILITIES = {
   optional: true,
   maxItems: 200,
-  item: { max: 100 },
-  description: 'Names of the actions the agent may use, exactly. None: it can do nothing.',
+  item: { max: 100, rule: labelFault },
+  description:
+    'Names of the actions the agent may use, exactly. None: it can do nothing. Without control and format characters and ' +
+    'white space at their ends.',
   example: ['send-invoice', 'read-document'],
 };
 
 export const ROLES = {
   optional: true,
   maxItems: 50,
-  item: { max: 100 },
-  description: 'Roles that the subjects of a policy can name as `role:<role>`.',
+  item: { max: 100, rule: labelFault },
+  description:
+    'Roles that the subjects of a policy can name as `role:<role>`. Without control and format characters and white space at ' +
+    'their ends.',
   example: ['billing'],
 };

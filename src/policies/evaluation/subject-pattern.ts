@@ -1,4 +1,5 @@
 import { agentNameFault } from '../../agents/agent-name';
+import { labelFault } from '../../text/label-fault';
 
 /** What one string of a policy's `subjects` stands for. */
 export type SubjectPattern =
@@ -31,6 +32,7 @@ export function subjectFault(text: string): string | undefined {
 export function subjectWarning(text: string): string | undefined {
   const pattern = parseSubject(text);
   if (pattern.kind === 'agent') return deadNameWarning(text, pattern.idOrName);
+  if (pattern.kind === 'role') return deadRoleWarning(text, pattern.role);
   if (pattern.kind !== 'unknown') return undefined;
   return (
     `"${text}" matches nothing: subjects of the kind "${pattern.prefix}:" are not known. ` +
@@ -42,6 +44,11 @@ export function subjectWarning(text: string): string | undefined {
 function deadNameWarning(text: string, idOrName: string): string | undefined {
   const fault = idOrName.startsWith('agt_') ? undefined : agentNameFault(idOrName);
   return fault === undefined ? undefined : `"${text}" matches nothing: the name of an agent ${fault}.`;
+}
+
+function deadRoleWarning(text: string, role: string): string | undefined {
+  const fault = labelFault(role);
+  return fault === undefined ? undefined : `"${text}" matches nothing: a role ${fault}.`;
 }
 
 function splitPrefix(text: string): { prefix: string | null; name: string } {

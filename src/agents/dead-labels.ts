@@ -1,0 +1,40 @@
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { CounterReader } from '../ledger/counter-reader';
+import { labelFault } from '../text/label-fault';
+import { AGENT } from './agent.kind';
+
+/** Log lines for each of the two lists at most. */
+const MOST_LINES = 20;
+const LISTS = [
+  { column: 'roles', what: 'role' },
+  { column: 'capabilities', what: 'capability' },
+] as const;
+
+/** Tells at the start which roles and capabilities match nothing: an earlier version took them, and they are not any more. */
+@Injectable()
+export class DeadLabels implements OnModuleInit {
+  private readonly logger = new Logger('Agents');
+
+  constructor(private readonly counters: CounterReader) {}
+
+  async onModuleInit(): Promise<void> {
+    for (const { column, what } of LISTS) {
+      let told = 0;
+      for await (const label of this.counters.valuesInUse(AGENT, column)) {
+        const fault = labelFault(label);
+        if (fault === undefined) continue;
+        told += 1;
+        if (told <= MOST_LINES) this.logger.warn(lineOn(what, label, fault));
+      }
+      if (told > MOST_LINES)
+        this.logger.warn(`${told - MOST_LINES} more of what agents have as a ${what} match nothing.`);
+    }
+  }
+}
+
+function lineOn(what: string, label: string, fault: string): string {
+  return (
+    `Agents have the ${what} ${JSON.stringify(label)}, which matches nothing, not even in a policy that denies: a ${what} ${fault}. ` +
+    `GET /api/v1/agents?${what}=${encodeURIComponent(label)} lists them; PATCH gives them another.`
+  );
+}
