@@ -12,6 +12,7 @@ import {
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { type Answer, send, type Sent } from './support/send';
 import { SwaggerSession } from './support/swagger-session';
+import { exchange, wire } from './support/wire';
 
 /** Of no record: the session has not created so many. */
 const NOWHERE = '00000000000000000000000099';
@@ -130,6 +131,16 @@ describe('Answers are as the document says', () => {
       call(documented, { body: 'text', headers: { 'Content-Type': 'text/plain' } });
     expect(await faultsOfAll(having(413), large)).toEqual([]);
     expect(await faultsOfAll(having(415), text)).toEqual([]);
+  });
+
+  it('when the body does not come', async () => {
+    const halves = having(408).map(async (documented) => {
+      const head = `${documented.method.toUpperCase()} ${session.sent(examplePath(documented))} HTTP/1.1`;
+      const [answer] = await exchange(app, wire(head, ['Content-Type: application/json', 'Content-Length: 2'], '{'));
+      if (answer === undefined) throw new Error('The connection ended without an answer.');
+      return check.faults(documented, { ...answer, headers: new Headers([...answer.headers]) });
+    });
+    expect((await Promise.all(halves)).flat()).toEqual([]);
   });
 
   it('when the state does not allow it', async () => {

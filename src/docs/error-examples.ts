@@ -25,6 +25,7 @@ export const ERROR_EXAMPLES: Readonly<
   },
   NOT_FOUND: { message: 'The entity was not found.' },
   METHOD_NOT_ALLOWED: { message: 'This path does not answer PUT; it answers GET, HEAD, POST.' },
+  REQUEST_TIMEOUT: { message: 'A request body must arrive faster: 40960 bytes or its end in each 5 seconds.' },
   CONFLICT: { message: 'An agent with the name "invoice-bot" exists already; a name is given once.' },
   PRECONDITION_FAILED: {
     message:

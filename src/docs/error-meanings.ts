@@ -8,6 +8,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   POLICY_DENIED: 'A policy denies this; `policy` names it.',
   NOT_FOUND: 'There is no such record.',
   METHOD_NOT_ALLOWED: 'The path does not answer this method.',
+  REQUEST_TIMEOUT: 'The body came too slowly.',
   CONFLICT:
     'The state of the record does not allow this, a name is taken, or the `Idempotency-Key` was used with another body.',
   PRECONDITION_FAILED: 'The record has another revision than `If-Match` names.',

@@ -73,7 +73,7 @@ export function errorCodesOf({ traits, method, errors }: DocumentedRoute): Error
     ...errors,
     ...OF_EVERY_ROUTE,
     ...(traits.isPublic ? [] : (['UNAUTHORIZED'] as const)),
-    ...(WITH_BODY.has(method) ? (['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) : []),
+    ...(WITH_BODY.has(method) ? (['REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) : []),
     ...(method === RequestMethod.POST && traits.body !== 'none' ? (['CONFLICT'] as const) : []),
     ...(traits.checksIfMatch ? (['PRECONDITION_FAILED'] as const) : []),
   ];

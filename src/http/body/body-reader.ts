@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { Configuration } from '../../config/configuration';
-import { invalidField } from '../../errors/domain-error';
-import { payloadTooLarge, unsupportedMediaType } from '../errors/request-errors';
+import { type DomainError, invalidField } from '../../errors/domain-error';
+import { bodyTooSlow, payloadTooLarge, unsupportedMediaType } from '../errors/request-errors';
+import { clientAddress, countedClient } from '../rate-limit/client-address';
 import type { ServiceRequest } from '../service-request';
 import { BodyRoom } from './body-room';
 import { BodyShare } from './body-share';
+import { LEAST_BYTES, LeastRate, SPAN } from './least-rate';
 import { mediaTypeFault } from './media-type';
 import { announcedLength, announcesBody } from './unread-body';
-
-/** Bodies up to this many bytes need no room: the connections bound them, and large ones do not keep them out. */
-const SMALL_BODY = 16 * 1024;
 
 @Injectable()
 export class BodyReader {
@@ -25,8 +24,8 @@ export class BodyReader {
 
   /**
    * Reads the body of a request; undefined when it is empty, whatever its declared type.
-   * Throws PAYLOAD_TOO_LARGE (by `Content-Length` before anything is read), UNSUPPORTED_MEDIA_TYPE, and UNAVAILABLE when
-   * there is no room for it.
+   * Throws PAYLOAD_TOO_LARGE (by `Content-Length` before anything is read), UNSUPPORTED_MEDIA_TYPE,
+   * REQUEST_TIMEOUT when it comes too slowly, and UNAVAILABLE when there is no room for it.
    */
   async read(request: ServiceRequest, response: ServerResponse): Promise<Buffer | undefined> {
     if (!announcesBody(request)) {
@@ -39,14 +38,16 @@ export class BodyReader {
     if (length > 0) {
       requireJson(request);
     }
-    // One of unknown length may become the largest.
     const most = length > 0 ? length : this.limit;
-    const share = most > SMALL_BODY ? await BodyShare.take(this.room, most, response) : null;
+    const share = new BodyShare(this.room, countedClient(clientAddress(request)), response, most);
+    if (length > 0) {
+      await share.begin();
+    }
     if (request.expectsContinue === true) {
       response.writeContinue();
     }
-    const bytes = await collect(request, this.limit);
-    share?.shrinkTo(bytes.length);
+    const bytes = await collect(request, this.limit, share);
+    share.shrinkTo(bytes.length);
     if (bytes.length === 0) {
       return undefined;
     }
@@ -63,9 +64,16 @@ function requireJson(request: ServiceRequest): void {
 }
 
 /** By events: an asynchronous loop over the stream costs a tenth of the request rate. */
-function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
+function collect(request: ServiceRequest, limit: number, share: BodyShare): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const cut = (): void => reject(invalidField('body', 'must arrive whole'));
+    const cut = (): void => giveUp(invalidField('body', 'must arrive whole'));
+    const rate = new LeastRate(() => giveUp(bodyTooSlow(LEAST_BYTES, SPAN)));
+    const giveUp = (refusal: DomainError): void => {
+      rate.stop();
+      request.removeAllListeners('data');
+      request.pause();
+      reject(refusal);
+    };
     if (request.isCut === true || request.destroyed) {
       cut();
       return;
@@ -75,16 +83,25 @@ function collect(request: ServiceRequest, limit: number): Promise<Buffer> {
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length > limit) {
-        request.removeAllListeners('data');
-        request.pause();
-        reject(payloadTooLarge(limit));
+        giveUp(payloadTooLarge(limit));
         return;
       }
       chunks.push(chunk);
+      rate.add(chunk.length);
+      const turn = share.grow(length);
+      if (turn === null) return;
+      rate.stop();
+      request.pause();
+      turn.then(() => {
+        rate.watch();
+        request.resume();
+      }, giveUp);
     });
-    request.on('end', () =>
-      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
-    );
+    request.on('end', () => {
+      rate.stop();
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
+    });
     request.on('error', cut);
+    rate.watch();
   });
 }

@@ -2,33 +2,44 @@ import { Injectable } from '@nestjs/common';
 import type { IncomingMessage } from 'node:http';
 import { Configuration } from '../../config/configuration';
 import { type DomainError, invalidField, unavailable } from '../../errors/domain-error';
+import { BodyAccount } from './body-account';
 
 /** Milliseconds. */
 const LONGEST_WAIT = 10_000;
+/** Of the room, what one client's bodies may hold together. */
+const SHARE_OF_A_CLIENT = 4 / 5;
 
-/** A body that stays unread until its turn comes. */
-interface Waiting {
+/** What a body wants of the room. */
+export interface Wanted {
+  readonly client: string;
+  /** What it has already. */
+  readonly held: number;
   readonly bytes: number;
+}
+
+interface Waiting extends Wanted {
   readonly end: (refusal: DomainError | null) => void;
 }
 
 /**
- * Room in memory that the large bodies of all requests share. A body takes its bytes before it is read. Where they are not
- * to be had it waits, unread, and bodies enter in the order they came.
+ * Room in memory that the large bodies of all requests share, and of which no client gets all. A body takes what has arrived
+ * of it. Where that finds no room it waits, unread, and enters with all that is to come of it, in the order they came.
  */
 @Injectable()
 export class BodyRoom {
-  private readonly size: number;
+  private readonly whole: BodyAccount;
+  private readonly share: number;
+  private readonly clients = new Map<string, BodyAccount>();
   private readonly queue = new Set<Waiting>();
-  private taken = 0;
 
-  constructor(configuration: Configuration) {
-    this.size = configuration.bodyTotalLimit;
+  constructor({ bodyTotalLimit }: Configuration) {
+    this.whole = new BodyAccount(bodyTotalLimit);
+    this.share = Math.floor(bodyTotalLimit * SHARE_OF_A_CLIENT);
   }
 
   /** Bytes of the large bodies that are being read or worked on. */
   get heldBytes(): number {
-    return this.taken;
+    return this.whole.heldBytes;
   }
 
   /** Large bodies that wait unread. */
@@ -36,49 +47,67 @@ export class BodyRoom {
     return this.queue.size;
   }
 
-  /** Resolves when the bytes are taken; they have to be given back. Throws UNAVAILABLE when that takes ten seconds. */
-  async take(bytes: number, request: IncomingMessage): Promise<void> {
-    if (this.queue.size > 0 || !this.has(bytes)) await this.turn(bytes, request);
-    else this.taken += bytes;
+  /** Whether it could be had now, with nobody waiting for it. */
+  isFreeFor({ client, bytes }: Wanted): boolean {
+    return this.queue.size === 0 && this.accountOf(client).has(bytes) && this.whole.has(bytes);
   }
 
-  giveBack(bytes: number): void {
-    this.taken -= bytes;
+  /** Takes the bytes, which have to be given back; false: they are not to be had now. */
+  tryTake({ client, bytes }: Wanted): boolean {
+    const account = this.accountOf(client);
+    if (!account.has(bytes) || !this.whole.has(bytes)) return false;
+    this.clients.set(client, account);
+    account.take(bytes);
+    this.whole.take(bytes);
+    return true;
+  }
+
+  giveBack(client: string, bytes: number): void {
+    const account = this.accountOf(client);
+    account.giveBack(bytes);
+    this.whole.giveBack(bytes);
+    if (account.heldBytes === 0) this.clients.delete(client);
     this.letIn();
   }
 
-  /** A body that is larger than the whole room gets all of it. */
-  private has(bytes: number): boolean {
-    return this.taken === 0 || this.taken + bytes <= this.size;
-  }
-
-  private turn(bytes: number, request: IncomingMessage): Promise<void> {
+  /** Resolves when the bytes are taken. Throws UNAVAILABLE when that lasts ten seconds. */
+  wait(wanted: Wanted, request: IncomingMessage): Promise<void> {
+    const { client, held } = wanted;
+    const accounts = [this.accountOf(client), this.whole];
     return new Promise((resolve, reject) => {
       const end = (refusal: DomainError | null): void => {
         clearTimeout(timer);
         request.off('error', onCut);
         this.queue.delete(waiting);
-        if (refusal === null) {
-          this.taken += bytes;
-          resolve();
-        } else {
-          reject(refusal);
-          this.letIn();
-        }
+        accounts.forEach((account) => account.unqueue(held));
+        if (refusal === null) resolve();
+        else reject(refusal);
       };
-      const waiting = { bytes, end };
-      const onCut = (): void => end(invalidField('body', 'must arrive whole'));
-      const onLate = (): void => end(unavailable('Too many large bodies are being received.'));
+      const refuse = (refusal: DomainError): void => {
+        end(refusal);
+        this.letIn();
+      };
+      const waiting = { ...wanted, end };
+      const onCut = (): void => refuse(invalidField('body', 'must arrive whole'));
+      const onLate = (): void => refuse(unavailable('Too many large bodies are being received.'));
       const timer = setTimeout(onLate, LONGEST_WAIT).unref();
       request.on('error', onCut);
       this.queue.add(waiting);
+      accounts.forEach((account) => account.queue(held));
+      this.letIn();
     });
   }
 
+  /** Those whose client has its share already keep nobody else waiting. */
   private letIn(): void {
-    for (const { bytes, end } of this.queue) {
-      if (!this.has(bytes)) return;
-      end(null);
+    for (const waiting of this.queue) {
+      if (!this.accountOf(waiting.client).has(waiting.bytes)) continue;
+      if (!this.tryTake(waiting)) return;
+      waiting.end(null);
     }
+  }
+
+  private accountOf(client: string): BodyAccount {
+    return this.clients.get(client) ?? new BodyAccount(this.share);
   }
 }

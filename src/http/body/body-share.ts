@@ -1,24 +1,53 @@
 import type { ServerResponse } from 'node:http';
 import type { BodyRoom } from './body-room';
 
+/** Bodies up to this many bytes need no room: the connections bound them, and large ones do not keep them out. */
+const SMALL_BODY = 16 * 1024;
+
 /** What the body of one request takes of the room, until the request is answered. */
 export class BodyShare {
-  private constructor(
+  private bytes = 0;
+
+  constructor(
     private readonly room: BodyRoom,
-    private bytes: number,
+    private readonly client: string,
+    private readonly response: ServerResponse,
+    /** Of the body, or of the largest where its length is not known. */
+    private readonly most: number,
   ) {}
 
-  /** Waits for the room; throws UNAVAILABLE when there is none for too long. */
-  static async take(room: BodyRoom, bytes: number, response: ServerResponse): Promise<BodyShare> {
-    await room.take(bytes, response.req);
-    const share = new BodyShare(room, bytes);
-    onAnswer(response, () => share.shrinkTo(0));
-    return share;
+  /** Before a body of known length is read: waits where there is no room for the whole of it now. */
+  async begin(): Promise<void> {
+    if (this.most > SMALL_BODY && !this.room.isFreeFor(this.rest)) await this.takeRest();
+  }
+
+  /** Takes what has arrived, at once (null) or with all that is to come, in its turn. Throws UNAVAILABLE as `wait` does. */
+  grow(arrived: number): Promise<void> | null {
+    if (arrived <= SMALL_BODY || arrived <= this.bytes) return null;
+    const { client, bytes: held } = this;
+    if (!this.room.tryTake({ client, held, bytes: arrived - held })) return this.takeRest();
+    this.hold(arrived);
+    return null;
   }
 
   /** Gives back what is more than these bytes. */
   shrinkTo(bytes: number): void {
-    this.room.giveBack(this.bytes - bytes);
+    if (bytes >= this.bytes) return;
+    this.room.giveBack(this.client, this.bytes - bytes);
+    this.bytes = bytes;
+  }
+
+  private get rest(): { client: string; held: number; bytes: number } {
+    return { client: this.client, held: this.bytes, bytes: this.most - this.bytes };
+  }
+
+  private async takeRest(): Promise<void> {
+    await this.room.wait(this.rest, this.response.req);
+    this.hold(this.most);
+  }
+
+  private hold(bytes: number): void {
+    if (this.bytes === 0) onAnswer(this.response, () => this.shrinkTo(0));
     this.bytes = bytes;
   }
 }

@@ -21,6 +21,7 @@ const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode
   [403, 'PERMISSION_DENIED'],
   [404, 'NOT_FOUND'],
   [405, 'METHOD_NOT_ALLOWED'],
+  [408, 'REQUEST_TIMEOUT'],
   [409, 'CONFLICT'],
   [412, 'PRECONDITION_FAILED'],
   [413, 'PAYLOAD_TOO_LARGE'],

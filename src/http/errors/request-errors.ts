@@ -4,6 +4,13 @@ export function payloadTooLarge(limit: number): DomainError {
   return new DomainError('PAYLOAD_TOO_LARGE', `A request body may have at most ${limit} bytes.`);
 }
 
+export function bodyTooSlow(leastBytes: number, milliseconds: number): DomainError {
+  return new DomainError(
+    'REQUEST_TIMEOUT',
+    `A request body must arrive faster: ${leastBytes} bytes or its end in each ${milliseconds / 1000} seconds.`,
+  );
+}
+
 export function unsupportedMediaType(message: string): DomainError {
   return new DomainError('UNSUPPORTED_MEDIA_TYPE', message);
 }
