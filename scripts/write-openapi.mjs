@@ -16,7 +16,8 @@ const application = await createApp({
   environment: { LOG_LEVEL: 'silent', DATABASE_URL: `sqlite:${join(folder, 'governance.db')}` },
 });
 const path = join(root, 'openapi.json');
-writeFileSync(path, `${JSON.stringify(application.get(ApiDocument).get(), null, 2)}\n`);
+const document = JSON.parse(application.get(ApiDocument).get().toString());
+writeFileSync(path, `${JSON.stringify(document, null, 2)}\n`);
 await application.close();
 rmSync(folder, { recursive: true });
 console.log(`Wrote ${path}`);
