@@ -1,5 +1,5 @@
 # Debian 13 has the glibc that the prebuilt sqlite3 binary wants; the build stage can also compile it where none fits.
-FROM node:22-trixie AS build
+FROM node:22.23.2-trixie AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY scripts scripts
@@ -8,7 +8,7 @@ COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM node:22-trixie-slim
+FROM node:22.23.2-trixie-slim
 WORKDIR /app
 # Two heaps of the allocator are enough; more only keep what large requests have freed.
 ENV NODE_ENV=production DATABASE_URL=sqlite:/data/governance.db MALLOC_ARENA_MAX=2
@@ -17,7 +17,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY verifier verifier
 # Beside PostgreSQL the last checkpoint is kept in `data` of the working folder, which the user cannot write to.
-RUN mkdir /data && chown node:node /data && ln -s /data data
+RUN mkdir -m 700 /data && chown node:node /data && ln -s /data data
 USER node
 VOLUME /data
 EXPOSE 3000

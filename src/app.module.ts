@@ -18,6 +18,7 @@ import { BodyModule } from './http/body/body.module';
 import { AllExceptionsFilter } from './http/errors/exception.filter';
 import { FallbackModule } from './http/fallback/fallback.module';
 import { ListsModule } from './http/lists/lists.module';
+import { keepOutOfSharedCaches } from './http/middleware/caching';
 import { assignRequestId } from './http/middleware/request-id';
 import { securityHeaders } from './http/middleware/security-headers';
 import { AppThrottlerGuard } from './http/rate-limit/app-throttler.guard';
@@ -49,7 +50,7 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
 ];
 
 /** What Express does with every request before it looks for a route, in this order. */
-export const MIDDLEWARE = [assignRequestId, securityHeaders()] as const;
+export const MIDDLEWARE = [assignRequestId, securityHeaders(), keepOutOfSharedCaches] as const;
 
 /** What every request passes on its way to a controller, in this order, and what the guards share. */
 export const PIPELINE = [

@@ -60,6 +60,15 @@ describe('The built program', () => {
       expect(errors).toMatch(/^ {2}API_KEY: got nothing, although NODE_ENV is production; expected a key/m);
     });
 
+    it.each(['API_KEY', 'API_KEY_PREVIOUS'])('in production with a short %s', async (name) => {
+      const { exitCode, errors } = await refuse({ NODE_ENV: 'production', [name]: 'short-but-mine' });
+      expect(exitCode).toBe(78);
+      expect(errors).toMatch(
+        new RegExp(`^ {2}${name}: got a value that is not shown; expected a key .*at least 16`, 'm'),
+      );
+      expect(errors).not.toContain('short-but-mine');
+    });
+
     it('for a fault in the .env file of its folder', async () => {
       writeFileSync(join(database.folder, '.env'), 'RATE_LIMIT=none\n');
       expect(await refuse({})).toMatchObject({

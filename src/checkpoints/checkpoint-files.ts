@@ -1,7 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Configuration } from '../config/configuration';
 import type { Database } from '../database/database';
+import { makeFolder, warnWhereOthersMayWrite } from '../files/folder';
+import { closeToOthers } from '../files/private-file';
 
 /** For a database on a server, unless told otherwise. */
 const USUAL_FOLDER = 'data';
@@ -23,8 +24,22 @@ export function checkpointFiles(
 ): CheckpointFiles {
   const isFile = database.kind === 'sqlite';
   const folder = resolve(checkpointFolder ?? (isFile ? dirname(location) : USUAL_FOLDER));
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   const name = join(folder, isFile ? basename(location) : location.slice(location.lastIndexOf('/') + 1));
   const checkpoint = `${name}.checkpoint`;
   return { checkpoint, lock: isFile ? null : `${checkpoint}.lock`, signingKey: `${name}.signing-key` };
+}
+
+/** The same, with a warning where others may write there; what is there is closed to them. */
+export function privateCheckpointFiles(
+  configuration: Configuration,
+  database: Pick<Database, 'location'>,
+): CheckpointFiles {
+  const files = checkpointFiles(configuration, database);
+  const folder = dirname(files.checkpoint);
+  // That of a database's file was looked at already.
+  if (folder !== dirname(database.location)) warnWhereOthersMayWrite(folder);
+  closeToOthers(files.checkpoint);
+  if (files.lock !== null) closeToOthers(files.lock);
+  return files;
 }

@@ -3,7 +3,7 @@ import { Configuration } from '../config/configuration';
 import { Database } from '../database/database';
 import { StartCondition } from '../database/start-condition';
 import { LedgerModule } from '../ledger/ledger.module';
-import { CheckpointFiles, checkpointFiles } from './checkpoint-files';
+import { CheckpointFiles, privateCheckpointFiles } from './checkpoint-files';
 import { CheckpointsController } from './checkpoints.controller';
 import { Checkpoints } from './checkpoints.service';
 import { DatabaseCheck } from './database-check';
@@ -19,7 +19,7 @@ import { TreeProofs } from './tree-proofs';
   controllers: [CheckpointsController],
   providers: [
     { provide: StartCondition, useValue: new StartCondition(refuseContradicted) },
-    { provide: CheckpointFiles, inject: [Configuration, Database], useFactory: checkpointFiles },
+    { provide: CheckpointFiles, inject: [Configuration, Database], useFactory: privateCheckpointFiles },
     KeptCheckpoint,
     LogSigner,
     DatabaseCheck,

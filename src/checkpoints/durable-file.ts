@@ -1,8 +1,6 @@
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-
-/** For nobody but the user the service runs as. */
-const OWNER_ONLY = 0o600;
+import { OWNER_ONLY } from '../files/private-file';
 
 let written = 0;
 

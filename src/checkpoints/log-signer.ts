@@ -1,11 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../config/configuration';
+import { closeToOthers, isOpenToOthers } from '../files/private-file';
 import type { TreeHead } from '../ledger/merkle/proof-check';
 import { NoteSigner } from '../signed-notes/note-signer';
 import type { VerifierKey } from '../signed-notes/verifier-key';
 import { type Checkpoint, checkpointText } from './checkpoint';
 import { CheckpointFiles } from './checkpoint-files';
-import { isOpenToOthers, readOrMakeSigningKey } from './signing-key-file';
+import { readOrMakeSigningKey } from './signing-key-file';
 
 export interface IssuedCheckpoint extends Checkpoint {
   /** The signed note. */
@@ -48,7 +49,10 @@ export class LogSigner {
     const path = this.files.signingKey;
     const seed = await readOrMakeSigningKey(path);
     if (isOpenToOthers(path)) {
-      this.logger.warn(`Others than the owner can read the signing key in ${path}: chmod 600 it.`);
+      closeToOthers(path);
+      this.logger.warn(
+        `Others than the owner could read the signing key in ${path}. Replace it where one of them may have.`,
+      );
     }
     return seed;
   }

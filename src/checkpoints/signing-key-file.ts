@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { parseSeed } from '../signed-notes/note-signer';
 import { createFile } from './durable-file';
 
 const SEED_BYTES = 32;
-/** What group and others may do with a file. */
-const NOT_THE_OWNER = 0o077;
 
 /** Reads the seed of the signing key from its file; makes both when there is none yet. */
 export async function readOrMakeSigningKey(path: string): Promise<Buffer> {
@@ -16,11 +14,6 @@ export async function readOrMakeSigningKey(path: string): Promise<Buffer> {
     `The signing key in ${path} cannot be read: it must be 32 bytes in standard base64. Put the right key back; ` +
       'or remove the file to get a new one, and tell clients its public key.',
   );
-}
-
-/** True when others than the owner can read the file, and so sign in the name of this log. */
-export function isOpenToOthers(path: string): boolean {
-  return (statSync(path).mode & NOT_THE_OWNER) !== 0;
 }
 
 async function make(path: string): Promise<void> {

@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto';
 
-/** Below this a key can be guessed; the service starts, with a warning. */
+/** Below this a key can be guessed: refused in production, elsewhere warned of. */
 export const SHORTEST_SAFE_KEY = 16;
 
-export const API_KEY_EXPECTED = 'a key of 1 to 1024 visible ASCII characters without spaces (16 or more to be safe)';
+export const API_KEY_EXPECTED = `a key of 1 to 1024 visible ASCII characters without spaces, of at least ${SHORTEST_SAFE_KEY} with NODE_ENV=production`;
 
 /** Undefined when no HTTP header could carry the key unchanged. */
 export function parseApiKey(text: string): string | undefined {
   return /^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined;
+}
+
+export function isGuessable(key: string): boolean {
+  return key !== '' && key.length < SHORTEST_SAFE_KEY;
 }
 
 export function maskApiKey(): string {

@@ -292,6 +292,20 @@ describe('faults', () => {
     });
   });
 
+  it.each(['API_KEY', 'API_KEY_PREVIOUS'])('demand a long %s in production, whose value they do not show', (name) => {
+    const environment = { NODE_ENV: 'production', API_KEY: KEY, [name]: 'fifteen-letters' };
+    const faults = faultsOf(environment);
+    expect(faults).toEqual([
+      expect.stringMatching(
+        new RegExp(`^${name}: got a value that is not shown; expected a key .*at least 16.*openssl rand`),
+      ),
+    ]);
+    expect(faults.join()).not.toContain('fifteen');
+    expect(readConfiguration({ ...environment, [name]: 'sixteen-letters!' })).toBeDefined();
+    for (const NODE_ENV of ['development', 'test'])
+      expect(readConfiguration({ ...environment, NODE_ENV })).toBeDefined();
+  });
+
   it('demand a signing key in production on PostgreSQL, where each replica would make its own', () => {
     const environment = { NODE_ENV: 'production', API_KEY: KEY, DATABASE_URL: 'postgres://app@db/governance' };
     expect(faultsOf(environment)).toEqual([

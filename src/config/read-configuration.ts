@@ -1,4 +1,4 @@
-import { generateApiKey, SHORTEST_SAFE_KEY } from './api-key';
+import { generateApiKey, isGuessable, SHORTEST_SAFE_KEY } from './api-key';
 import type { Configuration, ConfiguredDatabase } from './configuration';
 import { ConfigurationError } from './configuration-error';
 import type { Environment, Variable } from './variable';
@@ -13,7 +13,8 @@ export function readConfiguration(environment: Environment): Configuration {
   for (const [member, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
     const text = textOf(variable, environment);
     const value = variable.parse(text);
-    if (value === undefined || isMissing(variable, text, environment)) faults.push(faultLine(variable, text));
+    if (value === undefined || isRefusedInProduction(variable, text, environment))
+      faults.push(faultLine(variable, text));
     settings[member] = value;
   }
   if (faults.length > 0) throw new ConfigurationError(faults);
@@ -31,8 +32,10 @@ export function readDatabase(environment: Environment): ConfiguredDatabase {
 
 /** What works but should not stay so, one sentence each. */
 export function configurationWarnings({ apiKey, apiKeyPrevious }: Configuration): string[] {
-  const isShort = (key: string | null): boolean => key !== null && key.length < SHORTEST_SAFE_KEY;
-  const shortKeys = [...(isShort(apiKey) ? ['API_KEY'] : []), ...(isShort(apiKeyPrevious) ? ['API_KEY_PREVIOUS'] : [])];
+  const shortKeys = [
+    ...(isGuessable(apiKey) ? ['API_KEY'] : []),
+    ...(isGuessable(apiKeyPrevious ?? '') ? ['API_KEY_PREVIOUS'] : []),
+  ];
   return shortKeys.map(
     (name) =>
       `${name} has fewer than ${SHORTEST_SAFE_KEY} characters and can be guessed. Make one with: openssl rand -hex 32`,
@@ -46,9 +49,10 @@ function textOf(variable: Variable<unknown>, environment: Environment): string {
   return (isTest ? variable.defaultInTest?.() : undefined) ?? variable.default;
 }
 
-function isMissing(variable: Variable<unknown>, text: string, environment: Environment): boolean {
-  const isProduction = environment[VARIABLES.nodeEnvironment.name] === 'production';
-  return isProduction && text === '' && variable.requiredInProduction?.(environment) === true;
+function isRefusedInProduction(variable: Variable<unknown>, text: string, environment: Environment): boolean {
+  if (environment[VARIABLES.nodeEnvironment.name] !== 'production') return false;
+  const isMissing = text === '' && variable.requiredInProduction?.(environment) === true;
+  return isMissing || variable.refusedInProduction?.(text) === true;
 }
 
 /** One line: name, what was got unless it is secret, what is expected, an example. */

@@ -12,6 +12,8 @@ export interface Variable<Value> {
   readonly defaultInTest?: () => string;
   /** Whether production needs it, with the other variables as they are. */
   readonly requiredInProduction?: (environment: Environment) => boolean;
+  /** What works elsewhere, but production does not take. */
+  readonly refusedInProduction?: (text: string) => boolean;
   /** Completes "expected …". */
   readonly expected: string;
   readonly example: string;

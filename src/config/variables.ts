@@ -1,5 +1,5 @@
 import { parseAllowedOrigins } from './allowed-origins';
-import { API_KEY_EXPECTED, maskApiKey, parseApiKey } from './api-key';
+import { API_KEY_EXPECTED, isGuessable, maskApiKey, parseApiKey } from './api-key';
 import {
   type Configuration,
   DATABASE_DRIVERS,
@@ -28,7 +28,8 @@ const LONGEST_TIME = 2 ** 31 - 1;
 export const VARIABLES: Variables = {
   nodeEnvironment: {
     name: 'NODE_ENV',
-    description: 'production refuses to start without API_KEY; test keeps the records in a temporary file.',
+    description:
+      'production refuses to start without an API_KEY of 16 characters or more; test keeps the records in a temporary file.',
     default: 'development',
     example: 'production',
     ...oneOf(NODE_ENVIRONMENTS),
@@ -53,6 +54,7 @@ export const VARIABLES: Variables = {
     description: 'Key that clients send in X-API-Key. Unset: a random one is made at every start and printed.',
     default: '',
     requiredInProduction: () => true,
+    refusedInProduction: isGuessable,
     expected: API_KEY_EXPECTED,
     example: '$(openssl rand -hex 32)',
     mask: maskApiKey,
@@ -62,6 +64,7 @@ export const VARIABLES: Variables = {
     name: 'API_KEY_PREVIOUS',
     description: 'Former key, accepted too while clients change over to a new one.',
     default: '',
+    refusedInProduction: isGuessable,
     expected: API_KEY_EXPECTED,
     example: '$(openssl rand -hex 32)',
     mask: maskApiKey,

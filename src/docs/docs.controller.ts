@@ -4,6 +4,7 @@ import type { Request } from 'express';
 import { basename } from 'node:path/posix';
 import { Public } from '../http/authentication/public.decorator';
 import { routeNotFound } from '../http/errors/request-errors';
+import { FOR_EVERYBODY } from '../http/middleware/caching';
 import { Uncounted } from '../http/rate-limit/rate-limit-bucket.decorator';
 import { ApiDocument } from './api-document';
 import { DocsEnabledGuard } from './docs-enabled.guard';
@@ -27,6 +28,7 @@ export class DocsController {
 
   @Get('docs')
   @Uncounted()
+  @Header('Cache-Control', FOR_EVERYBODY)
   @Header('Content-Type', 'text/html; charset=utf-8')
   page(): string {
     return UI_PAGE;
@@ -39,6 +41,7 @@ export class DocsController {
 
   @Get('docs/start.js')
   @Uncounted()
+  @Header('Cache-Control', FOR_EVERYBODY)
   @Header('Content-Type', 'text/javascript; charset=utf-8')
   start(): string {
     return UI_START;
@@ -46,6 +49,7 @@ export class DocsController {
 
   @Get(UI_ASSETS.map((name) => `docs/${name}`))
   @Uncounted()
+  @Header('Cache-Control', FOR_EVERYBODY)
   async asset(@Req() request: Request): Promise<StreamableFile> {
     const found = await uiAsset(basename(request.path));
     if (found === undefined) {

@@ -1,3 +1,4 @@
+import { makePrivateFile } from '../../files/private-file';
 import type { SqlConnection } from '../sql-connection';
 import type { FileDriver } from './file-driver';
 
@@ -7,6 +8,7 @@ import type { FileDriver } from './file-driver';
  * @param patience milliseconds to wait for another process
  */
 export async function lockedFile(path: string, driver: FileDriver, patience: number): Promise<SqlConnection> {
+  makePrivateFile(path);
   const connection = await driver.open(path, 'create');
   try {
     await connection.run(`PRAGMA busy_timeout = ${patience}`);

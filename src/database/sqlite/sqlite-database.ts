@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
+import { warnWhereOthersMayWrite } from '../../files/folder';
+import { closeToOthers, makePrivateFile } from '../../files/private-file';
 import { Database } from '../database';
 import type { SchemaContribution } from '../schema-contribution';
 import type { SqlConnection } from '../sql-connection';
@@ -46,6 +49,7 @@ export class SqliteDatabase extends Database {
     const path = resolveDatabaseFile(configuredPath);
     refuseHardLinks(path);
     refuseReadOnly(path);
+    warnWhereOthersMayWrite(dirname(path));
     try {
       return await SqliteDatabase.openFile(path, opening, driver);
     } catch (error) {
@@ -56,8 +60,11 @@ export class SqliteDatabase extends Database {
   private static async openFile(path: string, opening: Opening, driver: FileDriver): Promise<SqliteDatabase> {
     const lock = await SqliteLock.take(path, driver);
     try {
+      // SQLite gives the files beside it the rights of the database.
+      for (const file of [path, `${path}-wal`, `${path}-shm`]) closeToOthers(file);
       await checkFound(path, opening, driver);
       const { schema } = opening;
+      makePrivateFile(path);
       await migrate(path, schema, driver);
       const [points, lists] = [await openReader(path, driver), await openReader(path, driver)];
       const chain = await openReader(path, driver, PASSING_CACHE_SIZE);

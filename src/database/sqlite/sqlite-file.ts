@@ -1,6 +1,7 @@
-import { accessSync, constants, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { makeFolder } from '../../files/folder';
 import { DatabaseInUseError } from '../database-in-use.error';
 
 const MAXIMUM_LINKS = 40;
@@ -30,18 +31,6 @@ function existingFolder(folder: string): string {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(`The folder of the database, ${folder}, cannot be made or entered: ${reason}`, { cause: error });
-  }
-}
-
-/** Folder by folder: Node's recursive `mkdir` never returns where a parent exists that takes no folders, as in /proc. */
-function makeFolder(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  if (dirname(folder) !== folder) makeFolder(dirname(folder));
-  try {
-    mkdirSync(folder);
-  } catch (error) {
-    // Another process may have made it meanwhile.
-    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
 

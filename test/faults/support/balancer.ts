@@ -22,7 +22,7 @@ export async function startBalancer(folder: string, replicas: readonly string[])
   const configuration = readFileSync(join(ROOT, 'deploy', 'nginx.conf'), 'utf8')
     .replace(/^resolver .*$/m, '')
     .replace('server governance:3000 resolve;', servers)
-    .replace('listen 80;', `listen 127.0.0.1:${port};`);
+    .replace('listen 8080;', `listen 127.0.0.1:${port};`);
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );

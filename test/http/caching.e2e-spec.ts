@@ -1,0 +1,70 @@
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { SampleModule } from '../support/sample.module';
+import { type Answer, isReplayed, send, type Sent } from '../support/send';
+
+const ORIGIN = 'https://app.example.org';
+const ENTITY = { type: 'service', name: 'Payment gateway' };
+
+describe('Caches', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [SampleModule], environment: { CORS_ORIGIN: ORIGIN } });
+  });
+  afterAll(() => app.close());
+
+  function cachingOf({ headers }: Answer): object {
+    const vary = (headers.get('vary') ?? '').split(/, */);
+    return { control: headers.get('cache-control'), byKey: vary.includes('X-API-Key') };
+  }
+  const OF_THE_CALLER = { control: 'private, no-cache', byKey: true };
+
+  it.each<[string, string, Sent, number]>([
+    ['GET', '/api/v1/entities', {}, 200],
+    ['GET', '/api/v1/entities', { key: null }, 401],
+    ['HEAD', '/api/v1/entities', {}, 200],
+    ['GET', '/api/v1/samples/1', {}, 200],
+    ['GET', '/api/v1/samples/1', { headers: { 'If-None-Match': '"3"' } }, 304],
+    ['GET', '/api/v1/entities/nothing', {}, 404],
+    ['GET', '/api/v1/entities?limit=x', {}, 400],
+    ['GET', '/api/v1/samples/broken', {}, 500],
+    ['GET', '/api/v1/provenance/export', {}, 200],
+    ['GET', '/api/v1/health', { key: null }, 200],
+    ['GET', '/api/v1/health/live', { key: null }, 200],
+    ['GET', '/metrics', {}, 200],
+    ['GET', '/docs/openapi.json', { key: null }, 200],
+    ['GET', '/docs?version=1', { key: null }, 400],
+    ['GET', '/nothing', {}, 404],
+    ['GET', '/%ff', {}, 400],
+    ['DELETE', '/api/v1/entities', {}, 405],
+  ])('that many share keep no %s %s (%j, %i)', async (method, path, sent, status) => {
+    const headers = { Origin: ORIGIN, ...sent.headers };
+    const answer = await send(app, method, path, { ...sent, headers });
+    expect(answer.status).toBe(status);
+    expect(cachingOf(answer)).toEqual(OF_THE_CALLER);
+    expect(answer.headers.get('vary')).toContain('Origin');
+  });
+
+  it('that many share keep no answer that comes again under its key', async () => {
+    const headers = { 'Idempotency-Key': 'caches' };
+    for (const replayed of [false, true]) {
+      const answer = await send(app, 'POST', '/api/v1/entities', { body: ENTITY, headers });
+      expect([answer.status, isReplayed(answer)]).toEqual([201, replayed]);
+      expect(cachingOf(answer)).toEqual(OF_THE_CALLER);
+    }
+  });
+
+  it('may keep the files of the documentation', async () => {
+    const files = [
+      '/docs',
+      '/docs/start.js',
+      '/docs/swagger-ui.css',
+      '/docs/swagger-ui-bundle.js',
+      '/docs/favicon-16x16.png',
+    ];
+    for (const path of files) {
+      const answer = await send(app, 'GET', path, { key: null });
+      expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
+    }
+  });
+});
