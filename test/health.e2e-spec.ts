@@ -1,5 +1,5 @@
+import { Database } from '../src/database/database';
 import { ShutdownGate } from '../src/http/shutdown/shutdown-gate';
-import { CounterReader } from '../src/ledger/counter-reader';
 import { LedgerService } from '../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { type Answer, send } from './support/send';
@@ -33,7 +33,7 @@ describe('The probes', () => {
   });
 
   it('say so too while the database does not answer', async () => {
-    jest.spyOn(app.application.get(CounterReader), 'read').mockRejectedValue(new Error('gone'));
+    jest.spyOn(app.application.get(Database).points, 'all').mockRejectedValue(new Error('gone'));
     expect((await ask(READY)).status).toBe(503);
     expect((await ask(LIVE)).status).toBe(200);
   });

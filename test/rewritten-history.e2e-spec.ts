@@ -16,6 +16,7 @@ import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-d
 const PROVENANCE = '/api/v1/provenance';
 const MAIN = join(ROOT, 'dist', 'main.js');
 const LENGTH = 300;
+const TABLES = ['ledger_entries', 'ledger_head', 'ledger_tree_nodes'];
 
 async function fill(app: TestApp, length = LENGTH): Promise<void> {
   const { id } = await createEntity(app);
@@ -48,7 +49,6 @@ function otherwise(sequence: number): (entry: StoredEntry) => StoredEntry {
 describe('With a checkpoint that a client kept, verification', () => {
   let app: TestApp;
   let foreign: SqlConnection;
-  const TABLES = ['ledger_entries', 'ledger_head', 'ledger_tree_nodes'];
 
   beforeAll(async () => {
     app = await createTestApp();
@@ -158,7 +158,7 @@ describe('With a checkpoint that a client kept, verification', () => {
   it('writes nothing while the head record has another tree than its own', async () => {
     await foreign.run(`UPDATE ledger_head SET frontier = '0:'`);
     const refused = await send(app, 'POST', '/api/v1/entities', { body: { type: 'service', name: 'x' } });
-    expect(refused).toMatchObject({ status: 500, body: { error: { code: 'INTERNAL_ERROR' } } });
+    expect(refused).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
     expect(await send(app, 'GET', `${PROVENANCE}/1/proof`)).toMatchObject({ status: 500 });
     expect((await send(app, 'GET', '/api/v1/stats')).body.provenanceEntries).toBe(LENGTH);
   });
@@ -351,15 +351,44 @@ describe('The last checkpoint is kept outside the database', () => {
     expect(await refusal()).toMatch(/checkpoint kept in .* cannot be read: it must have an empty line/);
   });
 
-  it('so the service does not sign while it runs on what contradicts it, and says so', async () => {
+  it('and writes go on once the log is again what was signed', async () => {
     const running = await start();
+    const write = async (): Promise<number> =>
+      (await send(running, 'POST', '/api/v1/entities', { body: { type: 'service', name: 'x' } })).status;
+    await fill(running, 3);
+    await keep(running);
+    const foreign = await foreignConnection(running);
+    for (const table of TABLES) await foreign.run(`CREATE TEMP TABLE ${table}_before AS SELECT * FROM ${table}`);
+    await rewriteHistory(foreign, otherwise(2));
+    expect((await send(running, 'GET', `${PROVENANCE}/checkpoint`)).status).toBe(500);
+    expect(await write()).toBe(503);
+    for (const table of TABLES) {
+      await foreign.run(`DELETE FROM ${table}`);
+      await foreign.run(`INSERT INTO ${table} SELECT * FROM ${table}_before`);
+    }
+    await foreign.close();
+    expect((await send(running, 'GET', `${PROVENANCE}/checkpoint`)).status).toBe(200);
+    expect(await write()).toBe(201);
+  });
+
+  it('so the service neither signs nor writes while it runs on what contradicts it, and says so', async () => {
+    const running = await start();
+    const probe = async (path: string): Promise<number> => (await send(running, 'GET', `/api/v1/health${path}`)).status;
     await fill(running, 3);
     const before = await keep(running);
     expect((await send(running, 'GET', '/metrics')).text).toMatch(/^governance_checkpoint_contradicted 0$/m);
+    expect([await probe(''), await probe('/ready'), await probe('/live')]).toEqual([200, 200, 200]);
     const foreign = await foreignConnection(running);
-    await rewriteHistory(foreign, only(2));
+    await rewriteHistory(foreign, otherwise(2));
     await foreign.close();
     expect((await send(running, 'GET', `${PROVENANCE}/checkpoint`)).status).toBe(500);
+    const refused = await send(running, 'POST', '/api/v1/entities', { body: { type: 'service', name: 'x' } });
+    expect(refused).toMatchObject({
+      status: 503,
+      body: { error: { code: 'UNAVAILABLE', message: expect.stringContaining('contradicts an earlier checkpoint') } },
+    });
+    expect([await probe(''), await probe('/ready'), await probe('/live')]).toEqual([503, 503, 200]);
+    expect((await send(running, 'GET', '/api/v1/stats')).body.provenanceEntries).toBe(3);
     expect((await send(running, 'GET', '/metrics')).text).toMatch(/^governance_checkpoint_contradicted 1$/m);
     expect((await send(running, 'GET', '/metrics')).text).toMatch(/^governance_checkpoint_size 3$/m);
     await stop();

@@ -6,6 +6,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { DomainError, unavailable } from '../errors/domain-error';
+import { LedgerService } from '../ledger/ledger.service';
 import { SharedRuns } from '../ledger/shared-runs';
 import { TreeReader } from '../ledger/tree-reader';
 import { formatNote } from '../signed-notes/signed-note';
@@ -20,6 +21,8 @@ import { type IssuedCheckpoint, LogSigner } from './log-signer';
 const INTERVAL = 60_000;
 /** Milliseconds that a stop waits for the last one, such as while the database does not answer. */
 const LONGEST_LAST = 1_000;
+/** Why nothing is written, among other causes. */
+const CAUSE = 'checkpoint';
 
 /**
  * Issues checkpoints of the log, none that contradicts an earlier one: the last is kept outside the database, and today's
@@ -40,6 +43,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     private readonly kept: KeptCheckpoint,
     private readonly signer: LogSigner,
     private readonly check: DatabaseCheck,
+    private readonly ledger: LedgerService,
   ) {}
 
   async onModuleInit(): Promise<void> {
@@ -72,6 +76,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     const why = kept === null ? null : await contradiction(this.tree, tree, kept);
     this.isContradicted = why !== null;
     if (kept !== null && why !== null) throw this.refused(why, kept);
+    this.ledger.liftStop(CAUSE);
     const issued = this.signer.sign(tree);
     if (kept === null || formatNote(kept.note) !== issued.text) await this.keep(issued);
     this.lastSize = tree.size;
@@ -87,10 +92,12 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     }
   }
 
+  /** Nothing more is written either: it would be lost when a backup is restored, or go on from what is forged. */
   private refused(why: string, kept: Checkpoint): DomainError {
+    this.ledger.stopWrites(CAUSE, 'The log contradicts an earlier checkpoint, so nothing is written to it.');
     this.logger.fatal(
       `THE LOG CONTRADICTS AN EARLIER CHECKPOINT: ${why}. The one kept in ${this.kept.path} is ${nameOf(kept)}. ` +
-        'No checkpoint is signed. Verify the log, and restore it from a backup.',
+        'No checkpoint is signed and nothing is written. Verify the log, and restore it from a backup.',
     );
     return new DomainError(
       'INTERNAL_ERROR',

@@ -15,8 +15,8 @@ export class HealthController {
 
   @Get()
   @ApiOperation({ summary: 'Tell whether the service can do its work' })
-  @ApiOkResponse({ type: HealthResponse, description: 'The database answers and takes commits.' })
-  @ApiResponse({ status: 503, type: HealthResponse, description: 'It does not answer, or commits fail.' })
+  @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
+  @ApiResponse({ status: 503, type: HealthResponse, description: 'It would not.' })
   async get(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
     return answer(response, await this.health.isHealthy());
   }
@@ -34,8 +34,8 @@ export class HealthController {
   /** While the service stops, the shutdown guard answers 503 in its place. */
   @Get('ready')
   @ApiOperation({ summary: 'Tell whether requests should be sent here' })
-  @ApiOkResponse({ type: HealthResponse, description: 'The database answers and takes commits.' })
-  @ApiResponse({ status: 503, type: HealthResponse, description: 'It does not, or the service is stopping.' })
+  @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
+  @ApiResponse({ status: 503, type: HealthResponse, description: 'It would not, or the service is stopping.' })
   async ready(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
     return answer(response, await this.health.isHealthy());
   }

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database';
 import { Batch } from './batch';
 import type { CommitProof } from './commit-proof';
-import { HeadTransaction } from './head-transaction';
+import type { HeadTransaction } from './head-transaction';
 import { KeptAnswers } from './idempotency/kept-answers';
 import type { LedgerPosition } from './ledger-position';
 import type { GatheredCommands, QueuedCommand } from './ledger-queue';
@@ -32,16 +32,14 @@ type FinishedBatch = Pick<CommittedBatch, 'hasEntries'> & { readonly proof: Comm
 export class BatchCommitter {
   /** Monotonic milliseconds. */
   private tidiedAt = 0;
-  private readonly transaction: HeadTransaction;
 
   constructor(
     private readonly database: Database,
     private readonly catalog: RecordCatalog,
     private readonly writer: WriterConnection,
+    private readonly transaction: HeadTransaction,
     private readonly followers: MemoryFollowers,
-  ) {
-    this.transaction = new HeadTransaction(database, writer);
-  }
+  ) {}
 
   /** Throws when the batch as a whole failed; then nothing of it is in the database. */
   async commit(commands: GatheredCommands): Promise<CommittedBatch> {

@@ -20,6 +20,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   readonly counts = new Map<string, number>();
   readonly effects: (() => void)[] = [];
   private readonly seen = new Map<string, GovernedRow>();
+  private reads = 0;
   private isFinished = false;
 
   constructor(
@@ -28,13 +29,19 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     readonly now: string,
   ) {}
 
+  /** Whether the command waits for the database, and not for something else. */
+  get isReading(): boolean {
+    return this.reads > 0;
+  }
+
   newId<Row extends GovernedRow>(kind: RecordKind<Row>): string {
     return `${kind.idPrefix}_${this.batch.nextUlid(this.now)}`;
   }
 
   async find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
     const change = this.rows.get(id) ?? this.batch.rows.get(id);
-    const row = change === undefined ? await this.batch.readById(kind, id) : changedRow(change, kind);
+    const row =
+      change === undefined ? await this.reading(() => this.batch.readById(kind, id)) : changedRow(change, kind);
     return this.remember(row as Row | undefined);
   }
 
@@ -43,14 +50,15 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     const found =
       this.rows.findBy(kind, values) ??
       this.batch.rows.findBy(kind, values) ??
-      (await this.batch.readByKey(kind, key as Readonly<Record<string, SqlValue>>));
+      (await this.reading(() => this.batch.readByKey(kind, key as Readonly<Record<string, SqlValue>>)));
     // What was found below may have been changed or removed since.
     return found === undefined ? undefined : this.find(kind, found.id);
   }
 
   async findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]> {
     this.refuseOwnChanges(kind);
-    const rows = await this.batch.readAll(kind, where as Readonly<Record<string, SqlValue>>);
+    const values = where as Readonly<Record<string, SqlValue>>;
+    const rows = await this.reading(() => this.batch.readAll(kind, values));
     rows.forEach((row) => this.remember(row));
     return rows as Row[];
   }
@@ -82,7 +90,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     if (kind.countedBy !== undefined || kind.listColumns !== undefined)
       throw new Error(`Rows of ${kind.counter} are counted apart; remove them one by one.`);
     const values = where as Readonly<Record<string, SqlValue>>;
-    const count = await this.batch.countAll(kind, values);
+    const count = await this.reading(() => this.batch.countAll(kind, values));
     this.ownedRemovals.push({ codec: this.batch.catalog.codec(kind), where: values, count });
     this.add(kind.counter, -count);
     return count;
@@ -97,7 +105,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     this.effects.push(effect);
   }
 
-  /** Called when the command has returned: what it left running must not write into a neighbour's place. */
+  /** Called when the command has ended: what it left running must not write into a neighbour's place. */
   finish(): void {
     this.isFinished = true;
   }
@@ -116,8 +124,18 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     else this.seen.set(id, row);
   }
 
+  private async reading<Found>(read: () => Promise<Found>): Promise<Found> {
+    this.refuseIfFinished();
+    this.reads += 1;
+    try {
+      return await read();
+    } finally {
+      this.reads -= 1;
+    }
+  }
+
   private addEntry(codec: RecordCodec, subjectId: string, state: string | null, note: EntryNote): void {
-    if (this.isFinished) throw new Error('A command used its transaction after it had returned.');
+    this.refuseIfFinished();
     const details = canonicalJson(note.details ?? {});
     const ulid = this.batch.nextUlid(this.now);
     const { caller, now: timestamp, nextSequence: sequence } = this;
@@ -142,6 +160,10 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     const former = this.seen.get(id);
     if (former === undefined) throw new Error(`The ${kind.subjectType} ${id} was changed without being read first.`);
     return former;
+  }
+
+  private refuseIfFinished(): void {
+    if (this.isFinished) throw new Error('A command used its transaction after it had ended.');
   }
 
   private refuseOwnChanges(kind: AnyRecordKind): void {

@@ -4,6 +4,7 @@ import { DatabaseFault } from '../database/database-fault';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
 import type { CommitProof } from './commit-proof';
 import { failStop } from './fail-stop';
+import type { KnownHead } from './known-head';
 import { readHead } from './ledger-head-row';
 import type { LedgerPosition } from './ledger-position';
 import type { WriterConnection } from './writer-connection';
@@ -16,13 +17,12 @@ export class HeadTransaction {
   constructor(
     private readonly database: Database,
     private readonly writer: WriterConnection,
+    private readonly known: KnownHead,
   ) {}
 
-  /** Locks the head, where several processes may write, and answers where it stands. */
-  async begin(connection: SqlConnection): Promise<LedgerPosition> {
-    const { begin, lockRow } = this.database.dialect;
-    const [, head] = await Promise.all([connection.run(begin), readHead(connection, lockRow)]);
-    return head;
+  /** Locks the head, where several processes may write, and answers where it stands. Throws for one that is damaged. */
+  begin(connection: SqlConnection): Promise<LedgerPosition> {
+    return this.known.read(() => this.lockedHead(connection));
   }
 
   /** Throws when nothing was committed, and only then. */
@@ -63,9 +63,15 @@ export class HeadTransaction {
   private async isCommitted({ sql, parameters, found }: CommitProof): Promise<boolean> {
     const connection = await this.writer.current();
     // Waits for a transaction of the lost connection that the server has not ended yet.
-    await this.begin(connection);
+    await this.lockedHead(connection);
     const [row] = await connection.all<{ found: SqlValue }>(sql, parameters);
     await connection.run('ROLLBACK');
     return row?.found === found;
+  }
+
+  private async lockedHead(connection: SqlConnection): Promise<LedgerPosition | undefined> {
+    const { begin, lockRow } = this.database.dialect;
+    const [, head] = await Promise.all([connection.run(begin), readHead(connection, lockRow)]);
+    return head;
   }
 }

@@ -9,10 +9,12 @@ const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "times
 /** One statement, so that a head and its entries are seen as of one moment while another process starts to write. */
 const SELECT_ORPHANS = `SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE NOT EXISTS (SELECT 1 FROM "ledger_head")`;
 
-/** Where the chain stands. A head that is gone is an impossible state: nothing may be written after it. */
-export async function readHead(connection: SqlConnection, lockRow = ''): Promise<LedgerPosition> {
+/** Where the chain stands, as the head record says: whoever writes after it has `KnownHead` look at it first. */
+export async function readHead(
+  connection: Pick<SqlConnection, 'all'>,
+  lockRow = '',
+): Promise<LedgerPosition | undefined> {
   const [row] = await connection.all<LedgerPosition>(SELECT_HEAD + lockRow);
-  if (row === undefined) throw new Error('The ledger head is gone from the database.');
   return row;
 }
 

@@ -1,4 +1,4 @@
-import { unavailable } from '../errors/domain-error';
+import { unavailable, type DomainError } from '../errors/domain-error';
 import type { Caller } from './caller';
 import type { KeyedWrite } from './idempotency/idempotent-request';
 import type { Command } from './ledger-transaction';
@@ -42,6 +42,11 @@ export class LedgerQueue {
 
   putBack(commands: readonly QueuedCommand[]): void {
     if (commands.length > 0) this.waiting = [...commands, ...this.waiting];
+  }
+
+  /** Refuses all. */
+  refuse(refusal: DomainError): void {
+    for (const { reject } of this.take(this.waiting.length)) reject(refusal);
   }
 
   /** Refuses those that have waited too long; they are the first ones. */

@@ -6,18 +6,19 @@ import { unavailable } from '../errors/domain-error';
 import type { BatchCommitter, CommittedBatch } from './batch-committer';
 import { failStop } from './fail-stop';
 import type { LedgerObserver, ObservedBatch } from './ledger-observer';
-import type { LedgerPosition } from './ledger-position';
 import { GatheredCommands, type LedgerQueue, type QueuedCommand } from './ledger-queue';
+import type { KnownHead } from './known-head';
 import type { MemoryFollowers } from './memory-followers';
+import type { WriteStops } from './write-stops';
 import type { WriterConnection } from './writer-connection';
 
 /** Commands of one transaction at most: enough to share a sync, few enough to keep a batch short. */
 const MAXIMUM_BATCH = 512;
+/** Milliseconds after which a batch counts as stuck. It is left alone: a COMMIT may wait for its standby. */
+const LONGEST_BATCH = 10_000;
 
 /** Empties the queue, one batch at a time, and tells each caller what came of its command. */
 export class LedgerWork {
-  /** Where the chain stood after the last batch; null before the first. */
-  position: LedgerPosition | null = null;
   observer: LedgerObserver | null = null;
   private readonly logger = new Logger('Ledger');
   /** Batches belong to no request: the one that begins them would have its id on the log lines of the others. */
@@ -25,17 +26,34 @@ export class LedgerWork {
   private working: Promise<void> | null = null;
   /** Halved when a batch fails by a fault of its own, until the command at fault stands alone. */
   private batchLimit = MAXIMUM_BATCH;
+  /** Monotonic milliseconds; null between batches. */
+  private batchBegan: number | null = null;
+  private isToldStuck = false;
 
   constructor(
     private readonly queue: LedgerQueue,
     private readonly writer: WriterConnection,
     private readonly committer: BatchCommitter,
     private readonly followers: MemoryFollowers,
+    private readonly known: KnownHead,
+    private readonly stops: WriteStops,
   ) {}
+
+  /** A batch has been under way for so long that nobody can tell when the next one begins. */
+  get isStuck(): boolean {
+    return this.batchBegan !== null && performance.now() - this.batchBegan > LONGEST_BATCH;
+  }
 
   /** Begins, unless it is under way. */
   begin(): void {
     this.working ??= this.outsideRequests.runInAsyncScope(() => this.work());
+  }
+
+  /** Tells, once, that a batch is stuck. */
+  watch(): void {
+    if (!this.isStuck || this.isToldStuck) return;
+    this.isToldStuck = true;
+    this.logger.error(`A batch has not ended for ${LONGEST_BATCH / 1000} seconds: until it does, nothing is written.`);
   }
 
   /** Resolves when the queue is empty. */
@@ -48,12 +66,21 @@ export class LedgerWork {
     while (this.queue.length > 0) {
       // What arrives in the same turn of the event loop shares the batch.
       await nextTurn();
-      const commands = new GatheredCommands(this.queue, this.batchLimit);
-      const began = performance.now();
-      const batch = await this.commit(commands);
-      if (batch !== null) this.observer?.onBatch(observed(batch, performance.now() - began));
+      if (this.stops.refusal !== null) this.queue.refuse(this.stops.refusal);
+      else await this.nextBatch();
     }
     this.working = null;
+  }
+
+  private async nextBatch(): Promise<void> {
+    const commands = new GatheredCommands(this.queue, this.batchLimit);
+    const began = performance.now();
+    this.batchBegan = began;
+    const batch = await this.commit(commands);
+    this.batchBegan = null;
+    if (this.isToldStuck) this.logger.log('The batch that was stuck has ended.');
+    this.isToldStuck = false;
+    if (batch !== null) this.observer?.onBatch(observed(batch, performance.now() - began));
   }
 
   /** Null when the batch failed. */
@@ -74,7 +101,7 @@ export class LedgerWork {
   }
 
   private settle({ outcomes, rest, position, hasEntries }: CommittedBatch): void {
-    this.position = position;
+    this.known.moved(position);
     this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
     // A batch without an entry does not show that one would reach the disk.
     if (hasEntries) this.writer.succeeded();
@@ -100,7 +127,10 @@ export class LedgerWork {
       return;
     }
     this.logger.error(`A command failed and was not written: ${String(error)}`);
-    only?.reject(error instanceof Error ? error : new Error(String(error)));
+    // It may be the command's own fault, or that of tables that take nothing any more.
+    await this.writer.probe();
+    if (this.writer.hasFailed) only?.reject(unavailable('The database cannot take writes now.'));
+    else only?.reject(error instanceof Error ? error : new Error(String(error)));
   }
 
   private async rollBack(): Promise<void> {

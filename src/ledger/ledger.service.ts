@@ -3,6 +3,8 @@ import { Database } from '../database/database';
 import { unavailable } from '../errors/domain-error';
 import { BatchCommitter } from './batch-committer';
 import type { Caller } from './caller';
+import { HeadTransaction } from './head-transaction';
+import { KnownHead } from './known-head';
 import { ensureHead, readHead } from './ledger-head-row';
 import type { LedgerObserver } from './ledger-observer';
 import { ledgerTime, type LedgerPosition } from './ledger-position';
@@ -12,6 +14,8 @@ import { LedgerWork } from './ledger-work';
 import type { Lookup } from './lookup';
 import { MemoryFollowers, type MemoryFollower } from './memory-followers';
 import { RecordCatalog } from './record-catalog';
+import { SharedRuns } from './shared-runs';
+import { WriteStops } from './write-stops';
 import { WriterConnection } from './writer-connection';
 
 const QUEUE_CAPACITY = 10_000;
@@ -25,6 +29,12 @@ export type LedgerWriter = Pick<LedgerService, 'write'>;
 @Injectable()
 export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly queue = new LedgerQueue(QUEUE_CAPACITY, MAXIMUM_WAIT);
+  private readonly known = new KnownHead();
+  private readonly stops = new WriteStops();
+  /** Many probes at once share a look. */
+  private readonly looks = new SharedRuns<never, LedgerPosition>(() =>
+    this.known.read(() => readHead(this.database.points)),
+  );
   private readonly writer: WriterConnection;
   private readonly followers: MemoryFollowers;
   private readonly work: LedgerWork;
@@ -35,16 +45,19 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     private readonly database: Database,
     catalog: RecordCatalog,
   ) {
-    this.writer = new WriterConnection(database);
+    this.writer = new WriterConnection(database, this.known);
     this.followers = new MemoryFollowers(catalog);
-    const committer = new BatchCommitter(database, catalog, this.writer, this.followers);
-    this.work = new LedgerWork(this.queue, this.writer, committer, this.followers);
+    const transaction = new HeadTransaction(database, this.writer, this.known);
+    const committer = new BatchCommitter(database, catalog, this.writer, transaction, this.followers);
+    this.work = new LedgerWork(this.queue, this.writer, committer, this.followers, this.known, this.stops);
   }
 
   async onModuleInit(): Promise<void> {
     const connection = await this.writer.current();
     await ensureHead(connection);
-    this.work.position = await readHead(connection);
+    const head = await readHead(connection);
+    if (head === undefined) throw new Error('The head record of the ledger is gone.');
+    this.known.found(head);
     this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
   }
 
@@ -57,6 +70,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   write<Result>(caller: Caller, command: Command<Result>, lookups: readonly Lookup[] = []): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       if (this.isClosing) throw unavailable('The service is stopping.');
+      if (this.stops.refusal !== null) throw this.stops.refusal;
       const keyed = caller.idempotency?.nextWrite() ?? null;
       this.queue.push({ caller, command, lookups, keyed, resolve: resolve as (value: unknown) => void, reject });
       this.work.begin();
@@ -96,14 +110,31 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   /** Where the chain stands, as far as this process has written or read it. */
   get head(): LedgerPosition {
-    const { position } = this.work;
+    const { position } = this.known;
     if (position === null) throw new Error('The ledger has not started yet.');
     return position;
   }
 
-  /** False while commits fail, or would not be found at the next start. */
+  /** False while commits fail or do not end, would not be found at the next start, or while nothing may be written. */
   get isHealthy(): boolean {
-    return !this.writer.hasFailed && this.database.isInPlace();
+    return !this.writer.hasFailed && !this.work.isStuck && this.stops.refusal === null && this.database.isInPlace();
+  }
+
+  /** @throws DatabaseFault when the database does not answer, or the head record is damaged, so that no write would succeed. */
+  async checkHead(): Promise<void> {
+    await this.looks.call(0);
+  }
+
+  /**
+   * Refuses every write with 503 from now on, until the same cause is lifted.
+   * @param message for the callers.
+   */
+  stopWrites(cause: string, message: string): void {
+    this.stops.stop(cause, message);
+  }
+
+  liftStop(cause: string): void {
+    this.stops.lift(cause);
   }
 
   /** Writes what was accepted, refuses what comes now, and closes the database. */
@@ -117,6 +148,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   private onHeartbeat(): void {
     this.queue.expire();
+    this.work.watch();
     if (this.writer.needsProbe) this.work.begin();
   }
 }

@@ -1,6 +1,7 @@
 import { DatabaseFault } from '../database/database-fault';
 import { conflict, type DomainError } from '../errors/domain-error';
 import type { Batch } from './batch';
+import { inTime } from './command-time';
 import { CommandTransaction } from './command-transaction';
 import type { KeyedWrite } from './idempotency/idempotent-request';
 import { decodeAnswer, encodeAnswer } from './idempotency/kept-answer';
@@ -31,7 +32,7 @@ export async function runCommand(batch: Batch, kept: KeptAnswers, queued: Queued
   }
   const transaction = new CommandTransaction(batch, caller, now);
   try {
-    const result = await command(transaction);
+    const result = await inTime(command(transaction), transaction);
     transaction.finish();
     const answer = keyed === null ? '' : encodeAnswer(result, caller.requestId);
     await batch.join(transaction);

@@ -4,6 +4,10 @@ import { randomFraction } from './random-fraction';
 /** Sorts before every ULID. */
 export const FIRST_ULID = '0'.repeat(26);
 
+export function isUlid(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(value);
+}
+
 /**
  * ULIDs (https://github.com/ulid/spec, monotonic) that sort after one another however the clock runs: one for a later
  * millisecond is random, one for the same or an earlier millisecond is the last one plus one.

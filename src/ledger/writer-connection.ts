@@ -2,6 +2,9 @@ import { Logger } from '@nestjs/common';
 import type { Database } from '../database/database';
 import { DatabaseFault } from '../database/database-fault';
 import type { SqlConnection } from '../database/sql-connection';
+import type { KnownHead } from './known-head';
+import { readHead } from './ledger-head-row';
+import { rehearse } from './rehearsal';
 
 /** Writes a page and changes nothing: what it proves is that a commit reaches the disk. */
 const PROBE = `UPDATE "ledger_head" SET "id" = "id" WHERE "id" = 1`;
@@ -15,7 +18,10 @@ export class WriterConnection {
   private connection: SqlConnection | null = null;
   private failing = false;
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly known: KnownHead,
+  ) {}
 
   get hasFailed(): boolean {
     return this.failing;
@@ -59,11 +65,15 @@ export class WriterConnection {
     await this.close();
   }
 
+  /** Finds out whether a write would succeed: the head is sound, the ledger takes an entry, and a commit reaches the disk. */
   async probe(): Promise<void> {
+    const { dialect } = this.database;
     try {
       if (!(await this.database.hasRoom())) throw new DatabaseFault('unavailable', 'FULL', 'The disk is full.');
       const connection = await this.current();
-      await connection.run(this.database.dialect.begin);
+      await connection.run(dialect.begin);
+      const head = await this.known.read(() => readHead(connection, dialect.lockRow));
+      await rehearse(connection, dialect, head);
       await connection.run(PROBE);
       await connection.run('COMMIT');
       this.checkPlace();

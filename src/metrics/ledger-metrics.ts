@@ -84,5 +84,9 @@ function registerState(metrics: Metrics, ledger: LedgerService): void {
     'Sequence of the last entry of the chain that this process has written or read.',
     () => ledger.head.sequence,
   );
-  metrics.gauge('governance_ledger_healthy', '1 while commits succeed, otherwise 0.', () => (ledger.isHealthy ? 1 : 0));
+  metrics.gauge(
+    'governance_ledger_healthy',
+    '1 while commits succeed and end, and nothing else forbids writing, otherwise 0.',
+    () => (ledger.isHealthy ? 1 : 0),
+  );
 }

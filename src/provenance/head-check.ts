@@ -1,8 +1,7 @@
 import type { SqlValue } from '../database/sql-connection';
 import type { HeadRow } from '../ledger/derived-data-reader';
-import { FIRST_ULID } from '../ledger/ulid-sequence';
+import { FIRST_ULID, isUlid } from '../ledger/ulid-sequence';
 
-const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 const BEGINNING = new Date(0).toISOString();
 
 /**
@@ -13,7 +12,7 @@ export function wrongHeadColumns(head: HeadRow | undefined): string[] {
   if (head === undefined) return ['id'];
   const { sequence, timestamp, lastUlid, effectSequence, heads, lastEffect, entryId, entryTimestamp } = head;
   const lastMinted = entryId?.slice(entryId.indexOf('_') + 1) ?? FIRST_ULID;
-  const isMinted = typeof lastUlid === 'string' && ULID.test(lastUlid) && lastUlid >= lastMinted;
+  const isMinted = isUlid(lastUlid) && lastUlid >= lastMinted;
   const isFollowed = isInteger(effectSequence) && effectSequence >= lastEffect && effectSequence <= Number(sequence);
   return [
     ...(heads === 1 ? [] : ['id']),

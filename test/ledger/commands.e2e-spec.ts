@@ -334,7 +334,7 @@ describe('Commands of one batch', () => {
 
   it('cannot use their transaction once they have returned', async () => {
     const transaction = await notes.write(async (left) => left);
-    expect(() => addNote(transaction, newSlug())).toThrow('after it had returned');
+    expect(() => addNote(transaction, newSlug())).toThrow('after it had ended');
   });
 
   it('that do nothing leave nothing', async () => {

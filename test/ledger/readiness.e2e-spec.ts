@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
+import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
+import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
+import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database-kind';
+import { chainIsValid, createEntity } from '../support/factories';
+import { foreignConnection } from '../support/foreign-connection';
+import { metric } from '../support/metric';
+import { NOTE, Notes, NotesModule } from '../support/notes.module';
+import { send, type Answer } from '../support/send';
+
+const UNAVAILABLE = { status: 503, body: { error: { code: 'UNAVAILABLE' } } };
+const HEALTHY = 'governance_ledger_healthy';
+/** The ledger probes once a second; these machines can be slow. */
+const PATIENCE = 10_000;
+const COLUMNS = ['sequence', 'hash', 'timestamp', 'lastUlid', 'effectSequence', 'frontier'];
+const ZEROS = '0'.repeat(64);
+
+type All = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<unknown[]>;
+
+describe('Ready means that a write would succeed', () => {
+  let app: TestApp;
+  let notes: Notes;
+  let foreign: SqlConnection;
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [NotesModule] });
+    notes = app.application.get(Notes, { strict: false });
+    foreign = await foreignConnection(app);
+    await createEntity(app);
+    await createEntity(app);
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await expectReady();
+    expect((await post()).status).toBe(201);
+    await chainIsValid(app);
+  });
+  afterAll(async () => {
+    await foreign.close();
+    await app.close();
+  });
+
+  const post = (): Promise<Answer> =>
+    send(app, 'POST', '/api/v1/entities', { body: { type: 'service', name: 'Payment gateway' } });
+  const probe = async (path: string): Promise<number> =>
+    (await send(app, 'GET', `/api/v1/health/${path}`, { key: null })).status;
+
+  async function expectReady(): Promise<void> {
+    const deadline = Date.now() + PATIENCE;
+    while ((await probe('ready')) !== 200 && Date.now() < deadline) await sleep(50);
+    expect(await probe('ready')).toBe(200);
+  }
+
+  async function expectNotReady(): Promise<void> {
+    expect([await probe('ready'), await probe('live')]).toEqual([503, 200]);
+  }
+
+  it.each<[what: string, sql: string]>([
+    ['has a tree of another size', `UPDATE ledger_head SET frontier = '0:'`],
+    ['has no tree', `UPDATE ledger_head SET frontier = 'x'`],
+    ['has no hash', `UPDATE ledger_head SET hash = 'x'`],
+    ['has another hash', `UPDATE ledger_head SET hash = '${ZEROS}'`],
+    ['went back', `UPDATE ledger_head SET sequence = 1, frontier = '1:${ZEROS}'`],
+    ['has a sequence below all', `UPDATE ledger_head SET sequence = -1`],
+    ['has no time', `UPDATE ledger_head SET timestamp = 'x'`],
+    ['has another time', `UPDATE ledger_head SET timestamp = '2020-01-01T00:00:00.000Z'`],
+    ['has no last identifier', `UPDATE ledger_head SET "lastUlid" = 'x'`],
+    ['has another last identifier', `UPDATE ledger_head SET "lastUlid" = '${'0'.repeat(26)}'`],
+    ['was last changed by an entry to come', `UPDATE ledger_head SET "effectSequence" = 1000000`],
+    ['is gone', `DELETE FROM ledger_head`],
+  ])('not while the head record %s', async (_what, sql) => {
+    const [head] = await foreign.all(`SELECT * FROM ledger_head`);
+    await foreign.run(sql);
+    // Before anybody has tried to write.
+    await expectNotReady();
+    expect(await post()).toMatchObject(UNAVAILABLE);
+    expect(await metric(app, HEALTHY)).toBe(0);
+    await foreign.run('DELETE FROM ledger_head');
+    const names = COLUMNS.map((name) => `"${name}"`).join(', ');
+    const places = COLUMNS.map((_name, index) => `$${index + 1}`).join(', ');
+    const values = COLUMNS.map((name) => head?.[name] ?? null);
+    await foreign.run(`INSERT INTO ledger_head ("id", ${names}) VALUES (1, ${places})`, values);
+  });
+
+  it.each(['ledger_entries', 'ledger_counters'])(
+    'not while %s takes nothing, once a write has met it',
+    async (table) => {
+      await foreign.run(`ALTER TABLE ${table} RENAME TO "elsewhere"`);
+      expect(await post()).toMatchObject(UNAVAILABLE);
+      await expectNotReady();
+      // The probe, once a second, does not take it for healed.
+      await sleep(1_500);
+      await expectNotReady();
+      await foreign.run(`ALTER TABLE "elsewhere" RENAME TO ${table}`);
+    },
+  );
+
+  it('but a command that alone is at fault makes nobody wait', async () => {
+    await notes.add('taken');
+    await expect(notes.add('taken')).rejects.toThrow();
+    expect(await probe('ready')).toBe(200);
+  });
+
+  it('and a command that never ends holds up the others for a moment only', async () => {
+    let transactionOfTheFirst: { now: string } | null = null;
+    const never = notes.write(async (transaction) => {
+      transactionOfTheFirst = transaction;
+      await transaction.findBy(NOTE, { slug: 'none' });
+      return new Promise<null>(() => null);
+    });
+    const [first, second] = await Promise.allSettled([never, notes.add('beside')]);
+    expect(first).toMatchObject({ reason: { message: expect.stringContaining('did not end within') } });
+    expect(second).toMatchObject({ value: { slug: 'beside' } });
+    expect(transactionOfTheFirst).not.toBeNull();
+    expect(await probe('ready')).toBe(200);
+  });
+
+  it('nor while a COMMIT hangs, which is left alone and succeeds in the end', async () => {
+    const Connection = onPostgres ? PostgresConnection : sqliteConnection();
+    const all: All = Reflect.get(Connection.prototype, 'all');
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const slow: All = async function (this: SqlConnection, sql, parameters) {
+      const rows = await all.call(this, sql, parameters);
+      if (sql === 'COMMIT') await held;
+      return rows;
+    };
+    jest.spyOn(Connection.prototype, 'all').mockImplementation(slow);
+    const waiting = post();
+    await sleep(500);
+    expect(await probe('ready')).toBe(200);
+    const began = performance.now();
+    while ((await probe('ready')) === 200 && performance.now() - began < 5 * PATIENCE) await sleep(100);
+    await expectNotReady();
+    expect(await metric(app, HEALTHY)).toBe(0);
+    release();
+    expect((await waiting).status).toBe(201);
+    expect(await probe('ready')).toBe(200);
+  });
+});
+
+function sqliteConnection(): typeof BetterSqlite3Connection | typeof SqliteConnection {
+  return 'DATABASE_DRIVER' in DRIVER_OF_THE_RUN ? BetterSqlite3Connection : SqliteConnection;
+}
