@@ -264,6 +264,29 @@ describe('Reviews of decisions', () => {
       });
     });
 
+    it('do not approve what a suspended agent has proposed until it is resumed, but may reject it', async () => {
+      const agent = await createAgent(app, { name: 'proposer on leave' });
+      const [first, second] = [await propose(app, agent.id), await propose(app, agent.id)];
+      await send(app, 'POST', `/api/v1/agents/${agent.id}/suspend`);
+      const refused = await approve(first.id, approver.id);
+      expect(refused).toMatchObject({
+        status: 403,
+        body: { error: { code: 'PERMISSION_DENIED', reason: 'agent_suspended' } },
+      });
+      expect(refused.body.error.message).toContain('"proposer on leave"');
+      expect((await auditOf(app, first.id)).at(-1)).toMatchObject({
+        action: 'decision.approval_denied',
+        agentId: approver.id,
+        reason: 'agent_suspended',
+        details: { verdict: 'approve', policies: [] },
+      });
+      expect((await read(first.id)).status).toBe('proposed');
+      expect((await approve(first.id, agent.id)).body.error.reason).toBe('self_approval');
+      expect((await review(second.id, 'reject', { approverId: approver.id })).body.status).toBe('rejected');
+      await send(app, 'POST', `/api/v1/agents/${agent.id}/resume`);
+      expect((await approve(first.id, approver.id)).body.status).toBe('approved');
+    });
+
     it('are possible again once the agent is resumed', async () => {
       const agent = await createAgent(app, { name: 'on leave' });
       await send(app, 'POST', `/api/v1/agents/${agent.id}/suspend`);
@@ -331,6 +354,8 @@ describe('Reviews of decisions', () => {
       [{ resources: ['decisions/high/*'] }, 'low', 'deployment', 200],
       [{ resources: ['/decisions/low/deployment'] }, 'low', 'deployment', 403],
       [{ resources: ['decisions/low/deployment'] }, 'low', 'Deployment', 200],
+      [{ resources: ['decisions/low/caf\u00e9'] }, 'low', 'cafe\u0301', 403],
+      [{ resources: ['decisions/low/deployment'] }, 'low', 'deploy%6dent', 403],
       [{ resources: ['decisions/low/a_b_c'] }, 'low', 'a/b/c', 403],
       [{ resources: ['decisions/low/_'] }, 'low', '..', 403],
       [{ resources: ['decisions/low/_'] }, 'low', '.', 403],
@@ -353,7 +378,7 @@ describe('Reviews of decisions', () => {
       expect((await approve(id, approver.id)).status).toBe(200);
     });
 
-    it('are refused for suspension first, then for self-approval', async () => {
+    it('are refused for self-approval and suspension before a policy is asked', async () => {
       await policy({});
       const { id } = await propose(app, proposer.id);
       expect((await approve(id, suspended.id)).body.error.reason).toBe('agent_suspended');

@@ -95,6 +95,15 @@ describe('Decisions', () => {
     expect(await post(complete(limits))).toMatchObject({ status: 201, body: limits });
   });
 
+  it.each([
+    ...['deployment ', ' deployment', 'deployment\u00a0', '\ufeffdeployment', 'deploy\u200bment', 'deploy\u00adment'],
+    ...['deploy\u0007ment', '\u202edeployment', 'deployment;', 'deployment;x=1'],
+  ])('are refused with the type %j, which could dodge a policy that denies', async (type) => {
+    const answer = await post(complete({ type }));
+    expect(answer.status).toBe(400);
+    expect(faults(answer)).toEqual({ type: expect.stringMatching(/white space|control or format|";"/) });
+  });
+
   it.each<[members: object, expected: object]>([
     [
       { type: undefined, title: undefined, proposedBy: undefined, riskLevel: undefined },

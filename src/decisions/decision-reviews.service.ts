@@ -8,11 +8,20 @@ import type { Caller } from '../ledger/caller';
 import { Refusal, type LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
 import { byId } from '../ledger/lookup';
+import { RecordReader } from '../ledger/record-reader';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation-request';
 import { PolicyBook } from '../policies/policy-book';
 import { subjectOf } from '../policies/subject-of';
 import { deniedReviewNote, expiredNote, reviewNote } from './decision-notes';
-import { decisionResource, expired, isExpired, reviewConflict, reviewed, selfApproval } from './decision-rules';
+import {
+  decisionResource,
+  expired,
+  isExpired,
+  proposerSuspension,
+  reviewConflict,
+  reviewed,
+  selfApproval,
+} from './decision-rules';
 import type { Decision, Verdict } from './decision.entity';
 import { DECISION } from './decision.kind';
 
@@ -21,6 +30,11 @@ export interface ReviewRequest {
   /** Null: the holder of the API key rejects. */
   readonly approverId: string | null;
   readonly comment: string | null;
+}
+
+interface Parties {
+  readonly approver: Agent;
+  readonly proposer: Agent | undefined;
 }
 
 interface Denial {
@@ -33,6 +47,7 @@ interface Denial {
 export class DecisionReviewsService {
   constructor(
     private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
     private readonly policies: PolicyBook,
     private readonly configuration: Configuration,
   ) {}
@@ -41,11 +56,13 @@ export class DecisionReviewsService {
    * @throws NOT_FOUND; VALIDATION_ERROR for an unknown approver; CONFLICT for a settled decision or a second review;
    * PERMISSION_DENIED and POLICY_DENIED, with the refusal recorded.
    */
-  review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
+  async review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
     const { approverId } = request;
-    const approver = approverId === null ? [] : [byId(AGENT, approverId)];
+    // Who proposed a decision never changes, so it may be read ahead.
+    const proposerId = (await this.reader.find(DECISION, decisionId))?.proposedBy ?? null;
+    const agents = [approverId, proposerId].flatMap((id) => (id === null ? [] : [byId(AGENT, id)]));
     return this.ledger
-      .expecting(byId(DECISION, decisionId), ...approver)
+      .expecting(byId(DECISION, decisionId), ...agents)
       .write(caller, (transaction) => this.settle(transaction, decisionId, request));
   }
 
@@ -61,19 +78,20 @@ export class DecisionReviewsService {
     if (isExpired(decision, transaction.now)) return settleExpiry(transaction, decision);
     const obstacle = reviewConflict(decision, approverId);
     if (obstacle !== null) throw obstacle;
-    const denial = approver === null ? null : this.denialOf(decision, verdict, approver);
+    const proposer = await transaction.find(AGENT, decision.proposedBy);
+    const denial = approver === null ? null : this.denialOf(decision, verdict, { approver, proposer });
     if (denial !== null) return recordDenial(transaction, decision, request, denial);
     const review = { approverId, verdict, comment, createdAt: transaction.now };
     const after = reviewed(decision, review);
     return transaction.update(DECISION, after, reviewNote(after, review));
   }
 
-  private denialOf(decision: Decision, verdict: Verdict, approver: Agent): Denial | null {
-    const suspended = suspension(approver);
-    if (suspended !== null) return { error: suspended, policies: [] };
-    const self = this.configuration.allowSelfApproval ? null : selfApproval(decision, verdict, approver.id);
-    if (self !== null) return { error: self, policies: [] };
-    return this.policyDenial(decision, verdict, approver);
+  private denialOf(decision: Decision, verdict: Verdict, { approver, proposer }: Parties): Denial | null {
+    const error =
+      (this.configuration.allowSelfApproval ? null : selfApproval(decision, verdict, approver.id)) ??
+      suspension(approver) ??
+      proposerSuspension(verdict, proposer);
+    return error === null ? this.policyDenial(decision, verdict, approver) : { error, policies: [] };
   }
 
   /** Approvers need no policy that allows them; one that denies stops them. */

@@ -1,4 +1,7 @@
+import { suspension } from '../agents/agent-reference';
+import type { Agent } from '../agents/agent.entity';
 import { conflict, permissionDenied, type DomainError } from '../errors/domain-error';
+import { labelFault } from '../text/label-fault';
 import type { Decision, DecisionStatus, Review, Verdict } from './decision.entity';
 
 /** True from the moment of `expiresAt` on, for a decision that nobody settled before. */
@@ -24,6 +27,20 @@ export function selfApproval(decision: Decision, verdict: Verdict, approverId: s
     'self_approval',
     'The proposer of a decision cannot approve it; another agent has to. ALLOW_SELF_APPROVAL=true would allow it.',
   );
+}
+
+/** What a suspended agent proposed waits until somebody resumes it; it can be rejected. */
+export function proposerSuspension(verdict: Verdict, proposer: Agent | undefined): DomainError | null {
+  if (verdict === 'reject' || proposer === undefined || suspension(proposer) === null) return null;
+  return permissionDenied(
+    'agent_suspended',
+    `The agent "${proposer.name}", which proposed this decision, is suspended. Resume it first, or reject the decision.`,
+  );
+}
+
+/** Says what the type of a decision would have to be, or undefined when it is one: policies name it as part of a path. */
+export function decisionTypeFault(type: string): string | undefined {
+  return type.includes(';') ? 'must not contain ";"' : labelFault(type);
 }
 
 /** The decision after a review: one rejection rejects, the last needed approval approves. */

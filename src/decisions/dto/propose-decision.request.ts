@@ -3,10 +3,16 @@ import { sampleId } from '../../docs/sample-id';
 import { FreeFormObject } from '../../http/validation/body-fields';
 import { OneOf, OptionalText, RequiredText } from '../../http/validation/text-fields';
 import type { JsonObject } from '../../json/json-value';
+import { decisionTypeFault } from '../decision-rules';
 import { ExpiryField } from './expiry-field';
 
 export class ProposeDecisionRequest {
-  @RequiredText({ max: 100, description: 'Kind of decision.', example: 'deployment' })
+  @RequiredText({
+    max: 100,
+    description: 'Kind of decision. Without control and format characters, `;`, and white space at its ends.',
+    example: 'deployment',
+    rule: decisionTypeFault,
+  })
   readonly type!: string;
 
   @RequiredText({ max: 500, example: 'Deploy release 4.2 of the payment gateway' })
