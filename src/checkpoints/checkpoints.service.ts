@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import { DomainError, unavailable } from '../errors/domain-error';
 import { LedgerService } from '../ledger/ledger.service';
+import type { TreeHead } from '../ledger/merkle/proof-check';
 import { SharedRuns } from '../ledger/shared-runs';
 import { TreeReader } from '../ledger/tree-reader';
 import { formatNote } from '../signed-notes/signed-note';
@@ -49,6 +50,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   async onModuleInit(): Promise<void> {
     await this.signer.open();
     this.lastSize = await this.check.run();
+    this.ledger.whenContradicted((known) => this.keepKnown(known));
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -81,6 +83,15 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     if (kept === null || formatNote(kept.note) !== issued.text) await this.keep(issued);
     this.lastSize = tree.size;
     return issued;
+  }
+
+  /** What is kept of a log that the database has lost, so that the next start says what is missing. */
+  private async keepKnown(known: TreeHead): Promise<void> {
+    try {
+      await this.keep(this.signer.sign(known));
+    } catch (error) {
+      this.logger.error(`Of the chain that the database has lost no checkpoint is kept: ${String(error)}`);
+    }
   }
 
   private async keep(issued: IssuedCheckpoint): Promise<void> {

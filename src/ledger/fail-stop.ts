@@ -1,13 +1,25 @@
 import { Logger } from '@nestjs/common';
 
-/** EX_IOERR of sysexits.h. */
-const EXIT_CODE = 74;
+/** As sysexits.h names them: EX_IOERR, and EX_DATAERR, which a start that contradicts its checkpoint ends with, too. */
+const EXIT_CODE = { storage: 74, contradicted: 65 };
 
 /**
  * Ends the process at once. After a failed sync nobody knows what reached the disk: the only honest state is the one the
  * next start finds there.
  */
 export function failStop(reason: string): never {
-  new Logger('Ledger').fatal(`${reason} The process stops; the next start recovers from what is on disk.`);
-  process.exit(EXIT_CODE);
+  return stop(`${reason} The process stops; the next start recovers from what is on disk.`, EXIT_CODE.storage);
+}
+
+/** Ends the process when the database is not the one that it knows: what it has in memory came from another. */
+export function stopContradicted(reason: string): never {
+  return stop(
+    `${reason} The process stops; the next start holds the database against the kept checkpoint.`,
+    EXIT_CODE.contradicted,
+  );
+}
+
+function stop(line: string, exitCode: number): never {
+  new Logger('Ledger').fatal(line);
+  process.exit(exitCode);
 }

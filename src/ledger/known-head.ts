@@ -4,7 +4,7 @@ import type { LedgerPosition } from './ledger-position';
 
 /** Where the chain stands as far as this process has written or read it, and what a head record must not contradict. */
 export class KnownHead {
-  private sound: LedgerPosition | null = null;
+  private known: LedgerPosition | null = null;
   private last: LedgerPosition | null = null;
 
   /** Null before the start. */
@@ -12,21 +12,26 @@ export class KnownHead {
     return this.last;
   }
 
+  /** The last that was not damaged. */
+  get sound(): LedgerPosition | null {
+    return this.known;
+  }
+
   /** As the start finds it: a damaged one hinders no start, as it is for verification to report. */
   found(head: LedgerPosition): void {
     this.last = head;
-    this.sound = headFault(head, null) === null ? head : null;
+    this.known = headFault(head, null) === null ? head : null;
   }
 
   /** A batch has left it there. */
   moved(head: LedgerPosition): void {
     this.last = head;
-    this.sound = head;
+    this.known = head;
   }
 
   /** Asks for the head record and holds it against what was known when it was asked for. */
   async read(ask: () => Promise<LedgerPosition | undefined>): Promise<LedgerPosition> {
-    const known = this.sound;
+    const { known } = this;
     const head = await ask();
     const fault = headFault(head, known);
     if (head !== undefined && fault === null) return head;

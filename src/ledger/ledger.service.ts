@@ -8,10 +8,12 @@ import { KnownHead } from './known-head';
 import { ensureHead, readHead } from './ledger-head-row';
 import type { LedgerObserver } from './ledger-observer';
 import { ledgerTime, type LedgerPosition } from './ledger-position';
+import { treeOf } from './ledger-tree';
 import { LedgerQueue } from './ledger-queue';
 import type { Command } from './ledger-transaction';
 import { LedgerWork } from './ledger-work';
 import type { Lookup } from './lookup';
+import type { TreeHead } from './merkle/proof-check';
 import { MemoryFollowers, type MemoryFollower } from './memory-followers';
 import { RecordCatalog } from './record-catalog';
 import { SharedRuns } from './shared-runs';
@@ -91,6 +93,17 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    */
   follow(memory: MemoryFollower, upTo: number): void {
     this.followers.add(memory, upTo);
+  }
+
+  /**
+   * Tells one listener before the process ends because the database no longer holds what was known of it: the chain as it
+   * was, by its tree.
+   */
+  whenContradicted(listener: (known: TreeHead) => Promise<void>): void {
+    this.writer.whenContradicted = async (known) => {
+      const { size, root } = treeOf(known);
+      await listener({ size, rootHash: root });
+    };
   }
 
   /** Tells one observer what happens from now on. */

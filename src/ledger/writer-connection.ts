@@ -2,10 +2,16 @@ import { Logger } from '@nestjs/common';
 import type { Database } from '../database/database';
 import { DatabaseFault } from '../database/database-fault';
 import type { SqlConnection } from '../database/sql-connection';
+import { stopContradicted } from './fail-stop';
 import type { KnownHead } from './known-head';
 import { readHead } from './ledger-head-row';
+import type { LedgerPosition } from './ledger-position';
 import { rehearse } from './rehearsal';
+import { within } from '../time/within';
 
+const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
+/** Milliseconds that the end of the process waits for what is to be kept of the chain it knew. */
+const LONGEST_FAREWELL = 2_000;
 /** Writes a page and changes nothing: what it proves is that a commit reaches the disk. */
 const PROBE = `UPDATE "ledger_head" SET "id" = "id" WHERE "id" = 1`;
 
@@ -17,6 +23,8 @@ export class WriterConnection {
   private readonly logger = new Logger('Ledger');
   private connection: SqlConnection | null = null;
   private failing = false;
+  /** Called before the process ends because the chain it knew is no more. */
+  whenContradicted: (known: LedgerPosition) => Promise<void> = () => Promise.resolve();
 
   constructor(
     private readonly database: Database,
@@ -37,9 +45,31 @@ export class WriterConnection {
     if (this.connection?.isLost === true) await this.close();
     if (this.connection === null) {
       this.checkPlace();
-      this.connection = await this.database.openWriter();
+      this.connection = await this.open();
     }
     return this.connection;
+  }
+
+  /** Another session may be one with another server, or with a copy that was put in the database's place. */
+  private async open(): Promise<SqlConnection> {
+    const connection = await this.database.openWriter();
+    try {
+      const { sound: known } = this.known;
+      if (known !== null && !(await holds(connection, known))) await this.stop(known);
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+    return connection;
+  }
+
+  private async stop(known: LedgerPosition): Promise<never> {
+    await within(this.whenContradicted(known), LONGEST_FAREWELL, undefined);
+    const { sequence, hash } = known;
+    return stopContradicted(
+      `THE CHAIN WENT BACK: the database does not hold entry ${sequence} with the hash ${hash}, which this process knows. ` +
+        'It is older, as after a failover to a standby that lagged, or was rewritten.',
+    );
   }
 
   /** What is committed now would be found at the next start, and by those who read; or this throws. */
@@ -102,4 +132,10 @@ export class WriterConnection {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+async function holds(connection: SqlConnection, { sequence, hash }: LedgerPosition): Promise<boolean> {
+  if (sequence === 0) return true;
+  const [entry] = await connection.all<{ hash: string }>(SELECT_HASH, [sequence]);
+  return entry?.hash === hash;
 }
