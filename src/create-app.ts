@@ -49,10 +49,23 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
   application.flushLogs();
   prepareExpress(application);
   adapter.holdAnswersIn(application.get(AnswerRoom));
-  limitServer(application.getHttpServer(), application.get(Configuration).maxConnections);
-  prepareServer(application.getHttpServer(), application.get<RateLimits>(getStorageToken()));
+  prepareHttp(application);
   application.get(ApiDocument).madeBy(() => createDocument(application));
   return application.init();
+}
+
+function prepareHttp(application: NestExpressApplication): void {
+  const { maxConnections, maxConnectionsPerAddress } = application.get(Configuration);
+  const express = application.getHttpAdapter().getInstance() as Application;
+  // Express makes it of TRUST_PROXY. With a number of hops, whoever connects is the last of them.
+  const isProxy = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  const server = application.getHttpServer();
+  const turns = limitServer(server, {
+    most: maxConnections,
+    mostPerClient: maxConnectionsPerAddress,
+    isProxy: (address) => isProxy(address, 0),
+  });
+  prepareServer(server, turns, application.get<RateLimits>(getStorageToken()));
 }
 
 function prepareExpress(application: NestExpressApplication): void {

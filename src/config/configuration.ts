@@ -79,6 +79,8 @@ export abstract class Configuration {
   abstract readonly answerTotalLimit: number;
   /** Connections of clients at a time. */
   abstract readonly maxConnections: number;
+  /** Those of one client; null: a fifth of all. */
+  abstract readonly maxConnectionsPerAddress: number | null;
   abstract readonly trustedProxies: TrustedProxies;
   abstract readonly policyDefaultEffect: PolicyDefaultEffect;
   abstract readonly allowSelfApproval: boolean;

@@ -1,7 +1,9 @@
-import { wholeNumber } from './variable';
+import { parseWholeNumber, wholeNumber } from './variable';
 import type { Variables } from './variables';
 
-type RoomSetting = 'bodyLimit' | 'bodyTotalLimit' | 'answerTotalLimit' | 'maxConnections';
+type RoomSetting = 'bodyLimit' | 'bodyTotalLimit' | 'answerTotalLimit' | 'maxConnections' | 'maxConnectionsPerAddress';
+
+const MOST_CONNECTIONS = 1_000_000;
 
 /** How much room clients may take: rows of `VARIABLES`, which has them where they stand there. */
 export const ROOM_VARIABLES: Pick<Variables, RoomSetting> = {
@@ -31,6 +33,14 @@ export const ROOM_VARIABLES: Pick<Variables, RoomSetting> = {
     description: 'Connections that clients may hold at a time; further ones are closed at once.',
     default: '5000',
     example: '5000',
-    ...wholeNumber(1, 1_000_000),
+    ...wholeNumber(1, MOST_CONNECTIONS),
+  },
+  maxConnectionsPerAddress: {
+    name: 'MAX_CONNECTIONS_PER_ADDRESS',
+    description: 'Of these, those of one client address that is no trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
+    default: '',
+    expected: `a whole number from 1 to ${MOST_CONNECTIONS}, in digits`,
+    example: '1000',
+    parse: (text) => (text === '' ? null : parseWholeNumber(text, 1, MOST_CONNECTIONS)),
   },
 };

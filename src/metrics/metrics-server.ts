@@ -23,10 +23,14 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { metricsPort, host, maxConnections } = this.configuration;
+    const { metricsPort, host, maxConnections, maxConnectionsPerAddress } = this.configuration;
     if (metricsPort === null) return;
     this.server = createServer((request, response) => void this.answer(request, response));
-    limitServer(this.server, maxConnections);
+    limitServer(this.server, {
+      most: maxConnections,
+      mostPerClient: maxConnectionsPerAddress,
+      isProxy: () => false,
+    });
     try {
       await once(this.server.listen(metricsPort, host), 'listening');
     } catch (error) {

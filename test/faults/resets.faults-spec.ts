@@ -111,6 +111,26 @@ describe('The program', () => {
     expect(await program?.stop()).toBe(0);
   });
 
+  it('outlives what it lets in no more', async () => {
+    const full = await startProgram(MAIN, { MAX_CONNECTIONS: '2', MAX_CONNECTIONS_PER_ADDRESS: '1' });
+    const port = Number(new URL(full.url).port);
+    const held = connect({ port, host: '127.0.0.1' });
+    await once(held, 'connect');
+    const trials = Object.values(MOMENTS).flatMap((moment) =>
+      Array.from({ length: 5 * TRIALS }, () => reset(port, GET, moment)),
+    );
+    await Promise.allSettled(trials);
+    held.destroy();
+    const status = (): Promise<number> =>
+      full.send('GET', '/api/v1/health').then(
+        (answer) => answer.status,
+        () => 0,
+      );
+    // The program has to see that the place is free.
+    while ((await status()) !== 200) expect(full.process.exitCode).toBeNull();
+    expect(await full.stop()).toBe(0);
+  });
+
   async function reset(port: number, sent: string, moment: (client: Socket, sent: string) => Promise<void>) {
     const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     client.on('error', () => undefined);

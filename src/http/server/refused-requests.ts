@@ -1,4 +1,4 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DomainError, invalidField } from '../../errors/domain-error';
@@ -8,6 +8,7 @@ import { unmapped } from '../rate-limit/client-address';
 import { SHARED_BUCKET } from '../rate-limit/rate-limit-bucket.decorator';
 import { rateLimitHeaders, type RateLimits, type RateStanding } from '../rate-limit/rate-limits';
 import type { ServiceRequest } from '../service-request';
+import type { Turns } from './turns';
 
 const HEADERS_TOO_LARGE = new DomainError('HEADERS_TOO_LARGE', 'The request line and headers are too large together.');
 const TOO_SLOW = invalidField('request', 'must arrive in time');
@@ -15,18 +16,15 @@ const MALFORMED = invalidField('request', 'must be valid HTTP');
 const NO_TUNNELS = invalidField('request', 'must not ask for a tunnel');
 
 /** Answers what Node refuses before there is a request, in our shape, counted like any other. */
-export function answerRefusedRequests(server: Server, limits: RateLimits): void {
-  const latestResponse = new WeakMap<Duplex, ServerResponse>();
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => latestResponse.set(socket, response));
-  const isAnswered = (response: ServerResponse | undefined): boolean => response?.writableFinished ?? true;
+export function answerRefusedRequests(server: Server, turns: Turns, limits: RateLimits): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    if (isAnswered(latestResponse.get(socket))) refuse(socket, NO_TUNNELS, limits);
+    if (turns.pendingOn(socket) === null) refuse(socket, NO_TUNNELS, limits);
     // Node has let go of the socket, and with it of the answer that was being written.
     else socket.destroy();
   });
   server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
-    const pending = latestResponse.get(socket);
-    if (pending === undefined || isAnswered(pending)) {
+    const pending = turns.pendingOn(socket);
+    if (pending === null) {
       refuse(socket, errorFor(fault), limits);
     } else if (!pending.req.complete) {
       // The fault is in its body, so whoever reads that, now or later, gives the answer.

@@ -1,5 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { type ConnectionLimits, ConnectionRoom } from './connection-room';
+import { Turns } from './turns';
 
 /** Milliseconds a client may take to send the head of a request, from the first byte or the connection on. */
 const HEADERS_TIMEOUT = 10_000;
@@ -17,19 +19,20 @@ const MOST_HEADER_BYTES = 16 * 1024;
 const MOST_HEADERS = 0;
 
 /** Bounds what clients may hold of a server: time, bytes and connections. To be set before it listens. */
-export function limitServer(server: Server, maxConnections: number): void {
+export function limitServer(server: Server, limits: ConnectionLimits): Turns {
   server.headersTimeout = HEADERS_TIMEOUT;
   server.requestTimeout = REQUEST_TIMEOUT;
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT;
   server.maxHeadersCount = MOST_HEADERS;
-  // A connection beyond is closed as it comes.
-  server.maxConnections = maxConnections;
   // Options of a server that somebody else has made.
   Object.assign(server, { connectionsCheckingInterval: CHECKING_INTERVAL, maxHeaderSize: MOST_HEADER_BYTES });
   server.prependListener('connection', (socket: Socket) => socket.on('error', outliveReset));
   server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
     response.setTimeout(STALLED_TIMEOUT).on('timeout', endStalled);
   });
+  const turns = new Turns(server);
+  new ConnectionRoom(server, turns, limits);
+  return turns;
 }
 
 /**
