@@ -205,6 +205,91 @@ describe('A POST with an Idempotency-Key', () => {
     expect(audited).toMatchObject([{ requestId }]);
   });
 
+  describe('that was only authorised', () => {
+    const DENIED = { status: 403, body: { error: { reason: 'policy_denied' } } };
+    const SUSPENDED = { status: 403, body: { error: { reason: 'agent_suspended' } } };
+
+    it('is authorised again only while a new request would be; each refusal is recorded, the key keeps its answer', async () => {
+      const name = newKey();
+      const { id } = await createAgent(app, { name, capabilities: ['look', 'unmatched'] });
+      const path = `agents/${name}/execute`;
+      const body = { action: 'look', ...DOCUMENT };
+      const key = newKey();
+      const first = await post(path, body, key);
+      expect(first).toMatchObject({ status: 200, body: { outcome: 'authorized' } });
+
+      await post(`agents/${id}/suspend`, {});
+      const before = await entries();
+      const refused = await post(path, body, key);
+      expect(refused).toMatchObject(SUSPENDED);
+      expect(isReplayed(refused)).toBe(false);
+      expect(refused.body.error.requestId).toBe(refused.headers.get('x-request-id'));
+      expect(await entries()).toBe(before + 1);
+      const [recorded] = (await get(`executions?agentId=${id}&order=desc&limit=1`)).data;
+      expect(recorded).toMatchObject({ outcome: 'denied', agentId: id, ...DOCUMENT });
+      expect(recorded.id).not.toBe(first.body.id);
+      const [entry] = (await get(`audit?subjectId=${recorded.id}`)).data;
+      const { requestId } = refused.body.error;
+      expect(entry).toMatchObject({ action: 'execution.denied', reason: 'agent_suspended', requestId });
+      // Refused once more, and recorded once more: the refusal is not what the key keeps.
+      expect(await post(path, body, key)).toMatchObject(SUSPENDED);
+      expect(await entries()).toBe(before + 2);
+      const other = await post(path, { ...body, parameters: { a: 1 } }, key);
+      expect(other).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+
+      await post(`agents/${id}/resume`, {});
+      const again = await post(path, body, key);
+      expect(told(again)).toEqual(told(first));
+      expect(isReplayed(again)).toBe(true);
+
+      await send(app, 'PATCH', `/api/v1/agents/${id}`, { body: { capabilities: ['unmatched'] } });
+      expect(await post(path, body, key)).toMatchObject({
+        status: 403,
+        body: { error: { reason: 'capability_missing' } },
+      });
+      await send(app, 'PATCH', `/api/v1/agents/${id}`, { body: { capabilities: ['look'] } });
+      const deny = await createPolicy(app, { effect: 'deny', priority: 9, subjects: [`agent:${name}`] });
+      expect(await post(path, body, key)).toMatchObject(DENIED);
+      await app.close();
+      app = await start();
+      expect(await post(path, body, key)).toMatchObject(DENIED);
+      await post(`policies/${deny.id}/deactivate`, {});
+      expect(told(await post(path, body, key))).toEqual(told(first));
+    });
+
+    it('is refused to all who ask after the change, and to none before it, whatever shares their batch', async () => {
+      const name = newKey();
+      await createAgent(app, { name, capabilities: ['look'] });
+      const ask = (): Promise<Answer> => post(`agents/${name}/execute`, { action: 'look', ...DOCUMENT }, name);
+      const first = await ask();
+      const answers = await Promise.all([
+        ask(),
+        post(`agents/${name}/suspend`, {}),
+        ...Array.from({ length: 20 }, ask),
+      ]);
+      const suspendedAt = (await get(`audit?action=agent.suspended&limit=1`)).data[0].sequence;
+      const refused = (await get(`audit?action=execution.denied&limit=50`)).data.filter(
+        ({ sequence }: Parsed) => sequence > suspendedAt,
+      );
+      expect(answers.filter(({ status }) => status === 403)).toHaveLength(refused.length);
+      for (const answer of answers.filter(({ status, body }) => status === 200 && body.outcome === 'authorized'))
+        expect(told(answer)).toEqual(told(first));
+      expect(await ask()).toMatchObject(SUSPENDED);
+    });
+
+    it('is another thing than one that ran: that is answered as the first time, whatever the policies say now', async () => {
+      const name = newKey();
+      const { id } = await createAgent(app, { name, capabilities: ['note'] });
+      const ask = (): Promise<Answer> => post(`agents/${name}/execute`, { action: 'note', ...DOCUMENT }, name);
+      const first = await ask();
+      expect(first).toMatchObject({ status: 200, body: { outcome: 'executed' } });
+      await post(`agents/${id}/suspend`, {});
+      const before = await entries();
+      expect(told(await ask())).toEqual(told(first));
+      expect(await entries()).toBe(before);
+    });
+  });
+
   it('that reviews or proposes against a rule is refused again in the same words, and recorded once', async () => {
     const { id: proposer } = await createAgent(app, { name: newKey() });
     const { id } = await propose(app, proposer);

@@ -4,7 +4,7 @@ import { agentLookup, findAgent } from '../agents/find-agent';
 import { Configuration } from '../config/configuration';
 import { Database } from '../database/database';
 import { ENTITY } from '../entities/entity.kind';
-import { notFound } from '../errors/domain-error';
+import { notFound, type DomainError } from '../errors/domain-error';
 import type { JsonObject } from '../json/json-value';
 import { withoutKey, type Caller } from '../ledger/caller';
 import { Refusal } from '../ledger/ledger-transaction';
@@ -21,7 +21,7 @@ import type { ActionContext } from './handlers/action-handler.decorator';
 import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
 import { permissionFor } from './permission';
-import type { Permission, RequestedAction } from './permission';
+import type { RequestedAction } from './permission';
 
 /** An action an agent wants to use on a resource. */
 export interface ActionRequest extends RequestedAction {
@@ -47,8 +47,10 @@ export class ExecuteService implements BeforeApplicationShutdown {
     const handler = this.handlers.find(request.action);
     const execution = await this.ledger
       .expecting(agentLookup(agent), ...entityLookups(request.resourceId))
-      .write(caller, (transaction) =>
-        this.authorise(transaction, agent, request, handler === undefined ? 'authorized' : 'running'),
+      .write(
+        caller,
+        (transaction) => this.authorise(transaction, agent, request, handler === undefined ? 'authorized' : 'running'),
+        { beforeReplay: (transaction, first) => this.refusalOfReplay(transaction, agent, request, first) },
       );
     // Whoever repeats the request gets the answer of the first one, which runs the handler or has run it.
     if (caller.idempotency?.isReplayed === true) return this.settlement.of(execution);
@@ -70,9 +72,29 @@ export class ExecuteService implements BeforeApplicationShutdown {
     request: ActionRequest,
     outcome: 'authorized' | 'running',
   ): Promise<Execution | Refusal> {
+    const { execution, refusal } = await this.ask(transaction, idOrName, request);
+    if (refusal !== null) return recordRefused(transaction, execution, refusal);
+    const runBy = outcome === 'running' ? this.database.processId : '';
+    const authorised = { ...execution, outcome, failureReason: null, completedAt: null, runBy };
+    return transaction.insert(EXECUTION, authorised, noteOf(execution, 'execution.authorized'));
+  }
+
+  /** Who was told "go" before acts on what is told now, so it is told so only while a new request would be. */
+  private async refusalOfReplay(
+    transaction: LedgerTransaction,
+    idOrName: string,
+    request: ActionRequest,
+    first: Execution,
+  ): Promise<Refusal | null> {
+    if (first.outcome !== 'authorized') return null;
+    const { execution, refusal } = await this.ask(transaction, idOrName, request);
+    return refusal === null ? null : recordRefused(transaction, execution, refusal);
+  }
+
+  private async ask(transaction: LedgerTransaction, idOrName: string, request: ActionRequest): Promise<Asked> {
     const agent = await findAgent(transaction, idOrName);
     if (agent === undefined) throw notFound('agent');
-    const permission = permissionFor(
+    const { refusal, policies } = permissionFor(
       agent,
       request,
       (asked) => this.policies.evaluate(asked),
@@ -86,29 +108,23 @@ export class ExecuteService implements BeforeApplicationShutdown {
       resourceType: request.resourceType,
       resourceId: request.resourceId,
       parameters: request.parameters,
-      policies: permission.policies,
+      policies,
       decisionId: null,
       result: null,
       createdAt: transaction.now,
       entityId: await entityIdOf(transaction, request.resourceId),
-      runBy: outcome === 'running' ? this.database.processId : '',
     };
-    return record(transaction, execution, permission, outcome);
+    return { execution, refusal };
   }
 }
 
-type UndecidedExecution = Omit<Execution, 'outcome' | 'failureReason' | 'completedAt' | 'createdSequence'>;
+/** An execution as it is asked for, and why it is refused; null when it is not. */
+interface Asked {
+  readonly execution: Omit<Execution, 'outcome' | 'failureReason' | 'completedAt' | 'runBy' | 'createdSequence'>;
+  readonly refusal: DomainError | null;
+}
 
-function record(
-  transaction: LedgerTransaction,
-  execution: UndecidedExecution,
-  { refusal }: Permission,
-  outcome: 'authorized' | 'running',
-): Execution | Refusal {
-  if (refusal === null) {
-    const authorised = { ...execution, outcome, failureReason: null, completedAt: null };
-    return transaction.insert(EXECUTION, authorised, noteOf(execution, 'execution.authorized'));
-  }
+function recordRefused(transaction: LedgerTransaction, execution: Asked['execution'], refusal: DomainError): Refusal {
   const denied = {
     ...execution,
     runBy: '',

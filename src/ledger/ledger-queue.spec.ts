@@ -19,7 +19,15 @@ describe('The queue of commands', () => {
   function push(): void {
     const reject = (error: Error): number => refused.push(error);
     const command = async (): Promise<null> => null;
-    queue.push({ caller: SYSTEM_CALLER, command, lookups: [], keyed: null, resolve: () => null, reject });
+    queue.push({
+      caller: SYSTEM_CALLER,
+      command,
+      beforeReplay: null,
+      lookups: [],
+      keyed: null,
+      resolve: () => null,
+      reject,
+    });
   }
 
   it('refuses what comes when it is full', () => {

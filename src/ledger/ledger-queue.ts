@@ -1,13 +1,15 @@
 import { unavailable, type DomainError } from '../errors/domain-error';
 import type { Caller } from './caller';
 import type { KeyedWrite } from './idempotency/idempotent-request';
-import type { Command } from './ledger-transaction';
+import type { BeforeReplay, Command } from './ledger-transaction';
 import type { Lookup } from './lookup';
 
 /** A command that waits to be written, and the promise its caller waits for. */
 export interface QueuedCommand {
   readonly caller: Caller;
   readonly command: Command<unknown>;
+  /** Null when an answer that is kept for its key may always be given again. */
+  readonly beforeReplay: BeforeReplay<unknown> | null;
   /** Read for all commands of the batch at once. */
   readonly lookups: readonly Lookup[];
   /** Null when its request carries no idempotency key. */

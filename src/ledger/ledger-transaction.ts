@@ -48,5 +48,11 @@ export interface LedgerTransaction {
   afterCommit(effect: () => void): void;
 }
 
+/**
+ * Asked, where an idempotency key has been answered before, whether that answer may be given again; null when it may. A
+ * refusal is answered instead of it, with the entries that it made.
+ */
+export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Refusal | null>;
+
 /** A unit of writing. It may run more than once, so it does nothing but through its transaction. */
 export type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;

@@ -10,7 +10,7 @@ import type { LedgerObserver } from './ledger-observer';
 import { ledgerTime, type LedgerPosition } from './ledger-position';
 import { treeOf } from './ledger-tree';
 import { LedgerQueue } from './ledger-queue';
-import type { Command } from './ledger-transaction';
+import type { BeforeReplay, Command } from './ledger-transaction';
 import { LedgerWork } from './ledger-work';
 import type { Lookup } from './lookup';
 import type { TreeHead } from './merkle/proof-check';
@@ -26,6 +26,12 @@ const MAXIMUM_WAIT = 10_000;
 const HEARTBEAT = 1_000;
 
 export type LedgerWriter = Pick<LedgerService, 'write'>;
+
+/** What a write may say beside its command. */
+export interface WriteTerms<Result> {
+  readonly lookups?: readonly Lookup[];
+  readonly beforeReplay?: BeforeReplay<Result>;
+}
 
 /** The one way to change anything. A write is answered when the change, its entry and its seal are on disk together. */
 @Injectable()
@@ -69,12 +75,15 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * @throws what the command throws, with nothing written; the error of a `Refusal`, with its entry written;
    * `UNAVAILABLE` when the database cannot take the write now.
    */
-  write<Result>(caller: Caller, command: Command<Result>, lookups: readonly Lookup[] = []): Promise<Result> {
+  write<Result>(caller: Caller, command: Command<Result>, terms: WriteTerms<Result> = {}): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       if (this.isClosing) throw unavailable('The service is stopping.');
       if (this.stops.refusal !== null) throw this.stops.refusal;
       const keyed = caller.idempotency?.nextWrite() ?? null;
-      this.queue.push({ caller, command, lookups, keyed, resolve: resolve as (value: unknown) => void, reject });
+      const { lookups = [] } = terms;
+      const beforeReplay = (terms.beforeReplay ?? null) as BeforeReplay<unknown> | null;
+      const answers = { resolve: resolve as (value: unknown) => void, reject };
+      this.queue.push({ caller, command, beforeReplay, lookups, keyed, ...answers });
       this.work.begin();
     });
   }
@@ -84,7 +93,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * waits for its own, which takes long where the server is far. It changes nothing else.
    */
   expecting(...lookups: readonly Lookup[]): LedgerWriter {
-    return { write: (caller, command) => this.write(caller, command, lookups) };
+    return { write: (caller, command, terms) => this.write(caller, command, { ...terms, lookups }) };
   }
 
   /**

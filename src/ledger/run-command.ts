@@ -22,14 +22,18 @@ export interface CommandOutcome {
 
 /** What it throws by rule is its caller's answer; a fault of the database is thrown, and fails the whole batch. */
 export async function runCommand(batch: Batch, kept: KeptAnswers, queued: QueuedCommand): Promise<CommandOutcome> {
-  const { caller, command, keyed, resolve, reject } = queued;
+  const { keyed, reject } = queued;
   const now = ledgerTime(Date.now(), batch.position.timestamp);
   const known = keyed === null ? undefined : kept.find(keyed, now);
-  if (keyed !== null && known !== undefined) {
-    if (known.contentHash !== keyed.contentHash)
-      return { effects: [], answer: () => reject(conflict(ANOTHER_REQUEST)) };
-    return { effects: [], answer: replay(queued, keyed, keptAnswer(known.id, await kept.answerOf(known))) };
-  }
+  if (keyed === null || known === undefined) return run(batch, kept, queued, now);
+  if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(conflict(ANOTHER_REQUEST)) };
+  const answer = keptAnswer(known.id, await kept.answerOf(known));
+  const instead = await runBeforeReplay(batch, queued, now, answer);
+  return instead ?? { effects: [], answer: replay(queued, keyed, answer) };
+}
+
+async function run(batch: Batch, kept: KeptAnswers, queued: QueuedCommand, now: string): Promise<CommandOutcome> {
+  const { caller, command, keyed, resolve } = queued;
   const transaction = new CommandTransaction(batch, caller, now);
   try {
     const result = await inTime(command(transaction), transaction);
@@ -37,14 +41,42 @@ export async function runCommand(batch: Batch, kept: KeptAnswers, queued: Queued
     const answer = keyed === null ? '' : encodeAnswer(result, caller.requestId);
     await batch.join(transaction);
     if (keyed !== null) kept.keep(keyed, answer, now);
-    const { effects } = transaction;
-    if (result instanceof Refusal) return { effects, answer: () => reject(result.error), refusal: result.error };
-    return { effects, answer: () => resolve(result) };
+    if (result instanceof Refusal) return refused(queued, transaction, result);
+    return { effects: transaction.effects, answer: () => resolve(result) };
   } catch (error) {
-    transaction.finish();
-    if (error instanceof DatabaseFault) throw error;
-    return { effects: [], answer: () => reject(error instanceof Error ? error : new Error(String(error))) };
+    return failed(queued, transaction, error);
   }
+}
+
+/** Null when the kept answer may be given again. The key keeps that answer in any case. */
+async function runBeforeReplay(
+  batch: Batch,
+  queued: QueuedCommand,
+  now: string,
+  answer: unknown,
+): Promise<CommandOutcome | null> {
+  const { caller, beforeReplay } = queued;
+  if (beforeReplay === null || answer instanceof Refusal || answer instanceof UnreadableAnswer) return null;
+  const transaction = new CommandTransaction(batch, caller, now);
+  try {
+    const refusal = await inTime(beforeReplay(transaction, answer), transaction);
+    transaction.finish();
+    if (refusal === null) return null;
+    await batch.join(transaction);
+    return refused(queued, transaction, refusal);
+  } catch (error) {
+    return failed(queued, transaction, error);
+  }
+}
+
+function refused({ reject }: QueuedCommand, { effects }: CommandTransaction, { error }: Refusal): CommandOutcome {
+  return { effects, answer: () => reject(error), refusal: error };
+}
+
+function failed({ reject }: QueuedCommand, transaction: CommandTransaction, error: unknown): CommandOutcome {
+  transaction.finish();
+  if (error instanceof DatabaseFault) throw error;
+  return { effects: [], answer: () => reject(error instanceof Error ? error : new Error(String(error))) };
 }
 
 /** Answers what the same request was answered before. */
