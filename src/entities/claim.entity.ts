@@ -1,6 +1,5 @@
-import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { JsonObject, JsonScalar } from '../json/json-value';
-import { GovernedEntity } from './governed-entity.entity';
 
 /** A statement about an entity. Claims that contradict each other stand side by side. */
 @Entity('claims')
@@ -14,7 +13,6 @@ export class Claim {
   @Column('bigint')
   readonly createdSequence!: number;
 
-  @ForeignKey(() => GovernedEntity)
   @Column('text')
   readonly entityId!: string;
 

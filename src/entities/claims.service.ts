@@ -25,8 +25,9 @@ export class ClaimsService {
 
   /** @throws NOT_FOUND when the entity has no such claim. */
   async get(entityId: string, claimId: string): Promise<Claim> {
-    const claim = await this.reader.find(CLAIM, claimId);
-    if (claim?.entityId !== entityId) throw notFound('claim');
+    const [entity, claim] = await Promise.all([this.reader.find(ENTITY, entityId), this.reader.find(CLAIM, claimId)]);
+    // Claims of an entity that was removed may be there still.
+    if (entity === undefined || claim?.entityId !== entityId) throw notFound('claim');
     return claim;
   }
 
@@ -42,9 +43,10 @@ export class ClaimsService {
 
   /** @throws NOT_FOUND */
   remove(caller: Caller, entityId: string, claimId: string): Promise<void> {
-    return this.ledger.expecting(byId(CLAIM, claimId)).write(caller, async (transaction) => {
+    return this.ledger.expecting(byId(ENTITY, entityId), byId(CLAIM, claimId)).write(caller, async (transaction) => {
+      const entity = await transaction.find(ENTITY, entityId);
       const claim = await transaction.find(CLAIM, claimId);
-      if (claim?.entityId !== entityId) throw notFound('claim');
+      if (entity === undefined || claim?.entityId !== entityId) throw notFound('claim');
       transaction.remove(CLAIM, claim, { action: 'claim.removed', entityId });
     });
   }

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ClaimsOutliveEntities1764000000001 } from './claims-outlive-entities.migration';
 import { LedgerModule } from '../ledger/ledger.module';
 import { CLAIM } from './claim.kind';
 import { ClaimsController } from './claims.controller';
@@ -9,7 +10,12 @@ import { EntitiesService } from './entities.service';
 import { ENTITY } from './entity.kind';
 
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [ENTITY, CLAIM], migrations: [EntitiesSchema1763600000001] })],
+  imports: [
+    LedgerModule.forFeature({
+      kinds: [ENTITY, CLAIM],
+      migrations: [EntitiesSchema1763600000001, ClaimsOutliveEntities1764000000001],
+    }),
+  ],
   controllers: [EntitiesController, ClaimsController],
   providers: [EntitiesService, ClaimsService],
 })

@@ -56,7 +56,7 @@ export class EntitiesService {
   remove(caller: Caller, id: string, precondition: Precondition): Promise<void> {
     return this.ledger.expecting(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
-      const claims = await transaction.removeWithOwner(CLAIM, { entityId: id });
+      const claims = await transaction.removeWithOwner(CLAIM, id);
       transaction.remove(ENTITY, entity, { ...noteOn(id, 'entity.deleted'), details: { claims } });
     });
   }

@@ -24,6 +24,8 @@ export interface CommittedBatch {
   readonly commitDuration: number | null;
   /** False for nothing but answers that were kept, too: those are small enough to find room where no entry does. */
   readonly hasEntries: boolean;
+  /** True when rows of removed records are left to be deleted. */
+  readonly leavesRows: boolean;
 }
 
 type FinishedBatch = Pick<CommittedBatch, 'hasEntries'> & { readonly proof: CommitProof | null };
@@ -32,7 +34,6 @@ type FinishedBatch = Pick<CommittedBatch, 'hasEntries'> & { readonly proof: Comm
 export class BatchCommitter {
   /** Monotonic milliseconds. */
   private tidiedAt = 0;
-
   constructor(
     private readonly database: Database,
     private readonly catalog: RecordCatalog,
@@ -64,7 +65,7 @@ export class BatchCommitter {
     else await this.transaction.commit(connection, proof);
     const commitDuration = proof === null ? null : performance.now() - began;
     const rest = commands.all.slice(outcomes.length);
-    return { outcomes, rest, position: batch.position, commitDuration, hasEntries };
+    return { outcomes, rest, position: batch.position, commitDuration, hasEntries, leavesRows: batch.leavesRows };
   }
 
   /** Writes what is left to write. The proof is null when there is nothing to commit. */

@@ -1,15 +1,16 @@
-import { quoted, type Dialect } from '../database/dialect';
+import type { Dialect } from '../database/dialect';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
 import { ENTRY_COLUMNS, entryValues } from './entry-columns';
 import type { StoredEntry } from './hash-chain';
 import { KindChanges } from './kind-changes';
+import { deletePieceSql, LEFTOVER_PIECE, REMEMBER_LEFTOVER } from './leftover-rows';
 import type { LedgerPosition } from './ledger-position';
 import type { TreeNode } from './merkle/tree-frontier';
 import type { OwnedRemoval } from './pending-changes';
 import type { RecordCodec } from './record-codec';
 import type { RowChange } from './row-overlay';
 import { LIST_ITEM_COLUMNS, LIST_ITEMS } from './list-items';
-import { deleteRows, equalities, insertRows, moveCounters, oncePerDialect } from './statements';
+import { deleteRows, insertRows, moveCounters, oncePerDialect } from './statements';
 import { TREE_NODE_COLUMNS, TREE_NODES, treeNodeValues } from './tree-nodes';
 
 const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
@@ -45,13 +46,13 @@ export class BatchWriter {
   }
 
   removeOwned(removals: readonly OwnedRemoval[]): void {
-    for (const { codec, where } of removals) {
-      const sql = `DELETE FROM ${quoted(codec.table)} WHERE ${equalities(Object.keys(where))}`;
-      this.send(sql, Object.values(where));
+    for (const { codec, ownerId, count } of removals) {
+      this.send(deletePieceSql(codec), [ownerId]);
+      if (count > LEFTOVER_PIECE) this.send(REMEMBER_LEFTOVER, [codec.kind.subjectType, ownerId]);
     }
   }
 
-  /** Removes before it adds, what belongs to others first; adds owners first. So no reference ever dangles. */
+  /** Removes before it adds, what belongs to others first; adds owners first. */
   writeRows(changes: readonly RowChange[], order: Iterable<RecordCodec>): void {
     const groups = [...order].map((codec) => new KindChanges(codec, changes)).filter((group) => group.isNeeded);
     for (const { codec, removed } of [...groups].reverse()) this.write(codec.deleteRows, removed);

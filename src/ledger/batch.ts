@@ -4,6 +4,7 @@ import { BatchWriter } from './batch-writer';
 import { entryCounts } from './entry-counters';
 import { SYSTEM_CALLER } from './caller';
 import { seal, type StoredEntry } from './hash-chain';
+import { LEFTOVER_PIECE } from './leftover-rows';
 import type { LedgerPosition } from './ledger-position';
 import { treeOf } from './ledger-tree';
 import type { TreeFrontier, TreeNode } from './merkle/tree-frontier';
@@ -31,6 +32,8 @@ export class Batch {
   private nodes: TreeNode[] = [];
   private removals: OwnedRemoval[] = [];
   private size = 0;
+  /** True when rows are left to be deleted after the commit. */
+  leavesRows = false;
 
   constructor(
     private readonly connection: SqlConnection,
@@ -60,6 +63,7 @@ export class Batch {
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     if (command.ownedRemovals.length === 0) return;
     this.removals.push(...command.ownedRemovals);
+    this.leavesRows ||= command.ownedRemovals.some(({ count }) => count > LEFTOVER_PIECE);
     await this.flush();
   }
 

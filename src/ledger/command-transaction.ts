@@ -3,6 +3,7 @@ import type { Batch } from './batch';
 import type { Caller } from './caller';
 import { canonicalJson } from './canonical-json';
 import { countersOf } from './counter-name';
+import { ownerColumn } from './leftover-rows';
 import type { EntryNote, LedgerTransaction } from './ledger-transaction';
 import type { OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
 import type { RecordCodec } from './record-codec';
@@ -66,6 +67,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {
     // The placeholder before the copy spares V8 a slow path: the copy has the member already when it is set.
     const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.nextSequence } as unknown as Row;
+    this.requireOwner(kind, created);
     this.change(kind, created.id, created, true, note);
     this.count(kind, created, 1);
     return created;
@@ -85,13 +87,12 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     this.count(kind, former, -1);
   }
 
-  async removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<number> {
+  async removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number> {
     this.refuseOwnChanges(kind);
     if (kind.countedBy !== undefined || kind.listColumns !== undefined)
       throw new Error(`Rows of ${kind.counter} are counted apart; remove them one by one.`);
-    const values = where as Readonly<Record<string, SqlValue>>;
-    const count = await this.reading(() => this.batch.countAll(kind, values));
-    this.ownedRemovals.push({ codec: this.batch.catalog.codec(kind), where: values, count });
+    const count = await this.reading(() => this.batch.countAll(kind, { [ownerColumn(kind)]: ownerId }));
+    this.ownedRemovals.push({ codec: this.batch.catalog.codec(kind), ownerId, count });
     this.add(kind.counter, -count);
     return count;
   }
@@ -164,6 +165,14 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
 
   private refuseIfFinished(): void {
     if (this.isFinished) throw new Error('A command used its transaction after it had ended.');
+  }
+
+  /** The database would take it: rows outlive their owner until they are deleted. */
+  private requireOwner({ owner, subjectType }: AnyRecordKind, row: GovernedRow): void {
+    if (owner === undefined) return;
+    const ownerId = (row as unknown as Readonly<Record<string, unknown>>)[owner.column];
+    if (typeof ownerId === 'string' && this.seen.has(ownerId)) return;
+    throw new Error(`The ${subjectType} ${row.id} was added to ${String(ownerId)}, which was not read first.`);
   }
 
   private refuseOwnChanges(kind: AnyRecordKind): void {

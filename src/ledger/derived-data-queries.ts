@@ -2,6 +2,7 @@ import { quoted, type Dialect } from '../database/dialect';
 import { counterName } from './counter-name';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from './entry-counters';
 import { IS_LISTED_SEQUENCE, IS_TEXT_ITEM, LIST_ITEMS } from './list-items';
+import { countLeftoversSql } from './leftover-rows';
 import type { RecordCodec } from './record-codec';
 
 /** Counters whose names begin alike, and what they count. */
@@ -14,13 +15,13 @@ export interface CountedGroup {
 
 /** Everything that counters count: the records of each kind, those with each value of a counted column, and entries. */
 export function countedGroups(codecs: Iterable<RecordCodec>): CountedGroup[] {
-  const ofRecords = [...codecs].flatMap(({ kind, table }) => [
+  const ofRecords = [...codecs].flatMap((codec) => [
     {
-      counters: `"name" = '${kind.counter}'`,
-      counted: `SELECT '${kind.counter}' AS "name", count(*) AS "counted" FROM ${quoted(table)}`,
+      counters: `"name" = '${codec.kind.counter}'`,
+      counted: `SELECT '${codec.kind.counter}' AS "name", count(*) - ${countLeftoversSql(codec)} AS "counted" FROM ${quoted(codec.table)}`,
     },
-    ...(kind.countedBy ?? []).map((column) => countedValues(table, kind.counter, column)),
-    ...(kind.listColumns ?? []).map((column) => countedItems(kind.counter, column)),
+    ...(codec.kind.countedBy ?? []).map((column) => countedValues(codec.table, codec.kind.counter, column)),
+    ...(codec.kind.listColumns ?? []).map((column) => countedItems(codec.kind.counter, column)),
   ]);
   return [...ofRecords, ...ENTRIES_COUNTED_BY.map((column) => countedValues('ledger_entries', ENTRY_COUNTER, column))];
 }

@@ -40,8 +40,11 @@ export interface LedgerTransaction {
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row;
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row;
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
-  /** Removes rows that go with their owner, without entries of their own; answers their number for the owner's entry. */
-  removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<number>;
+  /**
+   * Removes the rows that go with an owner, without entries of their own; answers their number for the owner's entry. The
+   * command removes the owner, too: where the rows are many, most are deleted later, and without it nobody asks for them.
+   */
+  removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number>;
   /** An entry that changes nothing, such as a refused approval. */
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
   /** Runs once the command is on disk and before any later command runs. Must not throw. */

@@ -8,6 +8,7 @@ import { failStop } from './fail-stop';
 import type { LedgerObserver, ObservedBatch } from './ledger-observer';
 import { GatheredCommands, type LedgerQueue, type QueuedCommand } from './ledger-queue';
 import type { KnownHead } from './known-head';
+import type { Leftovers } from './leftovers';
 import type { MemoryFollowers } from './memory-followers';
 import type { WriteStops } from './write-stops';
 import type { WriterConnection } from './writer-connection';
@@ -35,6 +36,7 @@ export class LedgerWork {
     private readonly writer: WriterConnection,
     private readonly committer: BatchCommitter,
     private readonly followers: MemoryFollowers,
+    private readonly leftovers: Leftovers,
     private readonly known: KnownHead,
     private readonly stops: WriteStops,
   ) {}
@@ -56,31 +58,52 @@ export class LedgerWork {
     this.logger.error(`A batch has not ended for ${LONGEST_BATCH / 1000} seconds: until it does, nothing is written.`);
   }
 
-  /** Resolves when the queue is empty. */
+  /** Resolves when the queue is empty. What is left to be deleted is for the next start. */
   async finished(): Promise<void> {
+    this.leftovers.stop();
     await this.working;
   }
 
   private async work(): Promise<void> {
     if (this.writer.needsProbe) await this.writer.probe();
-    while (this.queue.length > 0) {
+    while (this.queue.length > 0 || this.canDelete) {
       // What arrives in the same turn of the event loop shares the batch.
       await nextTurn();
       if (this.stops.refusal !== null) this.queue.refuse(this.stops.refusal);
-      else await this.nextBatch();
+      else if (this.queue.length > 0) await this.nextBatch();
+      if (this.canDelete) await this.watched(() => this.deletePiece());
     }
     this.working = null;
+  }
+
+  private get canDelete(): boolean {
+    return this.leftovers.areDue && !this.writer.hasFailed && this.stops.refusal === null;
+  }
+
+  private async deletePiece(): Promise<void> {
+    try {
+      await this.leftovers.deletePiece(await this.writer.current());
+    } catch (error) {
+      if (isUnavailable(error)) return this.writer.failed(error);
+      this.leftovers.giveUp(error);
+      await this.rollBack();
+    }
   }
 
   private async nextBatch(): Promise<void> {
     const commands = new GatheredCommands(this.queue, this.batchLimit);
     const began = performance.now();
-    this.batchBegan = began;
-    const batch = await this.commit(commands);
+    const batch = await this.watched(() => this.commit(commands));
+    if (batch !== null) this.observer?.onBatch(observed(batch, performance.now() - began));
+  }
+
+  private async watched<Result>(batch: () => Promise<Result>): Promise<Result> {
+    this.batchBegan = performance.now();
+    const result = await batch();
     this.batchBegan = null;
     if (this.isToldStuck) this.logger.log('The batch that was stuck has ended.');
     this.isToldStuck = false;
-    if (batch !== null) this.observer?.onBatch(observed(batch, performance.now() - began));
+    return result;
   }
 
   /** Null when the batch failed. */
@@ -100,11 +123,12 @@ export class LedgerWork {
     }
   }
 
-  private settle({ outcomes, rest, position, hasEntries }: CommittedBatch): void {
+  private settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): void {
     this.known.moved(position);
     this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
     // A batch without an entry does not show that one would reach the disk.
     if (hasEntries) this.writer.succeeded();
+    if (leavesRows) this.leftovers.added();
     this.queue.putBack(rest);
     for (const { effects } of outcomes) effects.forEach(applyEffect);
     this.followers.applied(position.sequence);
@@ -112,7 +136,7 @@ export class LedgerWork {
   }
 
   private async onFailedBatch(commands: readonly QueuedCommand[], error: unknown): Promise<void> {
-    if (error instanceof DatabaseFault && (error.kind === 'unavailable' || error.kind === 'storage')) {
+    if (isUnavailable(error)) {
       await this.writer.failed(error);
       const refusal = unavailable('The database cannot take writes now.');
       commands.forEach((command) => command.reject(refusal));
@@ -140,6 +164,10 @@ export class LedgerWork {
       await this.writer.failed(error);
     }
   }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof DatabaseFault && (error.kind === 'unavailable' || error.kind === 'storage');
 }
 
 function observed({ outcomes, commitDuration }: CommittedBatch, duration: number): ObservedBatch {

@@ -14,6 +14,8 @@ import { LedgerContribution } from './ledger-contribution';
 import { LedgerCounter } from './ledger-counter.entity';
 import { LedgerEntry } from './ledger-entry.entity';
 import { LedgerHead } from './ledger-head.entity';
+import { LedgerLeftover } from './ledger-leftover.entity';
+import { LedgerLeftovers1764000000000 } from './ledger-leftovers.migration';
 import { LedgerListItem } from './ledger-list-item.entity';
 import { LedgerTreeNode } from './ledger-tree-node.entity';
 import { LedgerTree1763800000000 } from './ledger-tree.migration';
@@ -26,8 +28,14 @@ import { StateReader } from './state-reader';
 import { TreeReader } from './tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
-  [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, IdempotencyKey],
-  [LedgerSchema1763600000000, ListFilters1763700000000, LedgerTree1763800000000, IdempotencyKeys1763800000001],
+  [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, IdempotencyKey],
+  [
+    LedgerSchema1763600000000,
+    ListFilters1763700000000,
+    LedgerTree1763800000000,
+    IdempotencyKeys1763800000001,
+    LedgerLeftovers1764000000000,
+  ],
 );
 
 export interface LedgerFeature {

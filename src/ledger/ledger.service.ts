@@ -12,6 +12,7 @@ import { treeOf } from './ledger-tree';
 import { LedgerQueue } from './ledger-queue';
 import type { BeforeReplay, Command } from './ledger-transaction';
 import { LedgerWork } from './ledger-work';
+import { Leftovers } from './leftovers';
 import type { Lookup } from './lookup';
 import type { TreeHead } from './merkle/proof-check';
 import { MemoryFollowers, type MemoryFollower } from './memory-followers';
@@ -45,6 +46,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   );
   private readonly writer: WriterConnection;
   private readonly followers: MemoryFollowers;
+  private readonly leftovers: Leftovers;
   private readonly work: LedgerWork;
   private heartbeat: NodeJS.Timeout | null = null;
   private isClosing = false;
@@ -57,7 +59,9 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.followers = new MemoryFollowers(catalog);
     const transaction = new HeadTransaction(database, this.writer, this.known);
     const committer = new BatchCommitter(database, catalog, this.writer, transaction, this.followers);
-    this.work = new LedgerWork(this.queue, this.writer, committer, this.followers, this.known, this.stops);
+    this.leftovers = new Leftovers(catalog, transaction);
+    const { queue, writer, followers, leftovers, known, stops } = this;
+    this.work = new LedgerWork(queue, writer, committer, followers, leftovers, known, stops);
   }
 
   async onModuleInit(): Promise<void> {
@@ -171,6 +175,6 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private onHeartbeat(): void {
     this.queue.expire();
     this.work.watch();
-    if (this.writer.needsProbe) this.work.begin();
+    if (this.writer.needsProbe || this.leftovers.areDue) this.work.begin();
   }
 }

@@ -15,6 +15,8 @@ export interface LiveRecord {
   readonly entityId: SqlValue;
   /** False when the record it belongs to is not there. */
   readonly hasOwner: boolean;
+  /** True when its owner was removed, and it is still to be deleted. */
+  readonly isLeftover: boolean;
   /** What filters find it by: the items of its lists, each with the sequence it is listed at. */
   readonly items: readonly (readonly SqlValue[])[];
 }
@@ -30,8 +32,15 @@ export interface MissingRecord {
 /** From a row of a query of `liveRecordsSql`. */
 export function liveRecord(codec: RecordCodec, row: readonly SqlValue[]): LiveRecord {
   const width = codec.columns.length;
-  const [firstSequence = null, subjectType = null, stateHash = null, entityId = null, owners = null, items = null] =
-    row.slice(width);
+  const [
+    firstSequence = null,
+    subjectType = null,
+    stateHash = null,
+    entityId = null,
+    owners = null,
+    leftovers = null,
+    items = null,
+  ] = row.slice(width);
   return {
     codec,
     values: row.slice(0, width),
@@ -40,6 +49,7 @@ export function liveRecord(codec: RecordCodec, row: readonly SqlValue[]): LiveRe
     stateHash,
     entityId,
     hasOwner: Number(owners) > 0,
+    isLeftover: Number(leftovers) > 0,
     items: itemsIn(items),
   };
 }

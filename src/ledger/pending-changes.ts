@@ -1,4 +1,3 @@
-import type { SqlValue } from '../database/sql-connection';
 import type { Caller } from './caller';
 import type { EntryNote } from './ledger-transaction';
 import type { RecordCodec } from './record-codec';
@@ -22,7 +21,7 @@ export interface PendingEntry {
 /** Rows that go with their owner. */
 export interface OwnedRemoval {
   readonly codec: RecordCodec;
-  readonly where: Readonly<Record<string, SqlValue>>;
+  readonly ownerId: string;
   readonly count: number;
 }
 

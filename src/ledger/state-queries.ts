@@ -1,4 +1,5 @@
 import { quoted, type Dialect } from '../database/dialect';
+import { LEFTOVERS } from './leftover-rows';
 import { IS_LISTED_SEQUENCE, IS_TEXT_ITEM, LIST_ITEMS } from './list-items';
 import type { RecordCodec } from './record-codec';
 
@@ -9,6 +10,7 @@ export const SEALED_COLUMNS = [
   'ledger.stateHash',
   'ledger.entityId',
   'ledger.owners',
+  'ledger.leftovers',
   'ledger.items',
 ] as const;
 
@@ -48,11 +50,13 @@ export function liveRecordsSql(
 ): string {
   const own = columns.map(({ name }) => `live.${quoted(name)}`);
   const owners = `(SELECT count(*) FROM ${quoted(ownerTable ?? '')} AS owner WHERE owner."id" = live.${quoted(kind.owner?.column ?? '')})`;
+  const leftovers = `(SELECT count(*) FROM "${LEFTOVERS}" AS gone WHERE gone."subjectType" = '${kind.subjectType}' AND gone."ownerId" = live.${quoted(kind.owner?.column ?? '')})`;
   const items = `(SELECT ${dialect.jsonRows(['item', 'createdSequence'])} FROM (${READABLE_ITEMS} WHERE "recordId" = live."id") AS items)`;
   const sealed = [
     `(SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id")`,
     ...['subjectType', 'stateHash', 'entityId'].map((name) => `last.${quoted(name)}`),
     ownerTable === null ? '1' : owners,
+    ownerTable === null ? '0' : leftovers,
     kind.listColumns === undefined ? 'NULL' : items,
   ].map((sql, index) => `${sql} AS ${quoted(SEALED_COLUMNS[index] ?? '')}`);
   return (

@@ -262,12 +262,12 @@ describe('Commands of one batch', () => {
     const [removed, found, others] = await Promise.all([
       notes.write(async (transaction) => {
         const entity = await transaction.find(ENTITY, entityId);
-        const count = await transaction.removeWithOwner(CLAIM, { entityId });
+        const count = await transaction.removeWithOwner(CLAIM, entityId);
         if (entity !== undefined) transaction.remove(ENTITY, entity, { action: 'entity.deleted', entityId });
         return count;
       }),
       notes.write(async (transaction) => transaction.find(CLAIM, claim.id)),
-      notes.write(async (transaction) => transaction.removeWithOwner(CLAIM, { entityId })),
+      notes.write(async (transaction) => transaction.removeWithOwner(CLAIM, entityId)),
     ]);
     expect([removed, found, others]).toEqual([1, undefined, 0]);
   });
@@ -277,7 +277,7 @@ describe('Commands of one batch', () => {
     const claim = await addClaim(app, entityId);
     const before = notes.ledger.head.sequence;
     const failing = notes.write(async (transaction) => {
-      expect(await transaction.removeWithOwner(CLAIM, { entityId })).toBe(1);
+      expect(await transaction.removeWithOwner(CLAIM, entityId)).toBe(1);
       throw new Error('This one fails.');
     });
     await expect(failing).rejects.toThrow('This one fails.');

@@ -179,8 +179,8 @@ describe('Migrations', () => {
     const dataSource = app.application.get(DataSource);
     expect(dataSource.entityMetadatas.map(({ tableName }) => tableName).sort()).toEqual([
       ...['agents', 'claims', 'decisions', 'entities', 'executions', 'idempotency_keys'],
-      ...['ledger_counters', 'ledger_entries', 'ledger_head', 'ledger_list_items', 'ledger_tree_nodes'],
-      ...['notes', 'policies', 'restorations'],
+      ...['ledger_counters', 'ledger_entries', 'ledger_head', 'ledger_leftovers', 'ledger_list_items'],
+      ...['ledger_tree_nodes', 'notes', 'policies', 'process_leases', 'restorations'],
     ]);
     if (onPostgres) expectTextToCompareByBytes(dataSource);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();

@@ -1,0 +1,12 @@
+import { Entity, PrimaryColumn } from 'typeorm';
+
+/** A removed record with rows that went with it and are still to be deleted: too many for one batch. Nothing shows them. */
+@Entity('ledger_leftovers')
+export class LedgerLeftover {
+  /** Of the rows that are to be deleted. */
+  @PrimaryColumn('text')
+  readonly subjectType!: string;
+
+  @PrimaryColumn('text')
+  readonly ownerId!: string;
+}
