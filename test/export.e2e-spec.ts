@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,9 +9,12 @@ import { API_KEY, createTestApp, type TestApp } from './support/create-test-app'
 import { doEverything, EVERY_ACTION_ENVIRONMENT } from './support/every-action';
 import { createEntity } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';
-import { faults, send } from './support/send';
+import { faults, send, sendRaw } from './support/send';
+import { run } from './support/shell';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
 
+/** What curl ends with. */
+const CONNECTION_RESET = 56;
 const EXPORT = '/api/v1/provenance/export';
 
 describe('The export', () => {
@@ -36,13 +40,19 @@ describe('The export', () => {
   });
 
   async function lines(query = ''): Promise<{ sequence: number }[]> {
-    const { status, text } = await send(app, 'GET', `${EXPORT}${query}`);
+    const { status, text, headers } = await send(app, 'GET', `${EXPORT}${query}`);
     expect(status).toBe(200);
-    expect(text === '' || text.endsWith('\n')).toBe(true);
-    return text
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as { sequence: number });
+    const [end = '', ...entries] = text.trimEnd().split('\n').reverse();
+    const [sequence, hash] = [Number(headers.get('x-head-sequence')), headers.get('x-head-hash')];
+    expect(text).toMatch(/\n$/);
+    expect(JSON.parse(end)).toEqual({ end: { sequence, hash } });
+    return entries.reverse().map((line) => JSON.parse(line) as { sequence: number });
+  }
+
+  /** Over HTTP/1.0 an answer of unknown length ends with its connection, so that only a reset tells that it is not whole. */
+  async function expectBroken(): Promise<void> {
+    await expect(send(app, 'GET', EXPORT)).rejects.toThrow();
+    for (const version of ['--http1.0', '--http1.1']) expect(await curl(app, version)).toBe(CONNECTION_RESET);
   }
 
   it('has a line for each entry, as a GET of the entry answers it, and says where the chain ends', async () => {
@@ -75,11 +85,27 @@ describe('The export', () => {
     });
   });
 
-  it('is empty for a ledger without entries', async () => {
+  it('ends with where the chain ends, for each part that is made with after', async () => {
+    const hash = (await send(app, 'HEAD', EXPORT)).headers.get('x-head-hash');
+    for (const after of [length - 1, length, 2 ** 53 - 1]) {
+      const { text } = await send(app, 'GET', `${EXPORT}?after=${after}`);
+      const [end, ...others] = text.trimEnd().split('\n').reverse();
+      expect(end).toBe(`{"end":{"sequence":${length},"hash":"${hash}"}}`);
+      expect(others).toHaveLength(after === length - 1 ? 1 : 0);
+    }
+  });
+
+  it('is whole over HTTP/1.0, too', async () => {
+    const answer = await sendRaw(app, `GET ${EXPORT} HTTP/1.0\r\nX-API-Key: ${API_KEY}\r\nHost: x\r\n\r\n`);
+    expect(answer.trimEnd().split('\r\n\r\n')[1]).toBe((await send(app, 'GET', EXPORT)).text.trimEnd());
+  });
+
+  it('has nothing but its end for a ledger without entries', async () => {
     const empty = await createTestApp();
     const { status, text, headers } = await send(empty, 'GET', EXPORT);
     await empty.close();
-    expect([status, text, headers.get('x-head-sequence')]).toEqual([200, '', '0']);
+    const end = `{"end":{"sequence":0,"hash":"${'0'.repeat(64)}"}}\n`;
+    expect([status, text, headers.get('x-head-sequence')]).toEqual([200, end, '0']);
   });
 
   it('answers HEAD with its headers alone', async () => {
@@ -90,7 +116,7 @@ describe('The export', () => {
   it('breaks the connection at a state that is no JSON, or refuses when that is the first', async () => {
     const [row] = await foreign.all<{ state: string }>('SELECT "state" FROM ledger_entries WHERE "sequence" = 120');
     await foreign.run(`UPDATE ledger_entries SET "state" = '{' WHERE "sequence" = 120`);
-    await expect(send(app, 'GET', EXPORT)).rejects.toThrow();
+    await expectBroken();
     expect((await send(app, 'GET', `${EXPORT}?after=119`)).body.error.code).toBe('INTERNAL_ERROR');
     expect(await lines('?after=120')).toHaveLength(length - 120);
     await foreign.run(`UPDATE ledger_entries SET "state" = $1 WHERE "sequence" = 120`, [row?.state ?? null]);
@@ -100,8 +126,26 @@ describe('The export', () => {
   it('breaks the connection where the chain ends before its head', async () => {
     await foreign.run('CREATE TEMP TABLE the_last AS SELECT * FROM ledger_entries WHERE "sequence" > 300');
     await foreign.run('DELETE FROM ledger_entries WHERE "sequence" > 300');
-    await expect(send(app, 'GET', EXPORT)).rejects.toThrow();
+    await expectBroken();
     await foreign.run('INSERT INTO ledger_entries SELECT * FROM the_last');
+    expect(await lines()).toHaveLength(length);
+  });
+
+  // In the first piece, which is refused before anything is sent, and in the second, up to the last but one.
+  it.each([1, 2, 120, 250, 251, 300, -1])('breaks the connection where the entry %i is missing', async (place) => {
+    const sequence = place > 0 ? place : length + place;
+    await foreign.run(`CREATE TEMP TABLE the_missing AS SELECT * FROM ledger_entries WHERE "sequence" = ${sequence}`);
+    await foreign.run(`DELETE FROM ledger_entries WHERE "sequence" = ${sequence}`);
+    try {
+      if (sequence > 250) await expectBroken();
+      else expect((await send(app, 'GET', EXPORT)).body?.error.code).toBe('INTERNAL_ERROR');
+      const next = await send(app, 'GET', `${EXPORT}?after=${sequence - 1}`);
+      expect([next.status, next.body?.error.code]).toEqual([500, 'INTERNAL_ERROR']);
+      expect(await lines(`?after=${sequence}`)).toHaveLength(length - sequence);
+    } finally {
+      await foreign.run('INSERT INTO ledger_entries SELECT * FROM the_missing');
+      await foreign.run('DROP TABLE the_missing');
+    }
     expect(await lines()).toHaveLength(length);
   });
 
@@ -120,12 +164,12 @@ describe('The export', () => {
       });
 
       it('breaks the connection, as it cannot be sent', async () => {
-        await expect(send(app, 'GET', EXPORT)).rejects.toThrow();
+        await expectBroken();
       });
 
       it('says so to who asks for what comes after its place', async () => {
         const { status, body } = await send(app, 'GET', `${EXPORT}?after=${length}`);
-        expect([status, body?.error.code]).toEqual(sequence > 0n ? [500, 'INTERNAL_ERROR'] : [200, undefined]);
+        expect([status, body?.error?.code]).toEqual(sequence > 0n ? [500, 'INTERNAL_ERROR'] : [200, undefined]);
       });
 
       it('is found by verification', async () => {
@@ -141,7 +185,7 @@ describe('The export', () => {
     const sequence = Number(response.headers['x-head-sequence']);
     await createEntity(app);
     const text = (await response.setEncoding('utf8').toArray()).join('');
-    expect(text.split('\n')).toHaveLength(sequence + 1);
+    expect(text.split('\n')).toHaveLength(sequence + 2);
     expect((await send(app, 'HEAD', EXPORT)).headers.get('x-head-sequence')).toBe(String(sequence + 1));
   });
 });
@@ -181,18 +225,31 @@ describe('An export of long entries to a client that does not read', () => {
   /** That a client has left is not known at once. */
   async function untilExported(): Promise<void> {
     while ((await send(app, 'HEAD', EXPORT)).status === 503) await sleep(10);
-    expect((await send(app, 'GET', `${EXPORT}?after=19`)).text.split('\n')).toHaveLength(2);
+    expect((await send(app, 'GET', `${EXPORT}?after=19`)).text.split('\n')).toHaveLength(3);
   }
 
   it('ends when the service stops', async () => {
     const response = await openExport(app);
     const broken = once(response, 'error');
+    const client = spawn('curl', curlWords(app, '--http1.0'));
+    await once(client.stdout, 'readable');
     await shutDown(app.application);
     response.resume();
-    await broken;
+    client.stdout.resume();
+    const [[exitCode]] = await Promise.all([once(client, 'close'), broken]);
     expect(response.complete).toBe(false);
+    expect(exitCode).toBe(CONNECTION_RESET);
   });
 });
+
+function curlWords({ url }: TestApp, version: string): string[] {
+  return ['-sS', version, '-H', `X-API-Key: ${API_KEY}`, `${url}${EXPORT}`];
+}
+
+/** Node's own client may take a reset for an end, where bytes come with it. */
+async function curl(app: TestApp, version: string): Promise<number | null> {
+  return (await run('curl', curlWords(app, version))).exitCode;
+}
 
 async function openExport({ url }: TestApp): Promise<IncomingMessage> {
   const request = get(`${url}${EXPORT}`, { agent: false, headers: { 'X-API-Key': API_KEY } });

@@ -38,6 +38,7 @@ describe('The offline verifier', () => {
     entries = text
       .trimEnd()
       .split('\n')
+      .slice(0, -1)
       .map((line) => JSON.parse(line) as Proof);
     head = `${headers.get('x-head-sequence')}:${headers.get('x-head-hash')}`;
   });
@@ -88,13 +89,57 @@ describe('The offline verifier', () => {
     expect((await verify(exported)).output).toContain('NOTE Where the chain should end is not known');
   });
 
-  it('reads parts one after another, and standard input', async () => {
-    const parts = [exportOf(entries.slice(0, 9)), exportOf(entries.slice(9))].map((part, index) =>
-      file(`${index}`, part),
-    );
+  it('reads parts one after another, in files or joined, and standard input', async () => {
+    const texts = [exportOf(entries.slice(0, 9)), exportOf(entries.slice(9), entries)];
+    const parts = texts.map((part, index) => file(`${index}`, part));
     expect((await runVerifier(parts)).exitCode).toBe(0);
+    expect(await faultsOf(texts.join(''))).toEqual([]);
     expect((await runVerifier(parts.reverse())).exitCode).toBe(1);
     expect((await runVerifier(['-', '--head', head], exported)).exitCode).toBe(0);
+  });
+
+  it('reads parts as the service makes them with after', async () => {
+    const before = (await send(app, 'GET', '/api/v1/provenance/export')).text;
+    await createEntity(app);
+    const { text } = await send(
+      app,
+      'GET',
+      `/api/v1/provenance/export?after=${JSON.parse(lastLineOf(before)).end.sequence}`,
+    );
+    const nothing = await send(
+      app,
+      'GET',
+      `/api/v1/provenance/export?after=${JSON.parse(lastLineOf(text)).end.sequence}`,
+    );
+    expect(await faultsOf(before + text + nothing.text)).toEqual([]);
+  });
+
+  it('calls an export without its end incomplete, each part of it, and takes it when told', async () => {
+    const unended = linesOf(entries);
+    const others = [linesOf(entries.slice(0, -1)), '', linesOf(entries.slice(0, 9))];
+    for (const text of [unended, ...others]) {
+      const { exitCode, output } = await verify(text);
+      expect([exitCode, output]).toEqual([3, expect.stringMatching(/NOTE \S+ has no last line[^]*\nINCOMPLETE\n$/)]);
+      expect(JSON.parse((await verify(text, '--json')).output)).toMatchObject({
+        valid: false,
+        complete: false,
+        faults: 0,
+      });
+      const allowed = await verify(text, '--allow-unended', '--json');
+      expect([allowed.exitCode, JSON.parse(allowed.output)]).toMatchObject([0, { valid: true, complete: false }]);
+    }
+    const [ended, second] = [file('first', exportOf(entries.slice(0, 9))), file('second', linesOf(entries.slice(9)))];
+    expect((await runVerifier([ended, second])).exitCode).toBe(3);
+    const [first, last] = [
+      file('first', linesOf(entries.slice(0, 9))),
+      file('second', exportOf(entries.slice(9), entries)),
+    ];
+    expect((await runVerifier([first, last])).exitCode).toBe(3);
+    expect((await runVerifier(['-'], unended)).exitCode).toBe(3);
+    // A fault is more than a missing end.
+    expect((await verify(unended.replace('"v":1', '"v":2'))).exitCode).toBe(1);
+    expect((await verify(unended.replace('"v":1', '"v":2'), '--allow-unended')).exitCode).toBe(1);
+    expect(JSON.parse((await verify(exported, '--json')).output)).toMatchObject({ valid: true, complete: true });
   });
 
   it('finds any value that was changed, at whatever depth', async () => {
@@ -145,6 +190,19 @@ describe('The offline verifier', () => {
     ['a line that is cut', () => exported.slice(0, -20), /no JSON/],
     ['a last line without its end', () => exported.trimEnd(), /was cut/],
     ['a line that is no object', () => `${exported}[]\n`, /is no object/],
+    [
+      'another end',
+      () => exported.replace('{"end":{"sequence":', '{"end":{"sequence":1'),
+      /says that the chain ends at 1/,
+    ],
+    ['an end with another hash', () => exported.replace(/("end".*)[0-9a-f]"/, '$1x"'), /says that the chain ends at/],
+    ['an end that says more', () => exported.replace('{"end":{', '{"end":{"x":1,'), /and nothing else/],
+    ['an end that is none', () => exportOf([...entries, { end: null }]), /and nothing else/],
+    [
+      'an end before the last entry',
+      () => exportOf(entries.flatMap((entry) => (entry.sequence === 9 ? [entry, endOf(entries)] : [entry]))),
+      /says that the chain ends at/,
+    ],
     ['an empty line', () => exported.replace('\n', '\n\n'), /no JSON/],
     ['another version', () => exportOf(rechained(entries.map((entry) => ({ ...entry, v: 2 })))), /knows version 1/],
     [
@@ -336,8 +394,22 @@ describe('The offline verifier', () => {
   });
 });
 
-function exportOf(entries: readonly (object | undefined)[]): string {
-  return entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+/** An export of entries, or the last part of one of all entries. */
+function exportOf(entries: readonly (object | undefined)[], all = entries): string {
+  return linesOf([...entries, endOf(all as readonly Proof[])]);
+}
+
+function linesOf(lines: readonly (object | undefined)[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+function endOf(entries: readonly Proof[]): object {
+  const { sequence = 0, hash = '0'.repeat(64) } = entries.at(-1) ?? {};
+  return { end: { sequence, hash } };
+}
+
+function lastLineOf(text: string): string {
+  return text.trimEnd().split('\n').at(-1) ?? '';
 }
 
 function nested(levels: number): string {

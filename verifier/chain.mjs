@@ -43,6 +43,23 @@ export class Chain {
     this.#grow();
   }
 
+  /**
+   * The export says that it ends here.
+   * @param {{ end: unknown }} line
+   */
+  end({ end }) {
+    const place = `end after entry ${this.sequence}`;
+    if (!isObject(end) || Object.keys(end).sort().join() !== 'hash,sequence') {
+      this.findings.add('chain', place, 'an end has a sequence and a hash, and nothing else');
+    } else if (end['sequence'] !== this.sequence || end['hash'] !== this.hash) {
+      this.findings.add(
+        'head',
+        place,
+        `the export says that the chain ends at ${String(end['sequence'])}, ${String(end['hash'])}`,
+      );
+    }
+  }
+
   /** @param {string} fault of something that is no entry */
   addUnreadable(fault) {
     this.findings.add('chain', `after entry ${this.sequence}`, fault);

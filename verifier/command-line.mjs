@@ -10,9 +10,11 @@ service.
   --checkpoint FILE    a checkpoint that was kept; may be given several times
   --public-key KEY     whose signatures count: a verifier key, or a file with it; may be given several times
   --head SEQUENCE:HASH where the chain must end, as X-Head-Sequence and X-Head-Hash of the export told
+  --allow-unended      takes an export without its last line, {"end": …}, as earlier versions of the service made it
   --json               the result as JSON
 
-Ends with 0 when everything is valid, 1 when something is not, 2 when it could not be read.
+Ends with 0 when everything is valid, 1 when something is not, 2 when it could not be read, 3 when an export is valid as far as
+it goes, and has no end.
 `;
 
 const SQLITE_HEADER = 'SQLite format 3\0';
@@ -28,6 +30,7 @@ export class UsageError extends Error {}
  * @property {{ name: string, checkpoint: import('./checkpoint.mjs').Checkpoint }[]} checkpoints
  * @property {import('./checkpoint.mjs').VerifierKey[]} keys
  * @property {{ sequence: number, hash: string } | null} head
+ * @property {boolean} mayBeUnended
  * @property {boolean} asJson
  */
 
@@ -49,6 +52,7 @@ export function readCommandLine(words) {
       existsSync(key) ? readAs(key, parseVerifierKey) : parsedAs(key, key, parseVerifierKey),
     ),
     head: values.head === undefined ? null : parsedAs('--head', values.head, headIn),
+    mayBeUnended: values['allow-unended'],
     asJson: values.json,
   };
 }
@@ -63,6 +67,7 @@ function parse(words) {
         checkpoint: { type: 'string', multiple: true, default: [] },
         'public-key': { type: 'string', multiple: true, default: [] },
         head: { type: 'string' },
+        'allow-unended': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
     });

@@ -9,20 +9,24 @@ import { checkDatabase } from './database-check.mjs';
 import { readExport } from './export-file.mjs';
 import { Findings } from './findings.mjs';
 
-const [VALID, INVALID, UNREADABLE] = [0, 1, 2];
+const [VALID, INVALID, UNREADABLE, INCOMPLETE] = [0, 1, 2, 3];
 
 /** @param {string[]} words */
 async function main(words) {
   const order = readCommandLine(words);
   const findings = new Findings();
-  const { chain, records } = await check(order, findings);
+  const { chain, records, unended } = await check(order, findings);
   checkCheckpoints(chain, order.checkpoints, order.keys, findings);
   if (order.head !== null && (order.head.sequence !== chain.sequence || order.head.hash !== chain.hash)) {
     findings.add('head', '--head', `the chain ends at ${chain.sequence}, ${chain.hash}`);
   }
-  const valid = findings.count === 0;
+  for (const path of unended)
+    findings.note(`${path} has no last line that says where it ends: it may have been cut off.`);
+  const complete = unended.length === 0;
+  const valid = findings.count === 0 && (complete || order.mayBeUnended);
   const result = {
     valid,
+    complete,
     entries: chain.tree.size,
     head: { sequence: chain.sequence, hash: chain.hash },
     rootHash: chain.tree.root.toString('hex'),
@@ -33,24 +37,27 @@ async function main(words) {
     notes: findings.notes,
   };
   process.stdout.write(order.asJson ? `${JSON.stringify(result)}\n` : text(result));
-  process.exitCode = valid ? VALID : INVALID;
+  process.exitCode = valid ? VALID : findings.count > 0 ? INVALID : INCOMPLETE;
 }
 
 /**
  * @param {import('./command-line.mjs').Order} order
  * @param {Findings} findings
- * @returns {Promise<{ chain: Chain, records: number | null }>}
+ * @returns {Promise<{ chain: Chain, records: number | null, unended: string[] }>} `unended`: the files without an end
  */
 async function check({ files, isDatabase, checkpoints, head }, findings) {
   const sizes = new Set(checkpoints.map(({ checkpoint }) => checkpoint.size));
   const [file = ''] = files;
-  if (isDatabase) return checkDatabase(file, findings, sizes);
+  if (isDatabase) return { ...(await checkDatabase(file, findings, sizes)), unended: [] };
   const chain = new Chain(findings, sizes);
-  for (const path of files) await readExport(path, chain);
+  const unended = [];
+  for (const path of files) if (!(await readExport(path, chain))) unended.push(path);
   if (head === null && checkpoints.length === 0) {
-    findings.note('Where the chain should end is not known: neither --head nor --checkpoint was given.');
+    findings.note(
+      'Where the chain should end is not known but from the export: neither --head nor --checkpoint was given.',
+    );
   }
-  return { chain, records: null };
+  return { chain, records: null, unended };
 }
 
 /**
@@ -69,7 +76,7 @@ function text({ valid, entries, head, rootHash, records, checkpoints, faults, fi
     ...firstFaults.map(({ layer, place, fault }) => `FAULT ${layer}: ${place}: ${fault}`),
     ...(faults > firstFaults.length ? [`… and ${faults - firstFaults.length} more`] : []),
     ...notes.map((note) => `NOTE ${note}`),
-    valid ? 'VALID' : `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'}`,
+    valid ? 'VALID' : faults > 0 ? `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'}` : 'INCOMPLETE',
   ];
   return `${lines.join('\n')}\n`;
 }

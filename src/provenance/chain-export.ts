@@ -6,6 +6,7 @@ import { ShutdownGate } from '../http/shutdown/shutdown-gate';
 import { entriesFromJson } from '../ledger/entry-columns';
 import { type ChainExtent, EntryReader } from '../ledger/entry-reader';
 import type { StoredEntry } from '../ledger/hash-chain';
+import { type ChainEnd, ExportEndResponse } from './dto/export-end.response';
 import { ProvenanceProofResponse } from './dto/provenance-entry.response';
 
 /** Exports that are under way at a time; each holds a piece of the chain in memory. */
@@ -15,9 +16,9 @@ const RETRY_AFTER = 5;
 /** Lines that are made in one turn of the event loop. */
 const LINES_AT_ONCE = 50;
 
-/** The chain as lines of JSON, up to the head that was found when it was opened. */
+/** The chain as lines of JSON, up to the head that was found when it was opened, and a last one that says where that is. */
 export interface OpenedExport {
-  readonly head: { readonly sequence: number; readonly hash: string };
+  readonly head: ChainEnd;
   /** Fails rather than end before the head, or leave an entry out. */
   readonly lines: Readable;
 }
@@ -63,7 +64,7 @@ export class ChainExport {
     const chunks = this.chunks(after, extent);
     const first = await chunks.next();
     const lines = Readable.from(resumed(first, chunks), { signal: this.gate.signal });
-    return { head: { sequence: extent.sequence ?? 0, hash: extent.hash ?? '' }, lines };
+    return { head: headOf(extent), lines };
   }
 
   private async *chunks(after: number, extent: ChainExtent): AsyncGenerator<string, void> {
@@ -75,17 +76,30 @@ export class ChainExport {
       piece = await this.entries.piece(last, upTo)
     ) {
       const entries = entriesFromJson(piece.entries);
+      refuseGaps(entries, last);
       for (let start = 0; start < entries.length; start += LINES_AT_ONCE) {
         yield entries
           .slice(start, start + LINES_AT_ONCE)
-          .map(lineOf)
+          .map((entry) => lineOf(ProvenanceProofResponse.of(entry)))
           .join('');
         await nextTurn();
       }
       last = piece.last;
     }
     refuseAsWhole(extent, after, last);
+    yield lineOf(ExportEndResponse.of(headOf(extent)));
   }
+}
+
+function headOf({ sequence, hash }: ChainExtent): ChainEnd {
+  if (sequence === null || hash === null) throw new Error('The head record of the chain is gone.');
+  return { sequence, hash };
+}
+
+/** Throws when the entries are not all there are after a sequence up to the last of them. */
+function refuseGaps(entries: readonly StoredEntry[], after: number): void {
+  const missing = entries.findIndex(({ sequence }, index) => sequence !== after + 1 + index);
+  if (missing >= 0) throw new Error(`The entry ${after + 1 + missing} is missing.`);
 }
 
 /** Throws when the entries up to the last one are not all there are after a sequence. */
@@ -98,8 +112,8 @@ function refuseAsWhole(extent: ChainExtent, after: number, last: number): void {
   if (leftOut > 0) throw new Error(`${leftOut} entries have a sequence from outside 1 to 2^53 - 1.`);
 }
 
-function lineOf(entry: StoredEntry): string {
-  return `${JSON.stringify(ProvenanceProofResponse.of(entry))}\n`;
+function lineOf(line: ProvenanceProofResponse | ExportEndResponse): string {
+  return `${JSON.stringify(line)}\n`;
 }
 
 async function* resumed(

@@ -18,6 +18,7 @@ import { AnswersOnce } from '../ledger/idempotency/answers-once';
 import { ChainExport } from './chain-export';
 import { checkpointVerdict } from './checkpoint-check';
 import { ChainVerifier } from './chain-verifier';
+import { ExportEndResponse } from './dto/export-end.response';
 import { ExportQuery } from './dto/export.query';
 import { ProvenanceEntryResponse, ProvenanceProofResponse } from './dto/provenance-entry.response';
 import { ProvenanceListQuery } from './dto/provenance-list.query';
@@ -80,11 +81,11 @@ export class ProvenanceController {
   @ApiOperation({
     summary: 'Export the chain',
     description:
-      'A line of JSON for each entry, as `GET /provenance/{sequence}` answers it, up to the head found at the start. What ' +
-      'cannot be sent whole breaks the connection; an export that ends is complete.',
+      'A line of JSON for each entry, as `GET /provenance/{sequence}` answers it, up to the head found at the start, and a ' +
+      'last one with the `end`. What cannot be sent whole resets the connection; an export with its `end` is complete.',
   })
-  @ApiLines(ProvenanceProofResponse, {
-    'X-Head-Sequence': { schema: { type: 'integer' }, description: 'Sequence of the head: of the last line.' },
+  @ApiLines([ProvenanceProofResponse, ExportEndResponse], {
+    'X-Head-Sequence': { schema: { type: 'integer' }, description: 'Sequence of the head: of the last entry.' },
     'X-Head-Hash': { schema: { type: 'string' }, description: 'Hash of the head.' },
   })
   async export(
@@ -95,7 +96,7 @@ export class ProvenanceController {
     const { head, lines } = await this.exports.open(after, leaving);
     response.setHeader('X-Head-Sequence', head.sequence);
     response.setHeader('X-Head-Hash', head.hash);
-    return lineStream(lines);
+    return lineStream(lines, response);
   }
 
   @Get(':sequence')

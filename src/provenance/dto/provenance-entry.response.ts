@@ -5,7 +5,7 @@ import type { JsonObject } from '../../json/json-value';
 import type { ListedEntry } from '../../ledger/entry-reader';
 import type { StoredEntry } from '../../ledger/hash-chain';
 
-const EXAMPLE_HASH = '9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a';
+export const EXAMPLE_HASH = '9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a';
 
 export class ProvenanceEntryResponse {
   @ApiProperty({ type: 'integer', example: 1, description: 'Version of the hashed form.' })
