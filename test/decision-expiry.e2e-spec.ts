@@ -5,6 +5,7 @@ import type { DecisionResponse } from '../src/decisions/dto/decision.response';
 import { RecordReader } from '../src/ledger/record-reader';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from './support/factories';
+import { moveTime } from './support/moved-time';
 import { isReplayed, send, type Answer } from './support/send';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
 
@@ -49,10 +50,9 @@ describe('Expiry of decisions', () => {
     return app.application.get(DecisionExpiryService, { strict: false }).onModuleDestroy();
   }
 
-  /** The machine's clock seems to stand there now, and runs on. */
-  function turnClockTo(time: string): jest.SpyInstance {
-    const distance = Date.parse(time) - performance.now();
-    return jest.spyOn(Date, 'now').mockImplementation(() => distance + performance.now());
+  /** It seems to be that time now, and time goes on. */
+  function turnClockTo(time: string): ReturnType<typeof moveTime> {
+    return moveTime(Date.parse(time) - Date.now());
   }
 
   function expectExpired(decision: DecisionResponse, proposed: DecisionResponse): void {

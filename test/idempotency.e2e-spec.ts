@@ -6,6 +6,7 @@ import { LedgerService } from '../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { chainIsValid, createAgent, createEntity, createPolicy, propose } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';
+import { moveTime } from './support/moved-time';
 import { addNote, NotesModule } from './support/notes.module';
 import { isReplayed, send, type Answer, type Parsed } from './support/send';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
@@ -503,15 +504,12 @@ describe('A POST with an Idempotency-Key', () => {
   });
 
   describe('as time goes by', () => {
-    let clock: jest.SpyInstance | undefined;
+    let clock: ReturnType<typeof moveTime> | undefined;
 
     afterEach(() => clock?.mockRestore());
 
-    /** The machine's clock runs ahead from now on. */
     function turnClockBy(distance: number): void {
-      const now = Date.now();
-      const start = performance.now();
-      clock = jest.spyOn(Date, 'now').mockImplementation(() => now + distance + performance.now() - start);
+      clock = moveTime(distance);
     }
 
     async function keptKeys(): Promise<number> {

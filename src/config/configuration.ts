@@ -71,6 +71,10 @@ export abstract class Configuration {
   abstract readonly checkpointFolder: string | null;
   /** Names of kept checkpoints that a restored database need not extend. */
   abstract readonly givenUpCheckpoints: readonly string[];
+  /** Milliseconds a clock may be set while the service runs, and the last entry may lie ahead of it at a start. */
+  abstract readonly maxClockStep: number;
+  /** ISO 8601; null: no last entry may lie further ahead. */
+  abstract readonly acceptedHeadTime: string | null;
   /** Bytes. */
   abstract readonly bodyLimit: number;
   /** Bytes of large bodies that are held at a time, those of all requests together. */

@@ -9,6 +9,7 @@ import {
 } from './configuration';
 import { explainDatabaseUrl, maskDatabaseUrl, parseDatabaseUrl, temporaryDatabaseUrl } from './database-url';
 import { CHECKPOINT_VARIABLES } from './checkpoint-variables';
+import { CLOCK_VARIABLES } from './clock-variables';
 import { parseHost } from './host';
 import { parseRedisUrl } from './redis-url';
 import { parseRequiredApprovals } from './required-approvals';
@@ -121,6 +122,7 @@ export const VARIABLES: Variables = {
     ...oneOf(DATABASE_DRIVERS),
   },
   ...CHECKPOINT_VARIABLES,
+  ...CLOCK_VARIABLES,
   ...ROOM_VARIABLES,
   trustedProxies: {
     name: 'TRUST_PROXY',

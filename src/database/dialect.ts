@@ -19,6 +19,8 @@ export interface StorageForms {
 export interface Dialect {
   /** Starts a transaction that holds the right to write. */
   readonly begin: string;
+  /** Selects the time of the database as `now`, in milliseconds; null where it is the machine's. */
+  readonly clock: string | null;
   /** Keeps the head row to this transaction; empty where one process owns the file. */
   readonly lockRow: string;
   /** A FROM item that yields one row, `item.value`, per element of the JSON array in a parameter. */

@@ -37,7 +37,7 @@ export class DecisionsService {
   /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
   propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
     return this.ledger.expecting(byId(AGENT, request.proposedBy)).write(caller, async (transaction) => {
-      refusePastExpiry(request.expiresAt);
+      refusePastExpiry(request.expiresAt, this.ledger.clockTime);
       const proposer = await referencedAgent(transaction, 'proposedBy', request.proposedBy);
       const refused = suspension(proposer);
       if (refused !== null) {
@@ -70,8 +70,7 @@ export class DecisionsService {
   }
 }
 
-/** Compared with the machine's clock, as the client does, which the ledger's may be ahead of. */
-function refusePastExpiry(expiresAt: string | undefined): void {
-  const now = new Date();
+/** Compared with what the clock shows, as the client does: the ledger's time may be ahead of that. */
+function refusePastExpiry(expiresAt: string | undefined, now: Date): void {
   if (expiresAt !== undefined && expiresAt <= now.toISOString()) throw invalidField('expiresAt', expiryRule(now));
 }

@@ -17,7 +17,7 @@ export class HealthService {
   }
 
   private async databaseAnswers(): Promise<boolean> {
-    const answer = this.ledger.checkHead().then(
+    const answer = this.ledger.check().then(
       () => true,
       (error: unknown) => {
         this.logger.error(`The database does not answer as it should: ${String(error)}`);

@@ -3,7 +3,8 @@ import { Batch } from './batch';
 import type { CommitProof } from './commit-proof';
 import type { HeadTransaction } from './head-transaction';
 import { KeptAnswers } from './idempotency/kept-answers';
-import type { LedgerPosition } from './ledger-position';
+import type { LedgerClock } from './ledger-clock';
+import { ledgerTime, type LedgerPosition } from './ledger-position';
 import type { GatheredCommands, QueuedCommand } from './ledger-queue';
 import type { MemoryFollowers } from './memory-followers';
 import type { RecordCatalog } from './record-catalog';
@@ -40,6 +41,7 @@ export class BatchCommitter {
     private readonly writer: WriterConnection,
     private readonly transaction: HeadTransaction,
     private readonly followers: MemoryFollowers,
+    private readonly clock: LedgerClock,
   ) {}
 
   /** Throws when the batch as a whole failed; then nothing of it is in the database. */
@@ -54,7 +56,8 @@ export class BatchCommitter {
     const batch = new Batch(connection, dialect, this.catalog, stored, head);
     const outcomes: CommandOutcome[] = [];
     for (const command of commands.all) {
-      const outcome = await runCommand(batch, kept, command);
+      const now = ledgerTime(this.clock.now(), batch.position.timestamp);
+      const outcome = await runCommand(batch, kept, command, now);
       outcomes.push(outcome);
       // Its effects must be in place before a later command runs.
       if (outcome.effects.length > 0 || batch.isFull || kept.isFull) break;

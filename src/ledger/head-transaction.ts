@@ -6,6 +6,7 @@ import type { CommitProof } from './commit-proof';
 import { failStop } from './fail-stop';
 import type { KnownHead } from './known-head';
 import { readHead } from './ledger-head-row';
+import type { LedgerClock } from './ledger-clock';
 import type { LedgerPosition } from './ledger-position';
 import type { WriterConnection } from './writer-connection';
 
@@ -18,11 +19,17 @@ export class HeadTransaction {
     private readonly database: Database,
     private readonly writer: WriterConnection,
     private readonly known: KnownHead,
+    private readonly clock: LedgerClock,
   ) {}
 
-  /** Locks the head, where several processes may write, and answers where it stands. Throws for one that is damaged. */
-  begin(connection: SqlConnection): Promise<LedgerPosition> {
-    return this.known.read(() => this.lockedHead(connection));
+  /** Locks the head, where several processes may write, and answers where it stands. Throws for a damaged head or a wrong clock. */
+  async begin(connection: SqlConnection): Promise<LedgerPosition> {
+    const [head] = await Promise.all([
+      this.known.read(() => this.lockedHead(connection)),
+      // Behind the lock: no other process writes a later time before this one.
+      this.clock.look(connection),
+    ]);
+    return head;
   }
 
   /** Throws when nothing was committed, and only then. */

@@ -10,8 +10,8 @@ export interface LedgerPosition {
   readonly frontier: string;
 }
 
-/** The ledger's clock: the machine's, but never before the last entry. */
-export function ledgerTime(machineTime: number, lastTimestamp: string): string {
-  const now = new Date(machineTime).toISOString();
+/** The ledger's time: what its clock shows, but never before the last entry. */
+export function ledgerTime(clockTime: number, lastTimestamp: string): string {
+  const now = new Date(clockTime).toISOString();
   return now > lastTimestamp ? now : lastTimestamp;
 }

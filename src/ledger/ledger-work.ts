@@ -136,6 +136,11 @@ export class LedgerWork {
   }
 
   private async onFailedBatch(commands: readonly QueuedCommand[], error: unknown): Promise<void> {
+    if (this.stops.refusal !== null) {
+      await this.rollBack();
+      for (const { reject } of commands) reject(this.stops.refusal);
+      return;
+    }
     if (isUnavailable(error)) {
       await this.writer.failed(error);
       const refusal = unavailable('The database cannot take writes now.');

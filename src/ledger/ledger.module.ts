@@ -3,6 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DatabaseModule } from '../database/database.module';
 import { LedgerSchema1763600000000 } from './ledger-schema.migration';
+import { StartCondition } from '../database/start-condition';
 import { SchemaContribution, type MigrationClass } from '../database/schema-contribution';
 import { CounterReader } from './counter-reader';
 import { DerivedDataReader } from './derived-data-reader';
@@ -10,6 +11,7 @@ import { EntryReader } from './entry-reader';
 import { AnswersOnce } from './idempotency/answers-once';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity';
 import { IdempotencyKeys1763800000001 } from './idempotency/idempotency-keys.migration';
+import { refuseHeadAhead } from './found-head-check';
 import { LedgerContribution } from './ledger-contribution';
 import { LedgerCounter } from './ledger-counter.entity';
 import { LedgerEntry } from './ledger-entry.entity';
@@ -60,6 +62,7 @@ export interface LedgerFeature {
     DerivedDataReader,
     AnswersOnce,
     { provide: SchemaContribution, useValue: LEDGER_SCHEMA },
+    { provide: StartCondition, useValue: new StartCondition(refuseHeadAhead) },
   ],
   exports: [
     LedgerService,

@@ -1,10 +1,12 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Configuration } from '../config/configuration';
 import { Database } from '../database/database';
 import { unavailable } from '../errors/domain-error';
 import { BatchCommitter } from './batch-committer';
 import type { Caller } from './caller';
 import { HeadTransaction } from './head-transaction';
 import { KnownHead } from './known-head';
+import { LedgerClock } from './ledger-clock';
 import { ensureHead, readHead } from './ledger-head-row';
 import type { LedgerObserver } from './ledger-observer';
 import { ledgerTime, type LedgerPosition } from './ledger-position';
@@ -41,9 +43,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly known = new KnownHead();
   private readonly stops = new WriteStops();
   /** Many probes at once share a look. */
-  private readonly looks = new SharedRuns<never, LedgerPosition>(() =>
-    this.known.read(() => readHead(this.database.points)),
-  );
+  private readonly looks = new SharedRuns<never, unknown>(() => this.look());
+  private readonly clock: LedgerClock;
   private readonly writer: WriterConnection;
   private readonly followers: MemoryFollowers;
   private readonly leftovers: Leftovers;
@@ -54,11 +55,13 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   constructor(
     private readonly database: Database,
     catalog: RecordCatalog,
+    { maxClockStep }: Configuration,
   ) {
+    this.clock = new LedgerClock(database.dialect.clock, maxClockStep, this.stops);
     this.writer = new WriterConnection(database, this.known);
     this.followers = new MemoryFollowers(catalog);
-    const transaction = new HeadTransaction(database, this.writer, this.known);
-    const committer = new BatchCommitter(database, catalog, this.writer, transaction, this.followers);
+    const transaction = new HeadTransaction(database, this.writer, this.known, this.clock);
+    const committer = new BatchCommitter(database, catalog, this.writer, transaction, this.followers, this.clock);
     this.leftovers = new Leftovers(catalog, transaction);
     const { queue, writer, followers, leftovers, known, stops } = this;
     this.work = new LedgerWork(queue, writer, committer, followers, leftovers, known, stops);
@@ -70,6 +73,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     const head = await readHead(connection);
     if (head === undefined) throw new Error('The head record of the ledger is gone.');
     this.known.found(head);
+    await this.clock.look(connection);
     this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
   }
 
@@ -131,7 +135,12 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   /** ISO 8601: what the next entry would carry. */
   get now(): string {
-    return ledgerTime(Date.now(), this.head.timestamp);
+    return ledgerTime(this.clock.now(), this.head.timestamp);
+  }
+
+  /** What the ledger's clock shows, which the last entry may be ahead of. */
+  get clockTime(): Date {
+    return new Date(this.clock.now());
   }
 
   /** Where the chain stands, as far as this process has written or read it. */
@@ -146,8 +155,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     return !this.writer.hasFailed && !this.work.isStuck && this.stops.refusal === null && this.database.isInPlace();
   }
 
-  /** @throws DatabaseFault when the database does not answer, or the head record is damaged, so that no write would succeed. */
-  async checkHead(): Promise<void> {
+  /** @throws when the database does not answer, the head record is damaged, or the clock is wrong: no write would succeed. */
+  async check(): Promise<void> {
     await this.looks.call(0);
   }
 
@@ -172,8 +181,14 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     await this.database.close();
   }
 
+  private async look(): Promise<void> {
+    const { points } = this.database;
+    await Promise.all([this.known.read(() => readHead(points)), this.clock.look(points)]);
+  }
+
   private onHeartbeat(): void {
     this.queue.expire();
+    this.clock.watch();
     this.work.watch();
     if (this.writer.needsProbe || this.leftovers.areDue) this.work.begin();
   }

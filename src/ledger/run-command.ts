@@ -6,7 +6,6 @@ import { CommandTransaction } from './command-transaction';
 import type { KeyedWrite } from './idempotency/idempotent-request';
 import { decodeAnswer, encodeAnswer } from './idempotency/kept-answer';
 import type { KeptAnswers } from './idempotency/kept-answers';
-import { ledgerTime } from './ledger-position';
 import type { QueuedCommand } from './ledger-queue';
 import { Refusal } from './ledger-transaction';
 
@@ -21,9 +20,13 @@ export interface CommandOutcome {
 }
 
 /** What it throws by rule is its caller's answer; a fault of the database is thrown, and fails the whole batch. */
-export async function runCommand(batch: Batch, kept: KeptAnswers, queued: QueuedCommand): Promise<CommandOutcome> {
+export async function runCommand(
+  batch: Batch,
+  kept: KeptAnswers,
+  queued: QueuedCommand,
+  now: string,
+): Promise<CommandOutcome> {
   const { keyed, reject } = queued;
-  const now = ledgerTime(Date.now(), batch.position.timestamp);
   const known = keyed === null ? undefined : kept.find(keyed, now);
   if (keyed === null || known === undefined) return run(batch, kept, queued, now);
   if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(conflict(ANOTHER_REQUEST)) };

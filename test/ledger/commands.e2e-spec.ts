@@ -13,6 +13,7 @@ import { createTestApp, type TestApp } from '../support/create-test-app';
 import { onPostgres } from '../support/database-kind';
 import { addClaim, auditOf, chainIsValid, createEntity } from '../support/factories';
 import { foreignConnection } from '../support/foreign-connection';
+import { moveTime } from '../support/moved-time';
 import { addNote, NOTE, Note, Notes, NotesModule } from '../support/notes.module';
 
 const ADDED = { action: 'note.added' };
@@ -345,8 +346,7 @@ describe('Commands of one batch', () => {
 
   it('carry times and ids that never go back, even when the clock does', async () => {
     const first = await notes.add(newSlug());
-    const yesterday = Date.now() - 86_400_000;
-    const clock = jest.spyOn(Date, 'now').mockReturnValue(yesterday);
+    const clock = moveTime(-86_400_000);
     const second = await notes.add(newSlug()).finally(() => clock.mockRestore());
     const third = await notes.add(newSlug());
     const [one, two, three] = await Promise.all([first, second, third].map(({ id }) => auditOf(app, id)));

@@ -2,6 +2,7 @@ import { quoted, type Dialect } from '../dialect';
 
 export const SQLITE_DIALECT: Dialect = {
   begin: 'BEGIN IMMEDIATE',
+  clock: null,
   lockRow: '',
   jsonElements: (parameter) => `json_each(${parameter}) AS item`,
   jsonAt: (index) => `item.value ->> ${index}`,
