@@ -12,6 +12,7 @@ import { BodyModule } from '../../src/http/body/body.module';
 import { Caller } from '../../src/http/caller.decorator';
 import { Revisioned } from '../../src/http/conditional/revisioned.decorator';
 import { FallbackModule } from '../../src/http/fallback/fallback.module';
+import { ListsModule } from '../../src/http/lists/lists.module';
 import { RateLimitModule } from '../../src/http/rate-limit/rate-limit.module';
 import { ShutdownModule } from '../../src/http/shutdown/shutdown.module';
 import { LoggingModule } from '../../src/logging/logging.module';
@@ -50,6 +51,7 @@ async function main(): Promise<void> {
       ShutdownModule,
       BodyModule,
       AnswersModule,
+      ListsModule,
       RateLimitModule,
       EchoModule,
       RouterModule.register([{ path: 'api/v1', module: EchoModule }]),

@@ -23,6 +23,7 @@ export const DECISION: RecordKind<Decision> = {
     'resolvedAt',
   ],
   counter: 'decisions',
+  freeForm: ['context'],
   due: { timeColumn: 'expiresAt', unlessSet: 'resolvedAt' },
   countedBy: ['status', 'riskLevel', 'type', 'proposedBy'],
 };

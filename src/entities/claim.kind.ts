@@ -8,5 +8,6 @@ export const CLAIM: RecordKind<Claim> = {
   table: Claim,
   hashedMembers: ['id', 'entityId', 'predicate', 'value', 'context', 'createdAt'],
   counter: 'claims',
+  freeForm: ['value', 'context'],
   owner: { kind: ENTITY, column: 'entityId' },
 };

@@ -23,6 +23,7 @@ export const EXECUTION: RecordKind<Execution> = {
     'completedAt',
   ],
   counter: 'executions',
+  freeForm: ['parameters', 'result'],
   countedBy: ['agentId', 'action', 'outcome'],
   timeColumn: 'createdAt',
   unhashedAgree: ({ entityId, outcome, runBy }, entry) =>

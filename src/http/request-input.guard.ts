@@ -9,6 +9,7 @@ import { shownKey } from './body/json-path';
 import { closeInsteadOfReading, hasUnreadBody } from './body/unread-body';
 import { ifMatchFaults } from './conditional/if-match.decorator';
 import { idempotencyKeyFaults } from './idempotency/idempotency-key';
+import { ListPlaces } from './lists/list-places';
 import { parseQueryString, type QueryString } from './query/query-string';
 import { routeTraits, type RouteTraits, type TakenPart } from './route-traits';
 import { exchangeOf, type ServiceRequest } from './service-request';
@@ -25,6 +26,7 @@ export class RequestInputGuard implements CanActivate {
   constructor(
     private readonly bodies: BodyReader,
     private readonly answers: AnswerRoom,
+    private readonly lists: ListPlaces,
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
@@ -41,6 +43,11 @@ export class RequestInputGuard implements CanActivate {
       closeInsteadOfReading(request, response);
     }
     provideInput(request, traits, undefined);
+    return traits.isList ? this.enterList(request, response) : true;
+  }
+
+  private async enterList(request: ServiceRequest, response: Response): Promise<boolean> {
+    await this.lists.enter(request, response);
     return true;
   }
 

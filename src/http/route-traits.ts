@@ -5,6 +5,7 @@ import { IS_PUBLIC } from './authentication/public.decorator';
 import { LEAVES_INPUT_UNREAD } from './body/leaves-input-unread.decorator';
 import { CHECKS_IF_MATCH } from './conditional/if-match.decorator';
 import { IS_REVISIONED } from './conditional/revisioned.decorator';
+import { IS_LIST } from './lists/api-list.decorator';
 import { IS_UNCOUNTED, RATE_LIMIT_BUCKET, SHARED_BUCKET } from './rate-limit/rate-limit-bucket.decorator';
 
 /** How a handler takes a part of the request: as a whole, member by member (their names), or not at all. */
@@ -19,6 +20,7 @@ export interface RouteTraits {
   readonly body: TakenPart;
   readonly query: TakenPart;
   readonly creates: boolean;
+  readonly isList: boolean;
   readonly isRevisioned: boolean;
   readonly checksIfMatch: boolean;
 }
@@ -58,6 +60,7 @@ export function readTraits(controller: Type, handler: Handler): RouteTraits {
     body: takenPart(controller, handler, RouteParamtypes.BODY),
     query: takenPart(controller, handler, RouteParamtypes.QUERY),
     creates: answersCreated(handler),
+    isList: marked(IS_LIST) === true,
     isRevisioned: marked(IS_REVISIONED) === true,
     checksIfMatch: Reflect.hasMetadata(CHECKS_IF_MATCH, controller, handler.name),
   };

@@ -15,6 +15,8 @@ export interface ServiceRequest extends Request {
   hasValidKey?: boolean;
   /** What the route the request has come to is like, once the guards have let it pass. */
   traits?: RouteTraits;
+  /** See `ListPlaces`; there while the request has a place. */
+  leaveList?: () => void;
   /** The client waits for `100 Continue` before it sends the body. */
   expectsContinue?: boolean;
   /** The rest of the body will not come: the client left, was too slow, or sent something else. */

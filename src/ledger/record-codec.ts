@@ -1,10 +1,14 @@
 import { getMetadataArgsStorage } from 'typeorm';
 import { quoted, type ColumnDefinition, type Dialect } from '../database/dialect';
-import type { SqlRow, SqlValue } from '../database/sql-connection';
+import type { SqlValue } from '../database/sql-connection';
 import type { JsonValue } from '../json/json-value';
+import type { StoredJson } from '../json/stored-json';
 import { canonicalJson } from './canonical-json';
 import type { AnyRecordKind, GovernedRow } from './record-kind';
 import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './statements';
+
+/** A row as it was read; of JSON columns some may stay as they are. */
+export type StoredRow = Readonly<Record<string, SqlValue | StoredJson>>;
 
 /** A row ready for the database, and the hashed form of its state. JSON is rendered once and serves both. */
 export interface EncodedRow {
@@ -90,7 +94,7 @@ export class RecordCodec {
     return `${state}}`;
   }
 
-  decode(stored: SqlRow): GovernedRow {
+  decode(stored: StoredRow): GovernedRow {
     const row: Record<string, unknown> = {};
     for (const { name, type } of this.columns) {
       const value = stored[name] ?? null;

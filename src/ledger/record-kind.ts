@@ -23,6 +23,7 @@ export interface RecordKind<Row extends GovernedRow> extends AnyRecordKind {
   readonly uniqueKeys?: readonly (readonly ColumnOf<Row>[])[];
   readonly countedBy?: readonly ColumnOf<Row>[];
   readonly listColumns?: readonly ColumnOf<Row>[];
+  readonly freeForm?: readonly ColumnOf<Row>[];
   readonly timeColumn?: ColumnOf<Row>;
   readonly due?: { readonly timeColumn: ColumnOf<Row>; readonly unlessSet: ColumnOf<Row> };
 }
@@ -45,6 +46,11 @@ export interface AnyRecordKind {
   readonly countedBy?: readonly string[];
   /** JSON lists of texts that lists can be filtered by; each text has a total of its own, too. */
   readonly listColumns?: readonly string[];
+  /**
+   * Columns of JSON that the service shows, and never looks into: where it is long, what is read to be answered stays as it is
+   * stored.
+   */
+  readonly freeForm?: readonly string[];
   /** The column with the time of creation, indexed, where lists are filtered by it. It never changes. */
   readonly timeColumn?: string;
   /**

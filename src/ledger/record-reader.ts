@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import type { SqlRow } from '../database/sql-connection';
 import { dueQuery, type DueRow } from './due-query';
+import { rowsForAnswers } from './answer-rows';
 import { ANY_SIZE, rowsThatFit, shareOf } from './page-budget';
 import { pageQuery, SIZE_COLUMN, type SizedRequest, TOTAL_COLUMN } from './page-query';
 import type { PageSource } from './page-source';
@@ -55,7 +56,7 @@ export class RecordReader {
       },
       request,
     );
-    return { ...page, rows: page.rows.map((row) => codec.decode(row) as Row) };
+    return { ...page, rows: (await rowsForAnswers(codec, page.rows)) as Row[] };
   }
 
   /**
@@ -118,7 +119,7 @@ export class RecordReader {
 
   private async findByAll(codec: RecordCodec, key: Readonly<Record<string, string>>): Promise<GovernedRow | undefined> {
     const [row] = await this.database.points.all(codec.selectWhere(Object.keys(key)), Object.values(key));
-    return row === undefined ? undefined : codec.decode(row);
+    return row === undefined ? undefined : (await rowsForAnswers(codec, [row]))[0];
   }
 
   private pointReader(codec: RecordCodec, column: string): PointReader<GovernedRow> {
@@ -140,7 +141,8 @@ export class RecordReader {
       values.length === 1
         ? await this.database.points.all(codec.selectWhere([column]), values)
         : await this.database.points.all(codec.selectAmong(column), [arraysOfOne(values)]);
-    return new Map(rows.map((row) => [String(row[column]), codec.decode(row)]));
+    const decoded = await rowsForAnswers(codec, rows);
+    return new Map(decoded.map((row, index) => [String(rows[index]?.[column]), row]));
   }
 }
 

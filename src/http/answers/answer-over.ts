@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { type DomainError, unavailable } from '../../errors/domain-error';
 
 /** Calls back once, when the client has all of its answer or its connection is gone. */
 export function onAnswerOver(response: ServerResponse, callBack: () => void): void {
@@ -12,4 +13,9 @@ export function onAnswerOver(response: ServerResponse, callBack: () => void): vo
   // A response whose turn has not come on its connection does not close with it.
   socket.once('close', over);
   if (socket.destroyed) over();
+}
+
+/** What work ends with whose client has left: nobody reads it. */
+export function clientLeft(): DomainError {
+  return unavailable('The client has left.');
 }

@@ -40,9 +40,8 @@ export class AnswerRoom {
     if (this.isFullFor(request)) throw refusal();
   }
 
-  /** Counts what the system has not taken of an answer that was just made, until it is over. */
-  hold(response: Response): void {
-    const bytes = response.writableLength;
+  /** Counts the bytes of an answer, which may just have been made, until it is over. */
+  hold(response: Response, bytes = response.writableLength): void {
     if (bytes <= SMALL_ANSWER) return;
     const client = clientOf(response.req as ServiceRequest);
     this.count(client, bytes);

@@ -1,7 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { unavailable } from '../../errors/domain-error';
 import { exchangeOf } from '../service-request';
-import { onAnswerOver } from './answer-over';
+import { clientLeft, onAnswerOver } from './answer-over';
 
 /**
  * A signal that is aborted when the client leaves before it was answered whole, for work that takes long. Its reason is
@@ -11,7 +10,7 @@ export const ClientLeft = createParamDecorator((_data: unknown, context: Executi
   const [, response] = exchangeOf(context);
   const leaving = new AbortController();
   onAnswerOver(response, () => {
-    if (!response.writableFinished) leaving.abort(unavailable('The client has left.'));
+    if (!response.writableFinished) leaving.abort(clientLeft());
   });
   return leaving.signal;
 });

@@ -1,9 +1,12 @@
-import { applyDecorators, type Type } from '@nestjs/common';
+import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
 
-/** Documents that a route answers with a page of a list. */
+export const IS_LIST = 'http:is-list';
+
+/** Says, and documents, that a route answers with a page of a list. */
 export function ApiList(item: Type, description: string): MethodDecorator {
   return applyDecorators(
+    SetMetadata(IS_LIST, true),
     ApiExtraModels(item),
     ApiOkResponse({
       description,

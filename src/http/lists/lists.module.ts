@@ -1,7 +1,8 @@
 import { Global, Module } from '@nestjs/common';
+import { ListPlaces } from './list-places';
 import { Lists } from './lists';
 
-/** Makes `Lists` injectable everywhere. */
+/** Makes them injectable everywhere. */
 @Global()
-@Module({ providers: [Lists], exports: [Lists] })
+@Module({ providers: [Lists, ListPlaces], exports: [Lists, ListPlaces] })
 export class ListsModule {}

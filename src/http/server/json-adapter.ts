@@ -3,12 +3,16 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Application, Response } from 'express';
 import { createServer } from 'node:http';
 import { type AnswerRoom, SMALL_ANSWER } from '../answers/answer-room';
+import { isDivisible, jsonParts } from '../answers/json-parts';
 import { withRecordHeaders } from '../response-headers';
 import type { ServiceRequest } from '../service-request';
+import { Slices } from '../../time/slices';
 import { messageClasses } from './message-classes';
 
 /** Statuses whose answers Express leaves without a body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+/** Characters of an answer in parts that are written together. */
+const CHUNK = 64 * 1024;
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -41,7 +45,9 @@ export class JsonAdapter extends ExpressAdapter {
     const request = response.req as ServiceRequest;
     if (READS.has(request.method)) this.room?.refuseLarge(request, answer);
     const body = withRecordHeaders(answer, request, response);
-    if (!isOrdinary(response, body)) return super.reply(response, body);
+    if (!isJson(response, body)) return super.reply(response, body);
+    if (READS.has(request.method) && isDivisible(body)) return this.replyInParts(response, body);
+    if (!isOrdinary(request)) return super.reply(response, body);
     const text = JSON.stringify(body);
     response.setHeader('Content-Type', JSON_TYPE);
     // The bytes of a long text are made once, and the text need not be kept.
@@ -49,20 +55,55 @@ export class JsonAdapter extends ExpressAdapter {
     response.setHeader('Content-Length', Buffer.byteLength(bytes));
     return response.end(bytes);
   }
+
+  /** In slices that let others through. */
+  private async replyInParts(response: Response, answer: object): Promise<unknown> {
+    const request = response.req as ServiceRequest;
+    const chunks = await renderedChunks(jsonParts(answer));
+    request.leaveList?.();
+    const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    response.setHeader('Content-Type', JSON_TYPE);
+    response.setHeader('Content-Length', length);
+    if (request.method === 'HEAD') return response.end();
+    this.room?.hold(response, length);
+    const last = chunks.pop();
+    const slices = new Slices();
+    for (const chunk of chunks) {
+      response.write(chunk);
+      await slices.next();
+    }
+    return response.end(last);
+  }
 }
 
-/** An object as JSON, with a status that has a body, to a request that wants the body and has no copy of it. */
-function isOrdinary(response: Response, body: unknown): boolean {
-  const { method, headers } = response.req;
-  const isJson =
-    typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !(body instanceof StreamableFile);
+async function renderedChunks(parts: Generator<string>): Promise<Buffer[]> {
+  const slices = new Slices();
+  const chunks: Buffer[] = [];
+  let text = '';
+  for (const part of parts) {
+    text += part;
+    if (text.length < CHUNK) continue;
+    chunks.push(Buffer.from(text));
+    text = '';
+    await slices.next();
+  }
+  return [...chunks, Buffer.from(text)];
+}
+
+/** An object as JSON, with a status that has a body. */
+function isJson(response: Response, body: unknown): boolean {
   return (
-    isJson &&
+    typeof body === 'object' &&
+    body !== null &&
+    !Buffer.isBuffer(body) &&
+    !(body instanceof StreamableFile) &&
     !(body instanceof Error) &&
     !WITHOUT_BODY.has(response.statusCode) &&
-    method !== 'HEAD' &&
-    headers['if-none-match'] === undefined &&
-    headers['if-modified-since'] === undefined &&
     !response.hasHeader('Content-Type')
   );
+}
+
+/** A request that wants the body and has no copy of it. */
+function isOrdinary({ method, headers }: ServiceRequest): boolean {
+  return method !== 'HEAD' && headers['if-none-match'] === undefined && headers['if-modified-since'] === undefined;
 }

@@ -1,0 +1,115 @@
+const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const UNICODE_ESCAPE = /\\u[0-9a-fA-F]{4}/y;
+const SHORT_ESCAPES: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
+
+const SPACES: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20]);
+const FIRST_PRINTABLE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** What may come next. */
+type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end';
+
+/**
+ * Finds out whether a text is JSON, as `JSON.parse` would, but in parts and without making anything of it: what is parsed
+ * takes many times as long where it has many members.
+ */
+export class JsonCheck {
+  private index = 0;
+  private expected: Expected = 'value';
+  /** What closes the lists and objects that are open, the innermost last. */
+  private readonly closers: number[] = [];
+
+  constructor(private readonly text: string) {}
+
+  /** Looks at about so many characters more. True: that was the end. Throws SyntaxError where the text is no JSON. */
+  advance(characters: number): boolean {
+    const end = Math.min(this.index + characters, this.text.length);
+    while (this.index < end) this.step(this.text.charCodeAt(this.index));
+    if (this.index < this.text.length) return false;
+    if (this.expected !== 'comma or end' || this.closers.length > 0) this.fail();
+    return true;
+  }
+
+  private step(code: number): void {
+    if (SPACES.has(code)) this.index += 1;
+    else if (this.expected === 'comma or end') this.readSeparator(code);
+    else if (this.expected === 'colon') this.take(code === COLON, 'value');
+    else if (this.expected === 'name' || this.expected === 'name or end') this.readName(code);
+    else this.readValue(code);
+  }
+
+  private readSeparator(code: number): void {
+    const closer = this.closers.at(-1);
+    if (code === closer) this.close();
+    else this.take(code === COMMA && closer !== undefined, closer === CLOSE_BRACE ? 'name' : 'value');
+  }
+
+  private readName(code: number): void {
+    if (code === CLOSE_BRACE && this.expected === 'name or end') {
+      this.close();
+      return;
+    }
+    if (code !== QUOTE) this.fail();
+    this.readString();
+    this.expected = 'colon';
+  }
+
+  private readValue(code: number): void {
+    if (code === CLOSE_BRACKET && this.expected === 'value or end') this.close();
+    else if (code === OPEN_BRACE) this.open(CLOSE_BRACE, 'name or end');
+    else if (code === OPEN_BRACKET) this.open(CLOSE_BRACKET, 'value or end');
+    else {
+      if (code === QUOTE) this.readString();
+      else this.index += this.lengthOf(SCALAR, this.index);
+      this.expected = 'comma or end';
+    }
+  }
+
+  private open(closer: number, expected: Expected): void {
+    this.closers.push(closer);
+    this.take(true, expected);
+  }
+
+  private close(): void {
+    this.closers.pop();
+    this.take(true, 'comma or end');
+  }
+
+  private take(isRight: boolean, next: Expected): void {
+    if (!isRight) this.fail();
+    this.index += 1;
+    this.expected = next;
+  }
+
+  private readString(): void {
+    let index = this.index + 1;
+    for (let code = this.text.charCodeAt(index); code !== QUOTE; code = this.text.charCodeAt(index)) {
+      if (code === BACKSLASH) index += this.escapeAt(index);
+      else if (code >= FIRST_PRINTABLE) index += 1;
+      else this.fail();
+      if (index >= this.text.length) this.fail();
+    }
+    this.index = index + 1;
+  }
+
+  /** Texts may be nothing but escapes. */
+  private escapeAt(index: number): number {
+    return SHORT_ESCAPES.has(this.text.charCodeAt(index + 1)) ? 2 : this.lengthOf(UNICODE_ESCAPE, index);
+  }
+
+  private lengthOf(pattern: RegExp, index: number): number {
+    pattern.lastIndex = index;
+    return pattern.exec(this.text)?.[0].length ?? this.fail();
+  }
+
+  private fail(): never {
+    throw new SyntaxError(`The text is no JSON: see about character ${this.index + 1}.`);
+  }
+}
