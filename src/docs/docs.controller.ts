@@ -57,4 +57,10 @@ export class DocsController {
     }
     return new StreamableFile(found.content, { type: found.type });
   }
+
+  /** Public like what is there, but counted. */
+  @Get('docs/:asset')
+  nothing(): never {
+    throw routeNotFound();
+  }
 }

@@ -29,7 +29,7 @@ describe('The rate limit', () => {
       [
         ['GET', '/api/v1/samples', { key: null }, 401],
         ['GET', '/api/v1/samples', { key: 'wrong' }, 401],
-        ['GET', '/docs/nothing.js', { key: null }, 401],
+        ['GET', '/docs/nothing.js', { key: null }, 404],
         ['GET', '/docs/openapi.json', { key: null }, 200],
         ['GET', '/', { key: null }, 302],
       ],
