@@ -2,10 +2,11 @@
  * What a failed statement means for the ones beside it.
  * - `constraint`: the data broke a rule of the schema; only the command that brought it is at fault.
  * - `unavailable`: the database cannot work now (full, locked, read-only, gone); a retry may succeed.
+ * - `busy`: somebody else held a lock for too long; the database works, and so does the connection.
  * - `storage`: the disk reported an error; after it, what the page cache holds cannot be trusted.
  * - `programming`: the statement itself is wrong.
  */
-export type FaultKind = 'constraint' | 'unavailable' | 'storage' | 'programming';
+export type FaultKind = 'constraint' | 'unavailable' | 'busy' | 'storage' | 'programming';
 
 /** A failed statement, without its SQL and parameters: they may hold what must not reach a log. */
 export class DatabaseFault extends Error {
@@ -17,4 +18,8 @@ export class DatabaseFault extends Error {
     super(message);
     this.name = 'DatabaseFault';
   }
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof DatabaseFault && error.kind === 'busy';
 }

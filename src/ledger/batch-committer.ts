@@ -1,4 +1,5 @@
 import type { Database } from '../database/database';
+import { allInOrder } from './all-in-order';
 import { Batch } from './batch';
 import type { CommitProof } from './commit-proof';
 import type { HeadTransaction } from './head-transaction';
@@ -13,6 +14,11 @@ import { StoredRows } from './stored-rows';
 import type { WriterConnection } from './writer-connection';
 
 const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "sequence" = $1`;
+/**
+ * Milliseconds after which a batch takes no further command: others wait for the head, and a server ends the session of one
+ * who holds it and says nothing for some seconds.
+ */
+const LONGEST_HOLD = 500;
 /** Milliseconds after which a batch without any idempotency key removes expired ones, too. */
 const TIDYING_INTERVAL = 1_000;
 
@@ -51,9 +57,10 @@ export class BatchCommitter {
     const stored = new StoredRows(connection, this.catalog);
     const kept = new KeptAnswers(connection, dialect);
     // Called together, so that a server on a network answers all in one round trip.
-    const [head] = await Promise.all([this.transaction.begin(connection), prefetch(commands.all, stored, kept)]);
+    const [head] = await allInOrder(this.transaction.begin(connection), prefetch(commands.all, stored, kept));
     await Promise.all([prefetch(commands.gather(), stored, kept), this.followers.catchUp(connection, head)]);
     const batch = new Batch(connection, dialect, this.catalog, stored, head);
+    const held = performance.now();
     const outcomes: CommandOutcome[] = [];
     for (const command of commands.all) {
       const now = ledgerTime(this.clock.now(), batch.position.timestamp);
@@ -61,6 +68,7 @@ export class BatchCommitter {
       outcomes.push(outcome);
       // Its effects must be in place before a later command runs.
       if (outcome.effects.length > 0 || batch.isFull || kept.isFull) break;
+      if (performance.now() - held > LONGEST_HOLD) break;
     }
     const { proof, hasEntries } = await this.finish(batch, kept);
     const began = performance.now();

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database';
 import { DatabaseFault } from '../database/database-fault';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
+import { allInOrder } from './all-in-order';
 import type { CommitProof } from './commit-proof';
 import { failStop } from './fail-stop';
 import type { KnownHead } from './known-head';
@@ -24,11 +25,11 @@ export class HeadTransaction {
 
   /** Locks the head, where several processes may write, and answers where it stands. Throws for a damaged head or a wrong clock. */
   async begin(connection: SqlConnection): Promise<LedgerPosition> {
-    const [head] = await Promise.all([
+    const [head] = await allInOrder(
       this.known.read(() => this.lockedHead(connection)),
       // Behind the lock: no other process writes a later time before this one.
       this.clock.look(connection),
-    ]);
+    );
     return head;
   }
 
@@ -60,7 +61,7 @@ export class HeadTransaction {
       try {
         return await this.isCommitted(proof);
       } catch (error) {
-        await this.writer.failed(error);
+        await this.writer.giveUp(error);
         await sleep(LOOK_UP_INTERVAL);
       }
     }

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DatabaseFault } from '../database/database-fault';
+import { DatabaseFault, isBusy } from '../database/database-fault';
 import { unavailable } from '../errors/domain-error';
 import type { BatchCommitter, CommittedBatch } from './batch-committer';
 import { failStop } from './fail-stop';
@@ -85,8 +85,8 @@ export class LedgerWork {
       await this.leftovers.deletePiece(await this.writer.current());
     } catch (error) {
       if (isUnavailable(error)) return this.writer.failed(error);
-      this.leftovers.giveUp(error);
-      await this.rollBack();
+      if (!isBusy(error)) this.leftovers.giveUp(error);
+      await this.writer.rollBack();
     }
   }
 
@@ -137,7 +137,7 @@ export class LedgerWork {
 
   private async onFailedBatch(commands: readonly QueuedCommand[], error: unknown): Promise<void> {
     if (this.stops.refusal !== null) {
-      await this.rollBack();
+      await this.writer.rollBack();
       for (const { reject } of commands) reject(this.stops.refusal);
       return;
     }
@@ -148,7 +148,12 @@ export class LedgerWork {
       this.observer?.onFailedBatch();
       return;
     }
-    await this.rollBack();
+    await this.writer.rollBack();
+    if (isBusy(error)) {
+      this.queue.putBack(commands);
+      this.queue.expire();
+      return;
+    }
     const [only, ...others] = commands;
     if (others.length > 0) {
       this.batchLimit = Math.ceil(commands.length / 2);
@@ -160,14 +165,6 @@ export class LedgerWork {
     await this.writer.probe();
     if (this.writer.hasFailed) only?.reject(unavailable('The database cannot take writes now.'));
     else only?.reject(error instanceof Error ? error : new Error(String(error)));
-  }
-
-  private async rollBack(): Promise<void> {
-    try {
-      await (await this.writer.current()).run('ROLLBACK');
-    } catch (error) {
-      await this.writer.failed(error);
-    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { Database } from '../database/database';
-import { DatabaseFault } from '../database/database-fault';
+import { DatabaseFault, isBusy } from '../database/database-fault';
 import type { SqlConnection } from '../database/sql-connection';
 import { stopContradicted } from './fail-stop';
 import type { KnownHead } from './known-head';
@@ -95,6 +95,21 @@ export class WriterConnection {
     await this.close();
   }
 
+  /** Ends what a statement that failed has left; the connection is kept where that is possible. */
+  async rollBack(): Promise<void> {
+    try {
+      await (await this.current()).run('ROLLBACK');
+    } catch (error) {
+      await this.failed(error);
+    }
+  }
+
+  /** What failed tells nothing of the database when somebody else held a lock. */
+  async giveUp(error: unknown): Promise<void> {
+    if (isBusy(error)) await this.rollBack();
+    else await this.failed(error);
+  }
+
   /** Finds out whether a write would succeed: the head is sound, the ledger takes an entry, and a commit reaches the disk. */
   async probe(): Promise<void> {
     const { dialect } = this.database;
@@ -109,7 +124,7 @@ export class WriterConnection {
       this.checkPlace();
       this.succeeded();
     } catch (error) {
-      await this.failed(error);
+      await this.giveUp(error);
     }
   }
 

@@ -8,6 +8,8 @@ export interface TcpGate {
   cut(): void;
   /** Lets nothing through and says nothing, as a broken network does. */
   hold(): void;
+  /** Holds what a client sends from the given text on, in its connection alone. Resolves when that has come. */
+  holdAt(text: string): Promise<void>;
   /** Lets everything through, the given milliseconds late. */
   slow(milliseconds: number): void;
   /** Leads new connections to another port, as a name or a balancer does; those that stand stay. */
@@ -23,6 +25,8 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
   let isHeld = false;
   let delay = 0;
   let aim = port;
+  let awaited: { readonly text: string; readonly seen: () => void } | null = null;
+  const heldClients = new Set<Socket>();
   const server = createServer((client) => {
     const target = connect(aim, host);
     for (const [from, to] of [
@@ -33,6 +37,12 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
       const pass = (chunk: Buffer): unknown => to.writable && to.write(chunk);
       from.on('data', (chunk) => {
         if (isHeld) return;
+        if (from === client && awaited !== null && chunk.includes(awaited.text)) {
+          heldClients.add(client);
+          awaited.seen();
+          awaited = null;
+        }
+        if (heldClients.has(from)) return;
         if (delay > 0) setTimeout(pass, delay, chunk);
         else pass(chunk);
       });
@@ -56,6 +66,10 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
     hold: () => {
       isHeld = true;
     },
+    holdAt: (text) =>
+      new Promise((seen) => {
+        awaited = { text, seen };
+      }),
     slow: (milliseconds) => {
       delay = milliseconds;
     },

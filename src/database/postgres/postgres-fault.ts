@@ -12,7 +12,7 @@ const KIND_OF_CLASS: ReadonlyMap<string, FaultKind> = new Map<string, FaultKind>
   ['26', 'unavailable'], // prepared statement gone: the session is not the one it was prepared in
   ['40', 'unavailable'], // transaction rolled back: deadlock
   ['53', 'unavailable'], // resources: disk full, memory, connections
-  ['55', 'unavailable'], // lock not to be had
+  ['55', 'unavailable'], // object not in the state that is needed
   ['57', 'unavailable'], // operator: timeout, shutdown
   ['58', 'unavailable'], // system
   ['XX', 'unavailable'], // internal
@@ -20,6 +20,8 @@ const KIND_OF_CLASS: ReadonlyMap<string, FaultKind> = new Map<string, FaultKind>
 
 /** A statement failed before and nobody minded: the command that swallowed that has to be found. */
 const FAILED_BEFORE = '25P02';
+
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** The server's last words in a session: shutdown, crash, start, too long idle in a transaction. */
 const LAST_WORDS = new Set(['57P01', '57P02', '57P03', '57P05', '25P03']);
@@ -44,6 +46,7 @@ export function connectionFault(error: unknown, { host, port, database }: Client
 
 function kindOf({ code = '' }: DatabaseError): FaultKind {
   if (code === FAILED_BEFORE) return 'programming';
+  if (code === LOCK_NOT_AVAILABLE) return 'busy';
   return KIND_OF_CLASS.get(code.slice(0, 2)) ?? 'programming';
 }
 

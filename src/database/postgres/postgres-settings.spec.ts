@@ -36,6 +36,7 @@ describe('The settings of a session', () => {
     const { lock_timeout, statement_timeout, query_timeout, connectionTimeoutMillis } = writerConfig(URL_WITH_ALL);
     expect(Number(lock_timeout)).toBeLessThan(Number(statement_timeout));
     expect(Number(statement_timeout)).toBeLessThan(Number(query_timeout));
+    expect(Number(writerConfig(URL_WITH_ALL).idle_in_transaction_session_timeout)).toBeLessThan(Number(lock_timeout));
     expect(connectionTimeoutMillis).toBeGreaterThan(0);
     expect(readerConfig(URL_WITH_ALL)).toMatchObject({ statement_timeout, query_timeout });
     expect(migrationConfig(URL_WITH_ALL).lock_timeout).toBeGreaterThan(0);

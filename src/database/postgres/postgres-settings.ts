@@ -4,6 +4,11 @@ import { parse, toClientConfig } from 'pg-connection-string';
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 5_000;
 const LOCK_TIMEOUT = 3_000;
+/**
+ * Others wait while a session holds the head and says nothing: a process that stands still, or a network that is gone. The
+ * lock's time is longer, so that one of them has it next.
+ */
+const IDLE_TIMEOUT = 2_500;
 const STATEMENT_TIMEOUT = 10_000;
 /** For a server that does not even say that a statement took too long. */
 const ANSWER_TIMEOUT = 15_000;
@@ -43,13 +48,16 @@ export function serverConfig(url: string): ClientConfig {
   };
 }
 
-/** Whoever stops in the middle of a transaction, which holds the head row, loses its session and with it the lock. */
+/**
+ * Whoever stops in the middle of a transaction, which holds the head row, loses its session and with it the lock; also where
+ * the server waits for it to take an answer (`tcp_user_timeout`).
+ */
 export function writerConfig(url: string): ClientConfig {
   return {
-    ...withOptions(serverConfig(url), BY_INDEX),
+    ...withOptions(serverConfig(url), `${BY_INDEX} -c tcp_user_timeout=${IDLE_TIMEOUT}`),
     statement_timeout: STATEMENT_TIMEOUT,
     lock_timeout: LOCK_TIMEOUT,
-    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT,
+    idle_in_transaction_session_timeout: IDLE_TIMEOUT,
     query_timeout: ANSWER_TIMEOUT,
   };
 }

@@ -47,7 +47,7 @@ export function knownError(thrown: unknown): DomainError | undefined {
 
 /** What the ledger refuses is told by itself; this is a read that found the database away. */
 function fromDatabase({ kind }: DatabaseFault): DomainError | undefined {
-  return kind === 'unavailable' ? unavailable('The database cannot be read now.') : undefined;
+  return kind === 'unavailable' || kind === 'busy' ? unavailable('The database cannot be read now.') : undefined;
 }
 
 function fromHttpException(exception: HttpException): DomainError | undefined {

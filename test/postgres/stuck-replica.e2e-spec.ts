@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chainIsValid, createEntity } from '../support/factories';
+import { ROOT } from '../support/markdown';
+import type { Answer } from '../support/send';
+import { startProgram, type StartedProgram } from '../support/started-program';
+import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { POSTGRES_SERVER } from '../support/where-reachable';
+import { untilStatus } from './support/sessions';
+
+const MAIN = join(ROOT, 'dist', 'main.js');
+/** Milliseconds. */
+const STUCK_FOR = 15_000;
+
+describe('Of two replicas, one of which stops while it holds the head,', () => {
+  let database: TemporaryDatabase;
+  let gate: TcpGate;
+  let stuck: StartedProgram;
+  let other: StartedProgram;
+
+  beforeEach(async () => {
+    database = await temporaryDatabase();
+    gate = await openTcpGate(POSTGRES_SERVER.host, POSTGRES_SERVER.port);
+    const url = new URL(database.environment.DATABASE_URL);
+    url.port = String(gate.port);
+    const environment = { ...database.environment, RATE_LIMIT: '1000000', LOG_LEVEL: 'fatal' };
+    other = await startProgram(MAIN, environment);
+    stuck = await startProgram(MAIN, { ...environment, DATABASE_URL: url.href });
+  });
+  afterEach(async () => {
+    await Promise.all([stuck, other].map((program) => program.stop('SIGKILL')));
+    await gate.close();
+    await database.remove();
+  });
+
+  const post = (program: StartedProgram): Promise<Answer> =>
+    program.send('POST', '/api/v1/entities', { body: { type: 'service', name: 'gateway' } });
+
+  it.each<[how: string, stop: () => void, goOn: () => void]>([
+    ['by SIGSTOP', () => stuck.process.kill('SIGSTOP'), () => stuck.process.kill('SIGCONT')],
+    ['as its network is gone', () => gate.hold(), () => gate.open()],
+    ['as its COMMIT is held up on the way', () => undefined, () => undefined],
+  ])('%s, the other writes, reads and is ready', async (_how, stop, goOn) => {
+    const { id } = await createEntity(other);
+    const isHeld = gate.holdAt('COMMIT');
+    const unanswered = post(stuck).catch(() => null);
+    await isHeld;
+    stop();
+    const began = Date.now();
+    const statuses = new Set<number>();
+    let longest = 0;
+    while (Date.now() - began < STUCK_FOR) {
+      const before = Date.now();
+      statuses.add((await post(other)).status);
+      longest = Math.max(longest, Date.now() - before);
+      statuses.add((await other.send('GET', '/api/v1/health/ready')).status + 1_000);
+      statuses.add((await other.send('GET', `/api/v1/entities/${id}`)).status + 2_000);
+      await sleep(20);
+    }
+    expect([...statuses].sort()).toEqual([1_200, 201, 2_200]);
+    // Three seconds are promised; it has to be others that write, not the one that is back.
+    expect(longest).toBeLessThan(STUCK_FOR);
+    goOn();
+    gate.cut();
+    gate.open();
+    expect((await unanswered)?.status).toBe(503);
+    await untilStatus(() => post(stuck), 201);
+    await chainIsValid(other);
+  });
+});
