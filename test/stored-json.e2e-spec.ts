@@ -129,3 +129,41 @@ describe.each(PLACES)('$name', ({ make, member, table }) => {
     return foreign.run(`UPDATE ${table} SET "${member}" = $1 WHERE "id" = $2`, [text, id]);
   }
 });
+
+describe('The details and the state of an entry', () => {
+  let app: TestApp;
+  let foreign: SqlConnection;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    foreign = await foreignConnection(app);
+    await createEntity(app, { properties: CONTENT });
+  });
+  afterAll(async () => {
+    await foreign.close();
+    await app.close();
+  });
+
+  it('are answered as they are, alone, in a list and in the export', async () => {
+    const { text, body } = await send(app, 'GET', '/api/v1/provenance/1');
+    expect(body.state.properties).toEqual(CONTENT);
+    expect(text).toBe(JSON.stringify(body));
+    expect((await send(app, 'GET', '/api/v1/provenance/export')).text.split('\n')[0]).toBe(text);
+    const audit = await send(app, 'GET', '/api/v1/audit');
+    expect(audit.body.data).toEqual([body.audit]);
+    expect(audit.text).toBe(JSON.stringify(audit.body));
+  });
+
+  it.each(['details', 'state'])('are not answered where they were altered and are no JSON: %s', async (column) => {
+    const [row] = await foreign.all<Parsed>(`SELECT "${column}" AS "text" FROM ledger_entries WHERE "sequence" = 1`);
+    const put = (text: string): Promise<void> =>
+      foreign.run(`UPDATE ledger_entries SET "${column}" = $1 WHERE "sequence" = 1`, [text]);
+    await put(`{"a":"${'x'.repeat(2_000)}","b":1,}`);
+    for (const path of ['provenance/1', 'provenance/export', ...(column === 'details' ? ['audit'] : [])]) {
+      const { status, body } = await send(app, 'GET', `/api/v1/${path}`);
+      expect([path, status, body.error.code]).toEqual([path, 500, 'INTERNAL_ERROR']);
+    }
+    await put(String(row.text));
+    expect((await send(app, 'GET', '/api/v1/provenance/1')).status).toBe(200);
+  });
+});

@@ -23,3 +23,9 @@ export class StoredJson {
     return JSON.parse(this.text) as JsonValue;
   }
 }
+
+/** JSON that is to be answered: parsed, or as it is stored where it is long. Nobody may look into it. */
+export async function jsonForAnswer<Value extends JsonValue>(text: string, slices: Slices): Promise<Value> {
+  // Who only renders it need not know which of them it is.
+  return (text.length > LONG_JSON ? await StoredJson.of(text, slices) : JSON.parse(text)) as Value;
+}

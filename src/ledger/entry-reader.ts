@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database';
 import { quoted } from '../database/dialect';
+import { Slices } from '../time/slices';
+import { type AnsweredEntry, answeredEntry, type AnsweredListedEntry, answeredListedEntry } from './answered-entry';
 import { ENTRY_COLUMNS } from './entry-columns';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from './entry-counters';
 import type { StoredEntry } from './hash-chain';
@@ -20,7 +22,7 @@ const SELECT_PIECE_EXTENT =
 const SELECT_BEFORE = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" < $1 ORDER BY "sequence" DESC LIMIT 1`;
 /** Entries of a piece at most, and bytes of what can be long in them. */
 const PIECE_ENTRIES = 250;
-const PIECE_BYTES = 4_000_000;
+const PIECE_BYTES = 1_000_000;
 /** Drivers round what is larger: it is told of, and left out of what is read. */
 const SAFE = Number.MAX_SAFE_INTEGER;
 const SELECT_EXTENT =
@@ -76,14 +78,20 @@ export class EntryReader {
     private readonly reader: RecordReader,
   ) {}
 
-  async page(request: PageRequest): Promise<Page<ListedEntry>> {
+  async page(request: PageRequest): Promise<Page<AnsweredListedEntry>> {
     const page = await this.reader.pageOf(LISTED, request);
-    return { ...page, rows: page.rows as unknown as ListedEntry[] };
+    const slices = new Slices();
+    const rows: AnsweredListedEntry[] = [];
+    for (const row of page.rows as unknown as ListedEntry[]) {
+      rows.push(await answeredListedEntry(row, slices));
+      await slices.next();
+    }
+    return { ...page, rows };
   }
 
-  async find(sequence: number): Promise<StoredEntry | undefined> {
+  async find(sequence: number): Promise<AnsweredEntry | undefined> {
     const [entry] = await this.database.points.all<StoredEntry>(SELECT_ENTRY, [sequence]);
-    return entry;
+    return entry === undefined ? undefined : answeredEntry(entry, new Slices());
   }
 
   async extent(): Promise<ChainExtent> {

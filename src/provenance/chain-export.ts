@@ -1,11 +1,13 @@
 import { addAbortSignal, Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { unavailable } from '../errors/domain-error';
+import { jsonParts } from '../http/answers/json-parts';
 import { ShutdownGate } from '../http/shutdown/shutdown-gate';
+import { answeredEntry } from '../ledger/answered-entry';
 import { entriesFromJson } from '../ledger/entry-columns';
 import { type ChainExtent, EntryReader } from '../ledger/entry-reader';
 import type { StoredEntry } from '../ledger/hash-chain';
+import { Slices } from '../time/slices';
 import { type ChainEnd, ExportEndResponse } from './dto/export-end.response';
 import { ProvenanceProofResponse } from './dto/provenance-entry.response';
 
@@ -13,8 +15,9 @@ import { ProvenanceProofResponse } from './dto/provenance-entry.response';
 const MOST_AT_ONCE = 2;
 /** Seconds after which one that found no place may come again. */
 const RETRY_AFTER = 5;
-/** Lines that are made in one turn of the event loop. */
-const LINES_AT_ONCE = 50;
+/** Lines that are sent together at most, and characters from which on they are enough. */
+const LINES_TOGETHER = 50;
+const CHARACTERS_TOGETHER = 64 * 1024;
 
 /** The chain as lines of JSON, up to the head that was found when it was opened, and a last one that says where that is. */
 export interface OpenedExport {
@@ -77,13 +80,7 @@ export class ChainExport {
     ) {
       const entries = entriesFromJson(piece.entries);
       refuseGaps(entries, last);
-      for (let start = 0; start < entries.length; start += LINES_AT_ONCE) {
-        yield entries
-          .slice(start, start + LINES_AT_ONCE)
-          .map((entry) => lineOf(ProvenanceProofResponse.of(entry)))
-          .join('');
-        await nextTurn();
-      }
+      yield* linesTogether(entries);
       last = piece.last;
     }
     refuseAsWhole(extent, after, last);
@@ -112,8 +109,23 @@ function refuseAsWhole(extent: ChainExtent, after: number, last: number): void {
   if (leftOut > 0) throw new Error(`${leftOut} entries have a sequence from outside 1 to 2^53 - 1.`);
 }
 
+/** In slices that let others through. */
+async function* linesTogether(entries: readonly StoredEntry[]): AsyncGenerator<string, void> {
+  const slices = new Slices();
+  let [text, lines] = ['', 0];
+  for (const entry of entries) {
+    text += lineOf(ProvenanceProofResponse.of(await answeredEntry(entry, slices)));
+    lines += 1;
+    await slices.next();
+    if (lines < LINES_TOGETHER && text.length < CHARACTERS_TOGETHER) continue;
+    yield text;
+    [text, lines] = ['', 0];
+  }
+  if (lines > 0) yield text;
+}
+
 function lineOf(line: ProvenanceProofResponse | ExportEndResponse): string {
-  return `${JSON.stringify(line)}\n`;
+  return `${[...jsonParts(line)].join('')}\n`;
 }
 
 async function* resumed(

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { sampleId } from '../../docs/sample-id';
 import type { JsonObject } from '../../json/json-value';
-import type { ListedEntry } from '../../ledger/entry-reader';
+import type { AnsweredListedEntry } from '../../ledger/answered-entry';
 
 export const ACTOR_TYPES = ['api_key', 'agent', 'system'] as const;
 export const ENTRY_OUTCOMES = ['success', 'denied', 'failed'] as const;
@@ -67,7 +67,7 @@ export class AuditEntryResponse {
   @ApiProperty({ type: String, nullable: true, example: '127.0.0.1' })
   readonly ip!: string | null;
 
-  static from(this: void, entry: ListedEntry): AuditEntryResponse {
+  static from(this: void, entry: AnsweredListedEntry): AuditEntryResponse {
     return {
       id: entry.auditId,
       sequence: entry.sequence,
@@ -80,7 +80,7 @@ export class AuditEntryResponse {
       subjectId: entry.subjectId,
       outcome: entry.outcome,
       reason: entry.reason,
-      details: JSON.parse(entry.details) as JsonObject,
+      details: entry.details,
       requestId: entry.requestId,
       ip: entry.ip,
     };

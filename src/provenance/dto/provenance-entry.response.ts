@@ -2,8 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 import { sampleId } from '../../docs/sample-id';
 import type { JsonObject } from '../../json/json-value';
-import type { ListedEntry } from '../../ledger/entry-reader';
-import type { StoredEntry } from '../../ledger/hash-chain';
+import type { AnsweredEntry, AnsweredListedEntry } from '../../ledger/answered-entry';
 
 export const EXAMPLE_HASH = '9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a';
 
@@ -49,7 +48,7 @@ export class ProvenanceEntryResponse {
   @ApiProperty({ example: EXAMPLE_HASH, description: 'SHA-256 of the canonical JSON of all the other members.' })
   readonly hash!: string;
 
-  static from(this: void, entry: ListedEntry): ProvenanceEntryResponse {
+  static from(this: void, entry: AnsweredListedEntry): ProvenanceEntryResponse {
     return {
       v: entry.v,
       sequence: entry.sequence,
@@ -80,11 +79,11 @@ export class ProvenanceProofResponse extends ProvenanceEntryResponse {
   })
   readonly state!: JsonObject | null;
 
-  static of(this: void, entry: StoredEntry): ProvenanceProofResponse {
+  static of(this: void, entry: AnsweredEntry): ProvenanceProofResponse {
     return {
       ...ProvenanceEntryResponse.from(entry),
       audit: AuditEntryResponse.from(entry),
-      state: entry.state === null ? null : (JSON.parse(entry.state) as JsonObject),
+      state: entry.state,
     };
   }
 }
