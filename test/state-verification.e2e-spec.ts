@@ -270,6 +270,7 @@ describe('Verification of the records', () => {
     ['lastUlid', `"lastUlid" = 'x'`],
     ['effectSequence', `"effectSequence" = 0`],
     ['effectSequence', `"effectSequence" = 1000000`],
+    ['schemaVersion', `"schemaVersion" = 1`],
   ])('finds a wrong %s of the head record', async (name, change) => {
     await foreign.run(`UPDATE ledger_head SET ${change}`);
     expect(await found()).toMatchObject({ valid: false, firstInvalidDerived: [{ data: 'head', name }] });

@@ -66,6 +66,7 @@ function contributedCheck(configuration: Configuration, discovery: DiscoveryServ
   const conditions = provided(discovery).filter((instance) => instance instanceof StartCondition);
   return async (found) => {
     for (const condition of conditions) await condition.check(configuration, found);
+    for (const condition of conditions) await condition.accepted(found);
   };
 }
 

@@ -7,7 +7,7 @@ import type { SqlConnection } from './sql-connection';
 export interface FoundDatabase {
   readonly location: string;
   readonly dialect: Dialect;
-  /** For reading; null where there is no file yet. */
+  /** Null where there is no file yet. */
   readonly connection: SqlConnection | null;
 }
 
@@ -19,5 +19,9 @@ export interface Opening {
 
 /** Asked before anything is migrated. Provided as a value, found by the database module before it opens anything. */
 export class StartCondition {
-  constructor(readonly check: (configuration: Configuration, found: FoundDatabase) => Promise<void>) {}
+  /** @param accepted called when no condition has refused the database, right before it is migrated. */
+  constructor(
+    readonly check: (configuration: Configuration, found: FoundDatabase) => Promise<void>,
+    readonly accepted: (found: FoundDatabase) => Promise<void> = () => Promise.resolve(),
+  ) {}
 }

@@ -110,7 +110,7 @@ export function headSql(codecs: Iterable<RecordCodec>): string {
     );
   const none = `SELECT 0 AS "sequence"`;
   return (
-    `SELECT head."sequence", head."timestamp", head."lastUlid", head."effectSequence", ` +
+    `SELECT head."sequence", head."timestamp", head."lastUlid", head."effectSequence", head."schemaVersion", ` +
     `(SELECT count(*) FROM "ledger_head") AS "heads", ` +
     `(SELECT max("sequence") FROM (${[none, ...effects].join(' UNION ALL ')}) AS effects) AS "lastEffect", ` +
     `entry."id" AS "entryId", entry."timestamp" AS "entryTimestamp" FROM "ledger_head" AS head ` +

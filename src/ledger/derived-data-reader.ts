@@ -28,6 +28,7 @@ export interface HeadRow {
   readonly timestamp: SqlValue;
   readonly lastUlid: SqlValue;
   readonly effectSequence: SqlValue;
+  readonly schemaVersion: SqlValue;
   /** Rows of the head's table. */
   readonly heads: number;
   /** The last entry about a record that processes keep in memory; 0 when there is none. */

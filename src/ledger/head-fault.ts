@@ -1,6 +1,7 @@
 import type { LedgerPosition } from './ledger-position';
 import { TreeFrontier } from './merkle/tree-frontier';
 import { isTreeHash } from './merkle/tree-hash';
+import { SCHEMA_VERSION } from './schema-version';
 import { isUlid } from './ulid-sequence';
 
 /** Columns that others can only have changed where the chain has not moved. */
@@ -14,6 +15,8 @@ const UNMOVED = ['hash', 'timestamp', 'lastUlid', 'frontier'] as const;
 export function headFault(head: LedgerPosition | undefined, known: LedgerPosition | null): string | null {
   if (head === undefined) return 'is gone';
   const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
+  if (head.schemaVersion !== SCHEMA_VERSION)
+    return `says that another version of the service has migrated the database (schema ${head.schemaVersion}, this one knows ${SCHEMA_VERSION}); that version is to be started`;
   if (!isCount(sequence)) return 'has no sequence';
   if (!isTreeHash(hash)) return 'has no hash';
   if (!isTime(timestamp)) return 'has no time';

@@ -2,10 +2,11 @@ import type { SqlConnection } from '../database/sql-connection';
 import { GENESIS_HASH } from './hash-chain';
 import type { LedgerPosition } from './ledger-position';
 import { TreeFrontier } from './merkle/tree-frontier';
+import { RAISE_VERSION, SCHEMA_VERSION } from './schema-version';
 import { FIRST_ULID } from './ulid-sequence';
 
-const SELECT_HEAD = `SELECT "sequence", "hash", "timestamp", "lastUlid", "effectSequence", "frontier" FROM "ledger_head" WHERE "id" = 1`;
-const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "timestamp", "lastUlid", "effectSequence", "frontier") VALUES (1, 0, $1, $2, $3, 0, $4) ON CONFLICT ("id") DO NOTHING`;
+const SELECT_HEAD = `SELECT "sequence", "hash", "timestamp", "lastUlid", "effectSequence", "frontier", "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
+const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "timestamp", "lastUlid", "effectSequence", "frontier", "schemaVersion") VALUES (1, 0, $1, $2, $3, 0, $4, $5) ON CONFLICT ("id") DO NOTHING`;
 /** One statement, so that a head and its entries are seen as of one moment while another process starts to write. */
 const SELECT_ORPHANS = `SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE NOT EXISTS (SELECT 1 FROM "ledger_head")`;
 
@@ -27,5 +28,7 @@ export async function ensureHead(connection: SqlConnection): Promise<void> {
         'Restore it from a backup; nothing is written to a chain whose end is unknown.',
     );
   }
-  await connection.run(INSERT_HEAD, [GENESIS_HASH, new Date(0).toISOString(), FIRST_ULID, TreeFrontier.empty().text]);
+  const { text } = TreeFrontier.empty();
+  await connection.run(INSERT_HEAD, [GENESIS_HASH, new Date(0).toISOString(), FIRST_ULID, text, SCHEMA_VERSION]);
+  await connection.run(RAISE_VERSION);
 }

@@ -28,4 +28,8 @@ export class LedgerHead {
   /** Size of the Merkle tree over the entries, and what it needs in order to grow: `TreeFrontier`. */
   @Column('text', { default: TreeFrontier.empty().text })
   readonly frontier!: string;
+
+  /** Of the newest migration that a process has brought: earlier versions write nothing any more. */
+  @Column('bigint', { default: 0 })
+  readonly schemaVersion!: number;
 }

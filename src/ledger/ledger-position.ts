@@ -8,6 +8,8 @@ export interface LedgerPosition {
   readonly effectSequence: number;
   /** The Merkle tree over the entries, as of the last one that was written to the database: `TreeFrontier`. */
   readonly frontier: string;
+  /** Of the database: `SCHEMA_VERSION` of the latest version of the service that has opened it. */
+  readonly schemaVersion: number;
 }
 
 /** The ledger's time: what its clock shows, but never before the last entry. */

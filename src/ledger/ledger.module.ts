@@ -2,6 +2,7 @@ import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DatabaseModule } from '../database/database.module';
+import { LedgerSchemaVersion1764000000002 } from './ledger-schema-version.migration';
 import { LedgerSchema1763600000000 } from './ledger-schema.migration';
 import { StartCondition } from '../database/start-condition';
 import { SchemaContribution, type MigrationClass } from '../database/schema-contribution';
@@ -26,6 +27,7 @@ import { LedgerService } from './ledger.service';
 import { RecordCatalog } from './record-catalog';
 import type { AnyRecordKind } from './record-kind';
 import { RecordReader } from './record-reader';
+import { refuseNewerSchema, tellEarlierVersions } from './schema-version';
 import { StateReader } from './state-reader';
 import { TreeReader } from './tree-reader';
 
@@ -37,8 +39,14 @@ const LEDGER_SCHEMA = new SchemaContribution(
     LedgerTree1763800000000,
     IdempotencyKeys1763800000001,
     LedgerLeftovers1764000000000,
+    LedgerSchemaVersion1764000000002,
   ],
 );
+
+const START_CONDITION = new StartCondition(async (configuration, found) => {
+  await refuseNewerSchema(found);
+  await refuseHeadAhead(configuration, found);
+}, tellEarlierVersions);
 
 export interface LedgerFeature {
   /** Owners before what belongs to them. */
@@ -62,7 +70,7 @@ export interface LedgerFeature {
     DerivedDataReader,
     AnswersOnce,
     { provide: SchemaContribution, useValue: LEDGER_SCHEMA },
-    { provide: StartCondition, useValue: new StartCondition(refuseHeadAhead) },
+    { provide: StartCondition, useValue: START_CONDITION },
   ],
   exports: [
     LedgerService,

@@ -1,5 +1,6 @@
 import type { SqlValue } from '../database/sql-connection';
 import type { HeadRow } from '../ledger/derived-data-reader';
+import { SCHEMA_VERSION } from '../ledger/schema-version';
 import { FIRST_ULID, isUlid } from '../ledger/ulid-sequence';
 
 const BEGINNING = new Date(0).toISOString();
@@ -19,6 +20,7 @@ export function wrongHeadColumns(head: HeadRow | undefined): string[] {
     ...(timestamp === (entryTimestamp ?? BEGINNING) ? [] : ['timestamp']),
     ...(isMinted ? [] : ['lastUlid']),
     ...(isFollowed ? [] : ['effectSequence']),
+    ...(head.schemaVersion === SCHEMA_VERSION ? [] : ['schemaVersion']),
   ];
 }
 

@@ -15,7 +15,7 @@ const UNAVAILABLE = { status: 503, body: { error: { code: 'UNAVAILABLE' } } };
 const HEALTHY = 'governance_ledger_healthy';
 /** The ledger probes once a second; these machines can be slow. */
 const PATIENCE = 10_000;
-const COLUMNS = ['sequence', 'hash', 'timestamp', 'lastUlid', 'effectSequence', 'frontier'];
+const COLUMNS = ['sequence', 'hash', 'timestamp', 'lastUlid', 'effectSequence', 'frontier', 'schemaVersion'];
 const ZEROS = '0'.repeat(64);
 
 type All = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<unknown[]>;
@@ -70,6 +70,7 @@ describe('Ready means that a write would succeed', () => {
     ['has no last identifier', `UPDATE ledger_head SET "lastUlid" = 'x'`],
     ['has another last identifier', `UPDATE ledger_head SET "lastUlid" = '${'0'.repeat(26)}'`],
     ['was last changed by an entry to come', `UPDATE ledger_head SET "effectSequence" = 1000000`],
+    ['is of a later version of the service', `UPDATE ledger_head SET "schemaVersion" = 9000000000000`],
     ['is gone', `DELETE FROM ledger_head`],
   ])('not while the head record %s', async (_what, sql) => {
     const [head] = await foreign.all(`SELECT * FROM ledger_head`);
