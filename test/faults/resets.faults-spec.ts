@@ -108,7 +108,7 @@ describe('The program', () => {
   }
 
   afterAll(async () => {
-    expect(await program?.stop()).toBe(0);
+    if (program !== null) expect(await program.stop()).toBe(0);
   });
 
   it('outlives what it lets in no more', async () => {
