@@ -5,6 +5,7 @@ import type { PolicyEffect } from './policy-effect';
 import type { AskedNames, ListedNames } from './policy-names';
 import { parseResourcePattern, resourcePatternFault } from './resource-pattern';
 import type { ResourcePattern } from './resource-pattern';
+import type { PathUse } from './verdict';
 
 /** The members of a policy that say what it matches and what follows. The patterns are valid. */
 export interface PolicyRules {
@@ -34,8 +35,8 @@ export interface CompiledPolicy extends ListedNames {
   readonly resources: readonly ResourcePattern[];
 }
 
-/** Combinations of what its lists hold up to which a policy is filed under each of them. */
-const MOST_COMBINATIONS = 256;
+/** Combinations of what its lists hold up to which a policy is filed under each of them: each takes memory. */
+const MOST_COMBINATIONS = 64;
 
 export function compilePolicy(policy: PolicyRules, names: ListedNames): CompiledPolicy {
   const { id, name, version, effect } = policy;
@@ -62,12 +63,6 @@ export function compareByRank(left: CompiledPolicy, right: CompiledPolicy): numb
   if (left.rank !== right.rank) return right.rank - left.rank;
   if (left.reference.id === right.reference.id) return 0;
   return left.reference.id < right.reference.id ? -1 : 1;
-}
-
-/** Which policies a path of the request counts for. */
-export interface PathUse {
-  readonly allow: 'every' | 'typed' | 'none';
-  readonly others: boolean;
 }
 
 /** Whether the policy matches in everything but the resource path. Most that do not are told by their bits. */

@@ -16,6 +16,7 @@ const ACTIONS = ['read', 'write', '*'];
 const TYPES = ['docs', 'files', 'a', 'caf\u00e9', 'cafe\u0301'];
 const PATHS = [
   ...['a', 'docs', 'docs/a', 'docs/a/b', 'docs2/a', 'docs/aa', '/docs/a', 'a/a', 'a/a/a', 'Docs/a', 'x/y/z/w'],
+  ...['x/y', 'x/y/z', 'x/y/q/w', 'x/y/z/w/v/u', 'x/yy/z/w'],
   ...['a b', 'docs/a b', 'docs/a%20b', 'docs/a%2520b/c', 'caf\u00e9/a', 'cafe\u0301/a', 'caf%C3%A9', 'cafe%CC%81/a', 'a/50%'],
 ]; // prettier-ignore
 /** As earlier versions have stored them. */

@@ -3,18 +3,18 @@ import type { CompiledPolicy, PolicyRules } from './compiled-policy';
 import type { Evaluation, EvaluationRequest } from './evaluation-request';
 import { PolicyNames, releaseNames } from './policy-names';
 import { PolicyOrder } from './policy-order';
-import { ResourceTree } from './resource-tree';
+import { ResourceIndex } from './resource-index';
 import { Verdict } from './verdict';
 
 /**
- * The policies in force, and the answer to whether they let an agent do something. They are filed by resource, and where
- * many share one, by action, resource type and subject; an evaluation looks only where a match can be that still counts.
+ * The policies in force, and the answer to whether they let an agent do something. They are filed by resource and action, in
+ * the order in which they count; an evaluation looks only where a match can be that still counts.
  */
 export class PolicyEvaluator {
   private readonly policies = new Map<string, CompiledPolicy>();
   private readonly names = new PolicyNames();
   private readonly order = new PolicyOrder();
-  private readonly resources = new ResourceTree();
+  private readonly resources = new ResourceIndex();
 
   get size(): number {
     return this.policies.size;
@@ -50,10 +50,8 @@ export class PolicyEvaluator {
 
   evaluate(request: EvaluationRequest): Evaluation {
     const asked = this.names.asked(request);
-    const verdict = new Verdict();
-    for (const { shelf, use } of this.resources.shelvesFor(request)) {
-      if (verdict.wants(shelf.first)) shelf.offer(asked, use, verdict);
-    }
+    const verdict = new Verdict(asked);
+    this.resources.offer(request, verdict);
     return verdict.evaluation();
   }
 }

@@ -5,6 +5,7 @@ const MOST_SEGMENTS = 64;
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 /** What begins so is a URL of which `http:a`, `http:/a` and `http://a` are spellings. */
 const URL_SCHEME = /^(?:https?|wss?|ftp|file):/i;
+const NOT_ASCII = /[^\0-\x7f]/;
 /** In a URL, where its path ends; in a segment, what some servers cut off. */
 const END_OF_PATH = /[?#;]/;
 
@@ -15,7 +16,8 @@ export function withoutLeadingSlash(path: string): string {
 
 /** The path as allow policies compare it: as it is spelled, in normal form C. */
 export function spelledPath(path: string): string {
-  return withoutLeadingSlash(path).normalize('NFC');
+  const plain = withoutLeadingSlash(path);
+  return NOT_ASCII.test(plain) ? plain.normalize('NFC') : plain;
 }
 
 /** The path as policies that forbid compare it: in whichever way it is percent-encoded, it is what it means. */

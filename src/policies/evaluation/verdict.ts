@@ -1,6 +1,14 @@
+import { matchesBesidesPath } from './compiled-policy';
 import type { CompiledPolicy } from './compiled-policy';
 import { MAX_DECIDING_POLICIES } from './evaluation-request';
 import type { Evaluation } from './evaluation-request';
+import type { AskedNames } from './policy-names';
+
+/** Which policies a path of the request counts for. */
+export interface PathUse {
+  readonly allow: 'every' | 'typed' | 'none';
+  readonly others: boolean;
+}
 
 const NOTHING_MATCHES: Evaluation = Object.freeze({ effect: null, policies: Object.freeze([]) });
 
@@ -13,13 +21,22 @@ export class Verdict {
   /** In the order of their places. */
   private readonly deciding: CompiledPolicy[] = [];
 
+  constructor(readonly asked: AskedNames) {}
+
   /** Whether a policy would change the verdict if it matched. When it would not, none that counts less would. */
   wants(policy: CompiledPolicy | undefined): boolean {
     return policy !== undefined && policy.place < this.end && policy.rank >= this.rank;
   }
 
-  /** Takes a policy that matches and is wanted. */
-  take(policy: CompiledPolicy): void {
+  /** Takes those of the policies that match and may still count; they are in the order of their places. */
+  consider(policies: readonly CompiledPolicy[], use: PathUse): void {
+    for (const policy of policies) {
+      if (!this.wants(policy)) return;
+      if (matchesBesidesPath(policy, this.asked, use)) this.take(policy);
+    }
+  }
+
+  private take(policy: CompiledPolicy): void {
     const { deciding } = this;
     if (policy.rank > this.rank) {
       this.rank = policy.rank;

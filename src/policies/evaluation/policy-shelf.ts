@@ -1,10 +1,9 @@
-import { matchesBesidesPath } from './compiled-policy';
-import type { CompiledPolicy, PathUse } from './compiled-policy';
+import type { CompiledPolicy } from './compiled-policy';
 import type { Name } from './name';
 import type { Names } from './names';
 import type { AskedNames } from './policy-names';
 import { insertRanked, removeRanked } from './ranked-list';
-import type { Verdict } from './verdict';
+import type { PathUse, Verdict } from './verdict';
 
 /** So many policies are compared one by one; more are divided by what they name. */
 const MOST_TOGETHER = 100;
@@ -13,16 +12,20 @@ const MOST_TOGETHER = 100;
 const DIVISIONS = ['actions', 'resourceTypes', 'subjects'] as const;
 
 /** Policies of one resource pattern: a list as long as they are few, then shelves by the names that they list. */
-export class Shelf {
+export class PolicyShelf {
   /** The policy that counts most; undefined when there is none. */
   first: CompiledPolicy | undefined = undefined;
   /** In the order of their places; null once they are divided. */
   private together: CompiledPolicy[] | null = [];
   /** Policies that match every name. */
-  private every: Shelf | null = null;
-  private named: Map<Name, Shelf> | null = null;
+  private every: PolicyShelf | null = null;
+  private named: Map<Name, PolicyShelf> | null = null;
 
   constructor(private readonly depth = 0) {}
+
+  get isEmpty(): boolean {
+    return this.first === undefined;
+  }
 
   add(policy: CompiledPolicy): void {
     if (this.first === undefined || policy.place < this.first.place) this.first = policy;
@@ -45,27 +48,22 @@ export class Shelf {
     if (this.first === undefined) this.together = [];
   }
 
-  /** Shows the verdict the policies that match and may still count. */
-  offer(asked: AskedNames, use: PathUse, verdict: Verdict): void {
+  /** Shows the verdict the policies that its request may match and that may still count. */
+  offer(verdict: Verdict, use: PathUse): void {
+    if (!verdict.wants(this.first)) return;
     if (this.together !== null) {
-      for (const policy of this.together) {
-        if (!verdict.wants(policy)) return;
-        if (matchesBesidesPath(policy, asked, use)) verdict.take(policy);
-      }
+      verdict.consider(this.together, use);
       return;
     }
-    if (this.every !== null && verdict.wants(this.every.first)) this.every.offer(asked, use, verdict);
+    this.every?.offer(verdict, use);
     if (this.named === null) return;
-    for (const name of this.namesAsked(asked)) {
-      const shelf = this.named.get(name);
-      if (shelf !== undefined && verdict.wants(shelf.first)) shelf.offer(asked, use, verdict);
-    }
+    for (const name of this.namesAsked(verdict.asked)) this.named.get(name)?.offer(verdict, use);
   }
 
   private addDivided(policy: CompiledPolicy): void {
     const names = this.namesOf(policy);
     if (names === null) {
-      this.every ??= new Shelf(this.depth + 1);
+      this.every ??= new PolicyShelf(this.depth + 1);
       this.every.add(policy);
       return;
     }
@@ -73,7 +71,7 @@ export class Shelf {
     for (const name of names) {
       let shelf = this.named.get(name);
       if (shelf === undefined) {
-        shelf = new Shelf(this.depth + 1);
+        shelf = new PolicyShelf(this.depth + 1);
         this.named.set(name, shelf);
       }
       shelf.add(policy);

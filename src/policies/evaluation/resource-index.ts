@@ -1,0 +1,201 @@
+import type { CompiledPolicy } from './compiled-policy';
+import type { EvaluationRequest } from './evaluation-request';
+import { meantPath, spelledPath } from './resource-path';
+import { PolicyShelf } from './policy-shelf';
+import type { PathUse, Verdict } from './verdict';
+
+/** A path: the policies for the path itself, those for all that lies below it, and longer paths. */
+interface ResourceNode {
+  exact: PolicyShelf | null;
+  below: PolicyShelf | null;
+  /** By their next segment; null where there are none. */
+  children: Map<string, Branch> | null;
+}
+
+/** A longer path: what follows the next segment up to where paths part or end, such as `/b/c`, and what is there. */
+interface Branch {
+  rest: string;
+  node: ResourceNode;
+}
+
+const ANY_USE: PathUse = { allow: 'every', others: true };
+
+/**
+ * Policies filed under the resources they name, segment by segment. Segments at which no path parts or ends are kept
+ * together, so what a pattern takes of memory grows with its text and not with its depth.
+ */
+export class ResourceIndex {
+  private readonly everything = new PolicyShelf();
+  /** By their first segment, which a resource type can be as well. */
+  private readonly tops = new Map<string, ResourceNode>();
+
+  add(policy: CompiledPolicy): void {
+    for (const pattern of policy.resources) {
+      if (pattern.kind === 'everything') {
+        this.everything.add(policy);
+        continue;
+      }
+      const [first, rest] = splitFirst(pattern.path);
+      let top = this.tops.get(first);
+      if (top === undefined) {
+        top = newNode();
+        this.tops.set(first, top);
+      }
+      const node = rest === null ? top : nodeFor(top, rest);
+      node[pattern.kind] ??= new PolicyShelf();
+      node[pattern.kind]?.add(policy);
+    }
+  }
+
+  /** Names that come and go leave nothing behind. */
+  remove(policy: CompiledPolicy): void {
+    for (const pattern of policy.resources) {
+      if (pattern.kind === 'everything') {
+        this.everything.remove(policy);
+        continue;
+      }
+      const { path, kind } = pattern;
+      const [first, rest] = splitFirst(path);
+      const top = this.tops.get(first);
+      if (top === undefined) continue;
+      changeNode(top, rest, (node) => {
+        node[kind]?.remove(policy);
+        if (node[kind]?.isEmpty === true) node[kind] = null;
+      });
+      if (isBare(top) && top.children === null) this.tops.delete(first);
+    }
+  }
+
+  /** Offers all policies with a pattern that the resource matches, by its path or by the path behind its type. */
+  offer({ resourceType, resourceId }: EvaluationRequest, verdict: Verdict): void {
+    this.everything.offer(verdict, ANY_USE);
+    const path = spelledPath(resourceId);
+    const type = spelledPath(resourceType);
+    // An allow is for the type only that it lists: which type it is, the caller chooses.
+    const allow = path.includes('/') ? 'typed' : 'every';
+    if (!path.includes('%') && !type.includes('%')) {
+      this.offerPath(path, verdict, ANY_USE);
+      offerBelow(this.tops.get(type), path, verdict, { allow, others: true });
+      return;
+    }
+    this.offerPath(path, verdict, { allow: 'every', others: false });
+    offerBelow(this.tops.get(type), path, verdict, { allow, others: false });
+    const meant = meantPath(resourceId);
+    this.offerPath(meant, verdict, { allow: 'none', others: true });
+    offerBelow(this.tops.get(meantPath(resourceType)), meant, verdict, { allow: 'none', others: true });
+  }
+
+  private offerPath(path: string, verdict: Verdict, use: PathUse): void {
+    const slash = path.indexOf('/');
+    if (slash < 0) this.tops.get(path)?.exact?.offer(verdict, use);
+    else offerBelow(this.tops.get(path.slice(0, slash)), path.slice(slash + 1), verdict, use);
+  }
+}
+
+/** Offers what matches a path below the node. */
+function offerBelow(top: ResourceNode | undefined, path: string, verdict: Verdict, use: PathUse): void {
+  let node = top;
+  for (let start = 0; node !== undefined;) {
+    node.below?.offer(verdict, use);
+    const end = segmentEnd(path, start);
+    const branch: Branch | undefined = node.children?.get(path.slice(start, end));
+    if (branch === undefined || !path.startsWith(branch.rest, end)) return;
+    const reached = end + branch.rest.length;
+    if (reached === path.length) {
+      branch.node.exact?.offer(verdict, use);
+      return;
+    }
+    if (path[reached] !== '/') return;
+    node = branch.node;
+    start = reached + 1;
+  }
+}
+
+function splitFirst(path: string): [first: string, rest: string | null] {
+  const slash = path.indexOf('/');
+  return slash < 0 ? [path, null] : [path.slice(0, slash), path.slice(slash + 1)];
+}
+
+/** The node of a path, made where there is none. */
+function nodeFor(from: ResourceNode, path: string): ResourceNode {
+  let node = from;
+  for (let start = 0; start <= path.length;) {
+    const end = segmentEnd(path, start);
+    const segment = path.slice(start, end);
+    const branch = node.children?.get(segment);
+    if (branch === undefined) {
+      const made = newNode();
+      node.children ??= new Map();
+      node.children.set(segment, { rest: path.slice(end), node: made });
+      return made;
+    }
+    const common = commonLength(branch.rest, path.slice(end));
+    if (common < branch.rest.length) divide(branch, common);
+    node = branch.node;
+    start = end + common + 1;
+  }
+  return node;
+}
+
+/** Puts a node into a branch, where the path to it parts or ends. */
+function divide(branch: Branch, at: number): void {
+  const rest = branch.rest.slice(at + 1);
+  const end = segmentEnd(rest, 0);
+  const between = newNode();
+  between.children = new Map([[rest.slice(0, end), { rest: rest.slice(end), node: branch.node }]]);
+  branch.rest = branch.rest.slice(0, at);
+  branch.node = between;
+}
+
+/** Changes the node of a path below another, and takes out what is empty then; null: that node itself. */
+function changeNode(node: ResourceNode, path: string | null, change: (node: ResourceNode) => void): void {
+  if (path === null) {
+    change(node);
+    return;
+  }
+  const end = segmentEnd(path, 0);
+  const segment = path.slice(0, end);
+  const branch = node.children?.get(segment);
+  if (branch === undefined || !path.startsWith(branch.rest, end)) return;
+  const reached = end + branch.rest.length;
+  changeNode(branch.node, reached === path.length ? null : path.slice(reached + 1), change);
+  if (!isBare(branch.node)) return;
+  if (branch.node.children === null) {
+    node.children?.delete(segment);
+    if (node.children?.size === 0) node.children = null;
+  } else if (branch.node.children.size === 1) {
+    joinOnly(branch, branch.node.children);
+  }
+}
+
+/** Takes a node out of a branch at which paths part no more. */
+function joinOnly(branch: Branch, children: ReadonlyMap<string, Branch>): void {
+  for (const [segment, { rest, node }] of children) {
+    branch.rest += `/${segment}${rest}`;
+    branch.node = node;
+  }
+}
+
+function isBare({ exact, below }: ResourceNode): boolean {
+  return exact === null && below === null;
+}
+
+/** How much of two rests, which begin with `/` where they are not empty, is the same, in whole segments. */
+function commonLength(left: string, right: string): number {
+  let common = 0;
+  while (common < left.length && common < right.length) {
+    const end = segmentEnd(left, common + 1);
+    if (end !== segmentEnd(right, common + 1) || !right.startsWith(left.slice(common, end), common)) break;
+    common = end;
+  }
+  return common;
+}
+
+function segmentEnd(path: string, start: number): number {
+  const slash = path.indexOf('/', start);
+  return slash < 0 ? path.length : slash;
+}
+
+function newNode(): ResourceNode {
+  return { exact: null, below: null, children: null };
+}
