@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import type { FieldFault } from '../errors/domain-error';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type FieldFault, invalid } from '../errors/domain-error';
 import { FaultList } from '../errors/fault-list';
 import { AnswerRoom } from './answers/answer-room';
 import { BodyReader } from './body/body-reader';
@@ -15,6 +16,8 @@ import { routeTraits, type RouteTraits, type TakenPart } from './route-traits';
 import { exchangeOf, type ServiceRequest } from './service-request';
 import { checkTogether, InputCheck } from './validation/input-check';
 
+/** Bytes from which on others get their turn between the parts of the work on a body. */
+const LARGE_BODY = 64 * 1024;
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
@@ -55,7 +58,10 @@ export class RequestInputGuard implements CanActivate {
     // What was written has to be answered: without room for the answer it must not begin.
     this.answers.refuseAny(request);
     const bytes = await this.bodies.read(request, response);
-    provideInput(request, traits, bytes === undefined ? undefined : parseJsonBody(bytes));
+    const body = bytes === undefined ? undefined : parseJsonBody(bytes);
+    // To parse a large one takes long enough for one turn.
+    if (bytes !== undefined && bytes.length > LARGE_BODY) await nextTurn();
+    provideInput(request, traits, body);
     return true;
   }
 }
@@ -70,6 +76,8 @@ function provideInput(request: ServiceRequest, traits: RouteTraits, body: JsonBo
     ...(body?.faults ?? []),
     ...unknownNames(Object.keys(body?.value ?? {}), traits.body, unknownMember),
   ];
+  // Nothing that is found beside them would be told.
+  if (FaultList.of(faults).isFull) throw invalid(faults);
   const parts = [...provideQuery(request, traits, query), ...provideBody(request, traits, body)];
   if (faults.length > 0 || parts.length > 1) {
     checkParts(parts, new InputCheck(faults, parts.length));

@@ -74,6 +74,35 @@ describe('Canonical JSON', () => {
     }
   });
 
+  it('is the same whatever the order of members', () => {
+    const value = fc.letrec<{ value: JsonValue }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.oneof(fc.string({ unit: 'binary' }), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(null)),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.dictionary(fc.oneof(fc.string(), fc.nat(20).map(String)), tie('value'), {
+          maxKeys: 5,
+          noNullPrototype: true,
+        }),
+      ),
+    })).value;
+    const inOrder = (given: JsonValue, compare: (one: string, other: string) => number): JsonValue => {
+      if (typeof given !== 'object' || given === null) return given;
+      if (Array.isArray(given)) return given.map((item: JsonValue) => inOrder(item, compare));
+      const members = Object.entries(given).sort(([one], [other]) => compare(one, other));
+      return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member, compare)]));
+    };
+    const ascending = (one: string, other: string): number => (one < other ? -1 : 1);
+    fc.assert(
+      fc.property(value, (given) => {
+        const expected = canonicalize(given);
+        expect(canonicalJson(given)).toBe(expected);
+        expect(canonicalJson(inOrder(given, ascending))).toBe(expected);
+        expect(canonicalJson(inOrder(given, (one, other) => ascending(other, one)))).toBe(expected);
+      }),
+    );
+  });
+
   it('agrees with another implementation on any value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'binary', maxDepth: 5 }), (value) => {
