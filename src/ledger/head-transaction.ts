@@ -6,7 +6,7 @@ import { allInOrder } from './all-in-order';
 import type { CommitProof } from './commit-proof';
 import { failStop } from './fail-stop';
 import type { KnownHead } from './known-head';
-import { readHead } from './ledger-head-row';
+import { readHead, TOUCH_HEAD } from './ledger-head-row';
 import type { LedgerClock } from './ledger-clock';
 import type { LedgerPosition } from './ledger-position';
 import type { WriterConnection } from './writer-connection';
@@ -73,8 +73,14 @@ export class HeadTransaction {
     // Waits for a transaction of the lost connection that the server has not ended yet.
     await this.lockedHead(connection);
     const [row] = await connection.all<{ found: SqlValue }>(sql, parameters);
-    await connection.run('ROLLBACK');
-    return row?.found === found;
+    if (row?.found !== found) {
+      await connection.run('ROLLBACK');
+      return false;
+    }
+    // What a COMMIT left that did not wait for its standby may be on this server alone; this one waits for both.
+    await connection.run(TOUCH_HEAD);
+    await connection.run('COMMIT');
+    return true;
   }
 
   private async lockedHead(connection: SqlConnection): Promise<LedgerPosition | undefined> {

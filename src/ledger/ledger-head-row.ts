@@ -7,6 +7,9 @@ import { FIRST_ULID } from './ulid-sequence';
 
 const SELECT_HEAD = `SELECT "sequence", "hash", "timestamp", "lastUlid", "effectSequence", "frontier", "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
 const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "timestamp", "lastUlid", "effectSequence", "frontier", "schemaVersion") VALUES (1, 0, $1, $2, $3, 0, $4, $5) ON CONFLICT ("id") DO NOTHING`;
+/** Writes a page and changes nothing: what it proves is that a commit reaches the disk, and a standby where it waits for one. */
+export const TOUCH_HEAD = `UPDATE "ledger_head" SET "id" = "id" WHERE "id" = 1`;
+
 /** One statement, so that a head and its entries are seen as of one moment while another process starts to write. */
 const SELECT_ORPHANS = `SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE NOT EXISTS (SELECT 1 FROM "ledger_head")`;
 

@@ -4,7 +4,7 @@ import { DatabaseFault, isBusy } from '../database/database-fault';
 import type { SqlConnection } from '../database/sql-connection';
 import { stopContradicted } from './fail-stop';
 import type { KnownHead } from './known-head';
-import { readHead } from './ledger-head-row';
+import { readHead, TOUCH_HEAD } from './ledger-head-row';
 import type { LedgerPosition } from './ledger-position';
 import { rehearse } from './rehearsal';
 import { within } from '../time/within';
@@ -12,8 +12,6 @@ import { within } from '../time/within';
 const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
 /** Milliseconds that the end of the process waits for what is to be kept of the chain it knew. */
 const LONGEST_FAREWELL = 2_000;
-/** Writes a page and changes nothing: what it proves is that a commit reaches the disk. */
-const PROBE = `UPDATE "ledger_head" SET "id" = "id" WHERE "id" = 1`;
 
 /**
  * The one connection that writes. After a failed commit it is given up and opened anew; until a commit or a probe has
@@ -119,7 +117,7 @@ export class WriterConnection {
       await connection.run(dialect.begin);
       const head = await this.known.read(() => readHead(connection, dialect.lockRow));
       await rehearse(connection, dialect, head);
-      await connection.run(PROBE);
+      await connection.run(TOUCH_HEAD);
       await connection.run('COMMIT');
       this.checkPlace();
       this.succeeded();

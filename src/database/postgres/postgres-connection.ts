@@ -8,12 +8,17 @@ import { preparedQuery } from './prepared-query';
 /** Milliseconds a server gets to say goodbye; one that is gone never does. */
 const GOODBYE = 1_000;
 
+/** What notices carry that are no warnings. */
+const SUCCESSFUL_COMPLETION = '00000';
+
 /**
  * One session of the server. Statements are sent as they are called, without waiting for the answers to former ones; the
  * server runs them in that order. A lost session stays lost: whoever has it opens another.
  */
 export class PostgresConnection implements SqlConnection {
   private lost = false;
+  /** Since COMMIT was sent. */
+  private warnings: string[] = [];
 
   private constructor(
     private readonly client: Client,
@@ -22,6 +27,9 @@ export class PostgresConnection implements SqlConnection {
     // Without a listener, an error between statements would end the process.
     client.on('error', () => (this.lost = true));
     client.on('end', () => (this.lost = true));
+    client.on('notice', ({ code, message = '' }) => {
+      if (code !== SUCCESSFUL_COMPLETION) this.warnings.push(message);
+    });
   }
 
   static async open(config: ClientConfig): Promise<PostgresConnection> {
@@ -48,8 +56,11 @@ export class PostgresConnection implements SqlConnection {
 
   async all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
     try {
-      const { rows, command } = await this.client.query(preparedQuery(sql, parameters));
-      if (sql === 'COMMIT') requireCommit(command);
+      if (sql === 'COMMIT') {
+        await this.commit();
+        return [];
+      }
+      const { rows } = await this.client.query(preparedQuery(sql, parameters));
       return rows as Row[];
     } catch (error) {
       const fault = postgresFault(error);
@@ -60,6 +71,17 @@ export class PostgresConnection implements SqlConnection {
 
   async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
     await this.all(sql, parameters);
+  }
+
+  /** No timeout ends it while it waits for a standby: the server would answer as if that had it, with a warning. */
+  private async commit(): Promise<void> {
+    this.warnings = [];
+    const [, { command }] = await Promise.all([
+      this.client.query(preparedQuery('SET LOCAL statement_timeout = 0', [])),
+      this.client.query(preparedQuery('COMMIT', [])),
+    ]);
+    requireCommit(command);
+    if (this.warnings.length > 0) throw new DatabaseFault('unavailable', 'UNCONFIRMED', this.warnings.join(' '));
   }
 
   /** Waits for what was called before, but not for a server that does not answer any more. */

@@ -23,6 +23,8 @@ const KEEP_ALIVE = 10_000;
  * empty, without statistics, reads the table from end to end and joins by hashing, which takes longer with every row.
  */
 const BY_INDEX = '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off';
+/** At COMMIT a warning says that a standby may not have it. */
+const WARNINGS = '-c client_min_messages=warning';
 const READ_ONLY = '-c default_transaction_read_only=on';
 
 /** A 64-bit integer as a number: what the ledger counts stays below 2^53. */
@@ -54,7 +56,7 @@ export function serverConfig(url: string): ClientConfig {
  */
 export function writerConfig(url: string): ClientConfig {
   return {
-    ...withOptions(serverConfig(url), `${BY_INDEX} -c tcp_user_timeout=${IDLE_TIMEOUT}`),
+    ...withOptions(serverConfig(url), `${BY_INDEX} -c tcp_user_timeout=${IDLE_TIMEOUT} ${WARNINGS}`),
     statement_timeout: STATEMENT_TIMEOUT,
     lock_timeout: LOCK_TIMEOUT,
     idle_in_transaction_session_timeout: IDLE_TIMEOUT,
