@@ -23,6 +23,8 @@ export abstract class Database {
   abstract isInPlace(): boolean;
   /** False while a disk is so full that an ordinary batch would not fit, even where a single page does. */
   abstract hasRoom(): Promise<boolean>;
+  /** Rows of a table that are dead, and kept because somebody may still read a snapshot that has them. */
+  abstract deadRows(table: string): Promise<number>;
   /** What `@InjectRepository` reads through: a connection that cannot write. */
   abstract repositoryOptions(): DataSourceOptions;
   /** Those of the processes that have ended, or have not shown for so long that they count as ended. */

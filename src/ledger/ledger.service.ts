@@ -150,6 +150,11 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     return position;
   }
 
+  /** Former versions of the head row that the server keeps for readers of old snapshots: each batch passes them all. */
+  formerHeads(): Promise<number> {
+    return this.database.deadRows('ledger_head');
+  }
+
   /** False while commits fail or do not end, would not be found at the next start, or while nothing may be written. */
   get isHealthy(): boolean {
     return !this.writer.hasFailed && !this.work.isStuck && this.stops.refusal === null && this.database.isInPlace();

@@ -3,6 +3,7 @@ import { Counter, Histogram } from 'prom-client';
 import type { LedgerObserver, ObservedBatch } from '../ledger/ledger-observer';
 import { LedgerService } from '../ledger/ledger.service';
 import { DENIAL_REASONS } from '../errors/error-codes';
+import { within } from '../time/within';
 import { Metrics } from './metrics';
 
 /** Commands. A batch has 512 at most. */
@@ -10,6 +11,8 @@ const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Seconds. */
 const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const MILLISECONDS = 1000;
+/** Milliseconds: a database that does not answer holds up no scrape. */
+const LONGEST_LOOK = 1_000;
 
 /** What the ledger does, as metrics. */
 @Injectable()
@@ -83,6 +86,11 @@ function registerState(metrics: Metrics, ledger: LedgerService): void {
     'governance_ledger_head_sequence',
     'Sequence of the last entry of the chain that this process has written or read.',
     () => ledger.head.sequence,
+  );
+  metrics.gauge(
+    'governance_ledger_former_heads',
+    'Former versions of the head row that the server keeps, such as for a long snapshot; each batch passes them all.',
+    () => within(ledger.formerHeads(), LONGEST_LOOK, NaN),
   );
   metrics.gauge(
     'governance_ledger_healthy',

@@ -14,14 +14,14 @@ export class Metrics {
     ofProcess ??= processMetrics();
   }
 
-  /** A number that is read at the moment it is asked for. */
-  gauge(name: string, help: string, read: () => number): void {
+  /** A number that is read at the moment it is asked for; `NaN` where it cannot be read then. */
+  gauge(name: string, help: string, read: () => number | Promise<number>): void {
     new Gauge({
       name,
       help,
       registers: [this.registry],
-      collect() {
-        this.set(read());
+      async collect() {
+        this.set(await Promise.resolve(read()).catch(() => NaN));
       },
     });
   }

@@ -16,6 +16,8 @@ import { WriterServer } from './writer-server';
 /** Sessions for each kind of reading; with the writer's and the lease's there are ten at most. */
 const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };
 
+const SELECT_DEAD_ROWS = 'SELECT pg_stat_get_dead_tuples($1::regclass) AS "count"';
+
 /** A database on a server, which several processes may write: the locked head row puts their batches in order. */
 export class PostgresDatabase extends Database {
   readonly dialect = POSTGRES_DIALECT;
@@ -81,6 +83,11 @@ export class PostgresDatabase extends Database {
   /** The server's disk is the server's to watch: there the probe of a commit tells. */
   async hasRoom(): Promise<boolean> {
     return true;
+  }
+
+  async deadRows(table: string): Promise<number> {
+    const [row] = await this.points.all<{ count: number }>(SELECT_DEAD_ROWS, [table]);
+    return row?.count ?? 0;
   }
 
   repositoryOptions(): DataSourceOptions {
