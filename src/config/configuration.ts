@@ -87,6 +87,10 @@ export abstract class Configuration {
   abstract readonly maxConnectionsPerAddress: number | null;
   abstract readonly trustedProxies: TrustedProxies;
   abstract readonly policyDefaultEffect: PolicyDefaultEffect;
+  /** Policies in force at a time. */
+  abstract readonly maxPolicies: number;
+  /** Bytes of all patterns of the policies in force. */
+  abstract readonly maxPolicyText: number;
   abstract readonly allowSelfApproval: boolean;
   abstract readonly requiredApprovals: RequiredApprovals;
   /** Milliseconds an action handler may run. */

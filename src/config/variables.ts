@@ -140,6 +140,20 @@ export const VARIABLES: Variables = {
     example: 'deny',
     ...oneOf(POLICY_DEFAULT_EFFECTS),
   },
+  maxPolicies: {
+    name: 'MAX_POLICIES',
+    description: 'Policies that may be in force at a time.',
+    default: '10000',
+    example: '10000',
+    ...wholeNumber(1, 1_000_000),
+  },
+  maxPolicyText: {
+    name: 'MAX_POLICY_TEXT',
+    description: 'Bytes that the patterns of all policies in force may have together; they are held in memory.',
+    default: '33554432',
+    example: '33554432',
+    ...wholeNumber(1, 2 ** 31 - 1),
+  },
   allowSelfApproval: {
     name: 'ALLOW_SELF_APPROVAL',
     description: 'Whether an agent may approve the decision it proposed itself.',

@@ -74,7 +74,7 @@ export class PoliciesController {
   })
   @ApiRecordId(POLICY)
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy, in force.' })
-  @ApiErrors('NOT_FOUND')
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
   async activate(@Caller() caller: Caller, @Param('id') id: string): Promise<PolicyResponse> {
     return PolicyResponse.from(await this.policies.activate(caller, id));
   }

@@ -32,7 +32,7 @@ export class PoliciesService {
     return policy;
   }
 
-  /** Puts the new version in force in place of the former. @throws CONFLICT when the name has this version already. */
+  /** Puts the new version in force in place of the former. @throws CONFLICT when the name has this version already, or there is no room. */
   create(caller: Caller, request: CreatePolicyRequest): Promise<Policy> {
     const { name, version, description = '', effect, subjects, actions, resources } = request;
     const { resourceTypes = [], priority = 0 } = request;
@@ -40,9 +40,10 @@ export class PoliciesService {
     return this.ledger.write(caller, async (transaction) => {
       if ((await transaction.findBy(POLICY, { name, version })) !== undefined) throw versionTaken(name, version);
       const former = await inForce(transaction, name);
+      const rules = { effect, subjects, actions, resources, resourceTypes, priority };
+      this.book.requireRoom(rules, former);
       const id = transaction.newId(POLICY);
       this.supersede(transaction, former, id);
-      const rules = { effect, subjects, actions, resources, resourceTypes, priority };
       const policy = {
         id,
         name,
@@ -57,12 +58,14 @@ export class PoliciesService {
     });
   }
 
-  /** Puts a version back in force in place of the one that is. Repeating changes nothing. @throws NOT_FOUND */
+  /** Puts a version back in force in place of the one that is. Repeating changes nothing. @throws NOT_FOUND; CONFLICT when there is no room. */
   activate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
       const policy = await existing(transaction, id);
       if (policy.status === 'active') return policy;
-      this.supersede(transaction, await inForce(transaction, policy.name), id);
+      const former = await inForce(transaction, policy.name);
+      this.book.requireRoom(policy, former);
+      this.supersede(transaction, former, id);
       const active = { ...policy, status: 'active' } as const;
       return this.followed(transaction, transaction.update(POLICY, active, noteOn(policy, 'policy.activated')));
     });

@@ -1,0 +1,61 @@
+import type { PolicyRules } from './evaluation/compiled-policy';
+
+/** How many policies may be in force, and the bytes of all their patterns: both are held in memory. */
+export interface PolicyLimits {
+  readonly maxPolicies: number;
+  readonly maxPolicyText: number;
+}
+
+type Patterns = Pick<PolicyRules, 'subjects' | 'actions' | 'resources' | 'resourceTypes'>;
+
+/** What the policies in force take up. */
+export class PolicyRoom {
+  private readonly texts = new Map<string, number>();
+  private text = 0;
+
+  constructor(private readonly limits: PolicyLimits) {}
+
+  take(policy: Patterns & { readonly id: string }): void {
+    this.free(policy.id);
+    const size = textOf(policy);
+    this.texts.set(policy.id, size);
+    this.text += size;
+  }
+
+  free(id: string): void {
+    this.text -= this.texts.get(id) ?? 0;
+    this.texts.delete(id);
+  }
+
+  /** Why a policy cannot come into force, in place of another or beside all; undefined when it can. */
+  faultOf(policy: Patterns, replacedId: string | null): string | undefined {
+    const { maxPolicies, maxPolicyText } = this.limits;
+    const replaced = replacedId === null ? undefined : this.texts.get(replacedId);
+    if (replaced === undefined && this.texts.size >= maxPolicies)
+      return `${this.texts.size} policies are in force, and MAX_POLICIES allows ${maxPolicies}. Take one out of force first.`;
+    const growth = textOf(policy) - (replaced ?? 0);
+    if (growth > 0 && this.text + growth > maxPolicyText)
+      return (
+        `The patterns of all policies in force would have ${this.text + growth} bytes, and MAX_POLICY_TEXT allows ` +
+        `${maxPolicyText}. Take a policy out of force first, or name less in this one.`
+      );
+    return undefined;
+  }
+
+  /** What is in force beyond the limits, stored before they were; undefined when nothing is. */
+  get excess(): string | undefined {
+    const { maxPolicies, maxPolicyText } = this.limits;
+    if (this.texts.size <= maxPolicies && this.text <= maxPolicyText) return undefined;
+    return (
+      `${this.texts.size} policies with ${this.text} bytes of patterns are in force, and stay so; ` +
+      `MAX_POLICIES allows ${maxPolicies} and MAX_POLICY_TEXT ${maxPolicyText}, so no more come into force.`
+    );
+  }
+}
+
+function textOf({ subjects, actions, resources, resourceTypes }: Patterns): number {
+  let bytes = 0;
+  for (const patterns of [subjects, actions, resources, resourceTypes])
+    for (const pattern of patterns) bytes += Buffer.byteLength(pattern);
+  return bytes;
+}
