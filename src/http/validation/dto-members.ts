@@ -11,10 +11,11 @@ type Lifted = () => unknown;
 /** The members a DTO declares; `null` on an optional one counts as absent. */
 export function knownMembers(given: Members, shape: DtoShape): Record<string, unknown> {
   const known: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(given)) {
-    if (shape.members.has(name) && (value !== null || !shape.optional.has(name))) {
-      known[name] = value;
-    }
+  // Of the DTO's members: those that are given may be a hundred thousand.
+  for (const name of shape.members) {
+    if (!Object.hasOwn(given, name)) continue;
+    const value = given[name];
+    if (value !== null || !shape.optional.has(name)) known[name] = value;
   }
   return known;
 }
