@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { notFound } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import { LedgerService } from '../ledger/ledger.service';
-import { byId } from '../ledger/lookup';
+import { byId, existence } from '../ledger/lookup';
 import type { Page, PageRequest } from '../ledger/record-page';
 import { RecordReader } from '../ledger/record-reader';
 import type { Claim } from './claim.entity';
@@ -19,22 +19,25 @@ export class ClaimsService {
 
   /** @throws NOT_FOUND when there is no such entity. */
   async list(entityId: string, request: PageRequest): Promise<Page<Claim>> {
-    if ((await this.reader.find(ENTITY, entityId)) === undefined) throw notFound('entity');
+    if (!(await this.reader.exists(ENTITY, entityId))) throw notFound('entity');
     return this.reader.page(CLAIM, request);
   }
 
   /** @throws NOT_FOUND when the entity has no such claim. */
   async get(entityId: string, claimId: string): Promise<Claim> {
-    const [entity, claim] = await Promise.all([this.reader.find(ENTITY, entityId), this.reader.find(CLAIM, claimId)]);
+    const [hasEntity, claim] = await Promise.all([
+      this.reader.exists(ENTITY, entityId),
+      this.reader.find(CLAIM, claimId),
+    ]);
     // Claims of an entity that was removed may be there still.
-    if (entity === undefined || claim?.entityId !== entityId) throw notFound('claim');
+    if (!hasEntity || claim?.entityId !== entityId) throw notFound('claim');
     return claim;
   }
 
   /** Claims that contradict each other coexist; none overwrites another. @throws NOT_FOUND */
   add(caller: Caller, entityId: string, { predicate, value, context = {} }: CreateClaimRequest): Promise<Claim> {
-    return this.ledger.expecting(byId(ENTITY, entityId)).write(caller, async (transaction) => {
-      if ((await transaction.find(ENTITY, entityId)) === undefined) throw notFound('entity');
+    return this.ledger.expecting(existence(ENTITY, entityId)).write(caller, async (transaction) => {
+      if (!(await transaction.exists(ENTITY, entityId))) throw notFound('entity');
       const id = transaction.newId(CLAIM);
       const claim = { id, entityId, predicate, value, context, createdAt: transaction.now };
       return transaction.insert(CLAIM, claim, { action: 'claim.added', entityId });
@@ -43,10 +46,11 @@ export class ClaimsService {
 
   /** @throws NOT_FOUND */
   remove(caller: Caller, entityId: string, claimId: string): Promise<void> {
-    return this.ledger.expecting(byId(ENTITY, entityId), byId(CLAIM, claimId)).write(caller, async (transaction) => {
-      const entity = await transaction.find(ENTITY, entityId);
+    const lookups = [existence(ENTITY, entityId), byId(CLAIM, claimId)];
+    return this.ledger.expecting(...lookups).write(caller, async (transaction) => {
+      const hasEntity = await transaction.exists(ENTITY, entityId);
       const claim = await transaction.find(CLAIM, claimId);
-      if (entity === undefined || claim?.entityId !== entityId) throw notFound('claim');
+      if (!hasEntity || claim?.entityId !== entityId) throw notFound('claim');
       transaction.remove(CLAIM, claim, { action: 'claim.removed', entityId });
     });
   }

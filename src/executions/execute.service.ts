@@ -10,7 +10,7 @@ import { withoutKey, type Caller } from '../ledger/caller';
 import { Refusal } from '../ledger/ledger-transaction';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
-import { byId, type Lookup } from '../ledger/lookup';
+import { existence, type Lookup } from '../ledger/lookup';
 import { PolicyBook } from '../policies/policy-book';
 import { ExecutionCompletions } from './execution-completions';
 import { noteOf } from './execution-note';
@@ -140,12 +140,12 @@ function recordRefused(transaction: LedgerTransaction, execution: Asked['executi
 /** The entity whose id is the resource, or the last segment of its path. */
 async function entityIdOf(transaction: LedgerTransaction, resourceId: string): Promise<string | null> {
   const [lookup] = entityLookups(resourceId);
-  return lookup === undefined ? null : ((await transaction.find(ENTITY, lookup.value))?.id ?? null);
+  return lookup !== undefined && (await transaction.exists(ENTITY, lookup.value)) ? lookup.value : null;
 }
 
 function entityLookups(resourceId: string): Lookup[] {
   const id = resourceId.slice(resourceId.lastIndexOf('/') + 1);
-  return id.startsWith(`${ENTITY.idPrefix}_`) ? [byId(ENTITY, id)] : [];
+  return id.startsWith(`${ENTITY.idPrefix}_`) ? [existence(ENTITY, id)] : [];
 }
 
 /** The handler gets a copy of the parameters: what it does to them must not reach the record. */

@@ -7,6 +7,7 @@ import { KeptAnswers } from './idempotency/kept-answers';
 import type { LedgerClock } from './ledger-clock';
 import { ledgerTime, type LedgerPosition } from './ledger-position';
 import type { GatheredCommands, QueuedCommand } from './ledger-queue';
+import type { Lookup } from './lookup';
 import type { MemoryFollowers } from './memory-followers';
 import type { RecordCatalog } from './record-catalog';
 import { runCommand, type CommandOutcome } from './run-command';
@@ -35,12 +36,21 @@ export interface CommittedBatch {
   readonly leavesRows: boolean;
 }
 
+/** As they are while the head has this hash. */
+interface CarriedRows {
+  readonly stored: StoredRows;
+  readonly hash: string;
+}
+
 type FinishedBatch = Pick<CommittedBatch, 'hasEntries'> & { readonly proof: CommitProof | null };
 
 /** Runs commands one after another in one database transaction and commits them together. */
 export class BatchCommitter {
   /** Monotonic milliseconds. */
   private tidiedAt = 0;
+  /** What was read for commands that were put back. */
+  private carried: CarriedRows | null = null;
+
   constructor(
     private readonly database: Database,
     private readonly catalog: RecordCatalog,
@@ -54,10 +64,17 @@ export class BatchCommitter {
   async commit(commands: GatheredCommands): Promise<CommittedBatch> {
     const { dialect } = this.database;
     const connection = await this.writer.current();
+    const { carried } = this;
+    this.carried = null;
     const stored = new StoredRows(connection, this.catalog);
+    if (carried !== null) stored.takeOver(carried.stored, lookupsOf(commands.all));
     const kept = new KeptAnswers(connection, dialect);
     // Called together, so that a server on a network answers all in one round trip.
     const [head] = await allInOrder(this.transaction.begin(connection), prefetch(commands.all, stored, kept));
+    if (carried !== null && head.hash !== carried.hash) {
+      stored.forgetAll();
+      await stored.prefetch(lookupsOf(commands.all));
+    }
     await Promise.all([prefetch(commands.gather(), stored, kept), this.followers.catchUp(connection, head)]);
     const batch = new Batch(connection, dialect, this.catalog, stored, head);
     const held = performance.now();
@@ -76,6 +93,7 @@ export class BatchCommitter {
     else await this.transaction.commit(connection, proof);
     const commitDuration = proof === null ? null : performance.now() - began;
     const rest = commands.all.slice(outcomes.length);
+    if (rest.length > 0) this.carried = { stored, hash: batch.position.hash };
     return { outcomes, rest, position: batch.position, commitDuration, hasEntries, leavesRows: batch.leavesRows };
   }
 
@@ -93,7 +111,10 @@ export class BatchCommitter {
 
 /** Reads what the commands will ask for, in a statement for all of them. */
 async function prefetch(commands: readonly QueuedCommand[], stored: StoredRows, kept: KeptAnswers): Promise<void> {
-  const lookups = commands.flatMap((command) => command.lookups);
   const writes = commands.flatMap(({ keyed }) => keyed ?? []);
-  await Promise.all([stored.prefetch(lookups), kept.prefetch(writes)]);
+  await Promise.all([stored.prefetch(lookupsOf(commands)), kept.prefetch(writes)]);
+}
+
+function lookupsOf(commands: readonly QueuedCommand[]): Lookup[] {
+  return commands.flatMap(({ lookups }) => lookups);
 }

@@ -48,7 +48,7 @@ export class Batch {
   }
 
   get isFull(): boolean {
-    return this.size > FULL;
+    return this.size > FULL || this.stored.isFull;
   }
 
   nextUlid(now: string): string {
@@ -86,6 +86,10 @@ export class Batch {
     return this.stored.find(kind, { id });
   }
 
+  exists(kind: AnyRecordKind, id: string): Promise<boolean> {
+    return this.stored.exists(kind, id);
+  }
+
   readByKey(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
     return this.stored.find(kind, key);
   }
@@ -106,9 +110,10 @@ export class Batch {
   private sendAll(): void {
     if (!this.rows.isEmpty || this.removals.length > 0) {
       this.writer.removeOwned(this.removals);
-      this.writer.writeRows(this.rows.pending(), this.catalog.all);
+      const changes = this.rows.pending();
+      this.writer.writeRows(changes, this.catalog.all);
       this.rows.clear();
-      this.stored.forget();
+      this.stored.forget(changes, this.removals);
       this.removals = [];
     }
     this.writer.writeEntries(this.entries);

@@ -21,6 +21,8 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   readonly counts = new Map<string, number>();
   readonly effects: (() => void)[] = [];
   private readonly seen = new Map<string, GovernedRow>();
+  /** Ids of what is known to be there. */
+  private readonly present = new Set<string>();
   private reads = 0;
   private isFinished = false;
 
@@ -44,6 +46,16 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     const row =
       change === undefined ? await this.reading(() => this.batch.readById(kind, id)) : changedRow(change, kind);
     return this.remember(row as Row | undefined);
+  }
+
+  async exists<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<boolean> {
+    const change = this.rows.get(id) ?? this.batch.rows.get(id);
+    const isPresent =
+      change === undefined
+        ? await this.reading(() => this.batch.exists(kind, id))
+        : changedRow(change, kind) !== undefined;
+    if (isPresent) this.present.add(id);
+    return isPresent;
   }
 
   async findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined> {
@@ -123,6 +135,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     this.rows.put({ codec, id, row, encoded, isNew });
     if (row === null) this.seen.delete(id);
     else this.seen.set(id, row);
+    if (row === null) this.present.delete(id);
   }
 
   private async reading<Found>(read: () => Promise<Found>): Promise<Found> {
@@ -171,7 +184,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   private requireOwner({ owner, subjectType }: AnyRecordKind, row: GovernedRow): void {
     if (owner === undefined) return;
     const ownerId = (row as unknown as Readonly<Record<string, unknown>>)[owner.column];
-    if (typeof ownerId === 'string' && this.seen.has(ownerId)) return;
+    if (typeof ownerId === 'string' && (this.seen.has(ownerId) || this.present.has(ownerId))) return;
     throw new Error(`The ${subjectType} ${row.id} was added to ${String(ownerId)}, which was not read first.`);
   }
 

@@ -33,6 +33,8 @@ export interface LedgerTransaction {
   readonly now: string;
   newId<Row extends GovernedRow>(kind: RecordKind<Row>): string;
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
+  /** Without reading the record, which may be large. */
+  exists<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<boolean>;
   /** By all columns of one of the kind's unique keys. */
   findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined>;
   /** All rows whose columns equal the given values, oldest first. Writes earlier commands out first, so use it sparingly. */

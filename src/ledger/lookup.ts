@@ -5,6 +5,12 @@ export interface Lookup {
   readonly kind: AnyRecordKind;
   readonly column: string;
   readonly value: string;
+  /** Only whether it is there will be asked. */
+  readonly isExistence?: true;
+}
+
+export function existence(kind: AnyRecordKind, id: string): Lookup {
+  return { kind, column: 'id', value: id, isExistence: true };
 }
 
 export function byId(kind: AnyRecordKind, id: string): Lookup {

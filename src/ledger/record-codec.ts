@@ -1,14 +1,18 @@
 import { getMetadataArgsStorage } from 'typeorm';
 import { quoted, type ColumnDefinition, type Dialect } from '../database/dialect';
-import type { SqlValue } from '../database/sql-connection';
+import type { SqlRow, SqlValue } from '../database/sql-connection';
 import type { JsonValue } from '../json/json-value';
 import type { StoredJson } from '../json/stored-json';
 import { canonicalJson } from './canonical-json';
+import { sizeSql } from './page-budget';
 import type { AnyRecordKind, GovernedRow } from './record-kind';
 import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './statements';
 
 /** A row as it was read; of JSON columns some may stay as they are. */
 export type StoredRow = Readonly<Record<string, SqlValue | StoredJson>>;
+
+/** Names what no column is named. */
+const SIZE = '#bytes';
 
 /** A row ready for the database, and the hashed form of its state. JSON is rendered once and serves both. */
 export interface EncodedRow {
@@ -32,7 +36,11 @@ export class RecordCodec {
   readonly insertRows: string;
   readonly updateRows: string;
   readonly deleteRows: string;
+  /** Selects the ids among those in a JSON array of arrays of one that there are. */
+  readonly selectIds: string;
   private readonly selected: string;
+  /** Free-form content. */
+  private readonly longColumns: readonly string[];
   private readonly selections = new Map<string, string>();
   private readonly state: readonly StateMember[];
 
@@ -46,6 +54,8 @@ export class RecordCodec {
     this.insertRows = insertRows(dialect, this.table, this.columns);
     this.updateRows = updateRows(dialect, this.table, this.columns);
     this.deleteRows = deleteRows(dialect, this.table);
+    this.selectIds = selectAmong(dialect, this.table, ['"id"'], 'id');
+    this.longColumns = this.columns.filter(({ type }) => type === 'json').map(({ name }) => name);
     this.state = [...kind.hashedMembers, ...(kind.laterMembers ?? [])].sort().map((name) => this.stateMember(name));
   }
 
@@ -71,9 +81,28 @@ export class RecordCodec {
     const key = `among ${column}`;
     const known = this.selections.get(key);
     if (known !== undefined) return known;
-    const sql = selectAmong(this.dialect, this.table, this.columns, column);
+    const sql = selectAmong(this.dialect, this.table, [this.selected], column);
     this.selections.set(key, sql);
     return sql;
+  }
+
+  /**
+   * The same, without the free-form content of rows that have more bytes of it than the second parameter says. Where a kind
+   * has none, there is no such parameter.
+   */
+  selectSmallAmong(column: string): { readonly sql: string; readonly isSized: boolean } {
+    const isSized = this.longColumns.length > 0;
+    const key = `small among ${column}`;
+    const sql = this.selections.get(key) ?? selectAmong(this.dialect, this.table, this.smallColumns(), column);
+    this.selections.set(key, sql);
+    return { sql, isSized };
+  }
+
+  /** Bytes of free-form content: as the database says, or near enough of a row that was read without asking. */
+  sizeOf(stored: SqlRow): number {
+    const told = stored[SIZE];
+    if (typeof told === 'number') return told;
+    return this.longColumns.reduce((size, name) => size + String(stored[name] ?? '').length, 0);
   }
 
   encode(row: GovernedRow): EncodedRow {
@@ -101,6 +130,17 @@ export class RecordCodec {
       row[name] = type === 'json' && typeof value === 'string' ? JSON.parse(value) : value;
     }
     return row as unknown as GovernedRow;
+  }
+
+  private smallColumns(): string[] {
+    if (this.longColumns.length === 0) return [this.selected];
+    const size = sizeSql(this.longColumns.map(quoted));
+    const columns = this.columns.map(({ name }) =>
+      this.longColumns.includes(name)
+        ? `CASE WHEN ${size} <= $2 THEN ${quoted(name)} END AS ${quoted(name)}`
+        : quoted(name),
+    );
+    return [...columns, `${size} AS ${quoted(SIZE)}`];
   }
 
   private stateMember(name: string): StateMember {

@@ -9,7 +9,7 @@ import type { PageSource } from './page-source';
 import { PointReader } from './point-reader';
 import { RecordCatalog } from './record-catalog';
 import type { RecordCodec } from './record-codec';
-import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
+import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import type { Condition, Page, PageRequest } from './record-page';
 import { arraysOfOne } from './statements';
 
@@ -18,6 +18,7 @@ import { arraysOfOne } from './statements';
 export class RecordReader {
   /** By codec, then by column. */
   private readonly pointReaders = new Map<RecordCodec, Map<string, PointReader<GovernedRow>>>();
+  private readonly existenceReaders = new Map<RecordCodec, PointReader<true>>();
 
   constructor(
     private readonly database: Database,
@@ -26,6 +27,15 @@ export class RecordReader {
 
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
     return this.pointReader(this.catalog.codec(kind), 'id').find(id) as Promise<Row | undefined>;
+  }
+
+  /** Without reading the record, which may be large. */
+  async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
+    const codec = this.catalog.codec(kind);
+    const known = this.existenceReaders.get(codec);
+    const reader = known ?? new PointReader((ids) => this.idsAmong(codec, ids));
+    if (known === undefined) this.existenceReaders.set(codec, reader);
+    return (await reader.find(id)) === true;
   }
 
   /** By the columns of one of the kind's unique keys. */
@@ -130,6 +140,11 @@ export class RecordReader {
     const reader = new PointReader((values) => this.readAmong(codec, column, values));
     readers.set(column, reader);
     return reader;
+  }
+
+  private async idsAmong(codec: RecordCodec, ids: readonly string[]): Promise<ReadonlyMap<string, true>> {
+    const rows = await this.database.points.all<{ id: string }>(codec.selectIds, [arraysOfOne(ids)]);
+    return new Map(rows.map(({ id }) => [id, true]));
   }
 
   private async readAmong(

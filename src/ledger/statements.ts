@@ -46,16 +46,10 @@ export function deleteRows(dialect: Dialect, table: string, column = 'id'): stri
   return `DELETE FROM ${quoted(table)} WHERE ${quoted(column)} IN (SELECT ${value} FROM ${dialect.jsonElements('$1')})`;
 }
 
-/** Selects the rows whose text column has one of the values in a JSON array of arrays of one. */
-export function selectAmong(
-  dialect: Dialect,
-  table: string,
-  columns: readonly ColumnDefinition[],
-  column: string,
-): string {
-  const names = columns.map(({ name }) => quoted(name)).join(', ');
+/** Selects, of the rows whose text column has one of the values in a JSON array of arrays of one, these expressions. */
+export function selectAmong(dialect: Dialect, table: string, selected: readonly string[], column: string): string {
   const value = dialect.jsonAt(0, { name: column, type: 'text' });
-  return `SELECT ${names} FROM ${quoted(table)} WHERE ${quoted(column)} IN (SELECT ${value} FROM ${dialect.jsonElements('$1')})`;
+  return `SELECT ${selected.join(', ')} FROM ${quoted(table)} WHERE ${quoted(column)} IN (SELECT ${value} FROM ${dialect.jsonElements('$1')})`;
 }
 
 const COUNTER_COLUMNS: readonly ColumnDefinition[] = [

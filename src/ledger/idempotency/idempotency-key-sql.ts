@@ -1,4 +1,4 @@
-import type { ColumnDefinition, Dialect } from '../../database/dialect';
+import { quoted, type ColumnDefinition, type Dialect } from '../../database/dialect';
 import { insertRows, oncePerDialect, selectAmong } from '../statements';
 
 const TABLE = 'idempotency_keys';
@@ -22,7 +22,7 @@ export const idempotencyKeySql = oncePerDialect((dialect) => ({
   select: selectAmong(
     dialect,
     TABLE,
-    COLUMNS.filter(({ name }) => name !== 'answer'),
+    COLUMNS.filter(({ name }) => name !== 'answer').map(({ name }) => quoted(name)),
     'id',
   ),
   write: write(dialect),

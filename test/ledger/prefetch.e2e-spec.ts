@@ -1,0 +1,134 @@
+import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
+import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
+import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
+import type { SqlConnection, SqlRow, SqlValue } from '../../src/database/sql-connection';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database-kind';
+import { addClaim, chainIsValid, createEntity } from '../support/factories';
+import { send } from '../support/send';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+
+const ENTITIES = 30;
+const LARGE = 1_000_000;
+const MEBIBYTE = 1024 * 1024;
+/** A batch reads 16 MiB, and what the command asks for that goes beyond. */
+const BATCH = 18 * MEBIBYTE;
+
+type All = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<SqlRow[]>;
+
+/** What one batch read of the database, in characters. */
+interface ReadBatch {
+  read: number;
+}
+
+describe('What batches read of large records', () => {
+  let database: TemporaryDatabase;
+  let app: TestApp;
+  let ids: string[];
+  let batches: ReadBatch[];
+  /** Takes place once, after the first batch that is watched. */
+  let afterFirst: (() => Promise<unknown>) | null;
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    app = await createTestApp({ environment: { ...database.environment, BODY_TOTAL_LIMIT: String(200 * MEBIBYTE) } });
+    ids = [];
+    const properties = { text: 'x'.repeat(LARGE) };
+    for (let made = 0; made < ENTITIES; made += 1) ids.push((await createEntity(app, { properties })).id);
+  });
+  beforeEach(() => {
+    batches = [];
+    afterFirst = null;
+    watchBatches();
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await chainIsValid(app);
+  });
+  afterAll(async () => {
+    await app.close();
+    await database.remove();
+  });
+
+  /** Counts what the writing connection reads between the begin and the end of each batch. */
+  function watchBatches(): void {
+    const Connection = onPostgres ? PostgresConnection : sqliteConnection();
+    const all: All = Reflect.get(Connection.prototype, 'all');
+    const open = new Map<SqlConnection, ReadBatch>();
+    const watched: All = async function (this: SqlConnection, sql, parameters) {
+      if (sql.startsWith('BEGIN')) open.set(this, { read: 0 });
+      const batch = open.get(this);
+      const rows = await all.call(this, sql, parameters);
+      if (batch !== undefined) batch.read += rows.reduce((sum, row) => sum + lengthOf(row), 0);
+      if (sql === 'COMMIT' && batch !== undefined) {
+        open.delete(this);
+        batches.push(batch);
+        const next = afterFirst;
+        afterFirst = null;
+        await next?.();
+      }
+      return rows;
+    };
+    jest.spyOn(Connection.prototype, 'all').mockImplementation(watched);
+  }
+
+  const total = (): number => batches.reduce((sum, { read }) => sum + read, 0);
+  const largest = (): number => Math.max(...batches.map(({ read }) => read));
+
+  it('is nothing for claims on them: whether they are there is enough', async () => {
+    const claims = await Promise.all(ids.map((id) => addClaim(app, id)));
+    await Promise.all(
+      ids.map((id, index) => send(app, 'DELETE', `/api/v1/entities/${id}/claims/${claims[index]?.id}`)),
+    );
+    expect(total()).toBeLessThan(MEBIBYTE);
+    const missing = ids.map((id) => `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`);
+    const answers = await Promise.all(
+      missing.map((id) => send(app, 'POST', `/api/v1/entities/${id}/claims`, { body: { predicate: 'p', value: 1 } })),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
+  });
+
+  it('is bounded for each batch, and each is read once, when they are changed', async () => {
+    const answers = await Promise.all(
+      ids.map((id) => send(app, 'PUT', `/api/v1/entities/${id}`, { body: { name: 'renamed' } })),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(batches.length).toBeGreaterThan(1);
+    expect(largest()).toBeLessThan(BATCH);
+    expect(total()).toBeLessThan(ENTITIES * LARGE * 1.2);
+  });
+
+  it('is what stands there, also where another process wrote between two batches', async () => {
+    const last = ids.at(-1) ?? '';
+    const other = onPostgres ? await createTestApp({ environment: database.environment }) : app;
+    try {
+      afterFirst = async () => {
+        if (!onPostgres) return;
+        const answer = await send(other, 'PUT', `/api/v1/entities/${last}`, { body: { type: 'of-another' } });
+        expect(answer.status).toBe(200);
+      };
+      await Promise.all(ids.map((id) => send(app, 'PUT', `/api/v1/entities/${id}`, { body: { name: 'again' } })));
+      const { body } = await send(app, 'GET', `/api/v1/entities/${last}`);
+      expect(body).toMatchObject({ name: 'again', type: onPostgres ? 'of-another' : 'service' });
+      expect(body.revision).toBe(onPostgres ? 4 : 3);
+    } finally {
+      if (onPostgres) await other.close();
+    }
+  });
+
+  it('is bounded for each batch when they are removed', async () => {
+    const answers = await Promise.all(ids.map((id) => send(app, 'DELETE', `/api/v1/entities/${id}`)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
+    expect(largest()).toBeLessThan(BATCH);
+    expect(total()).toBeLessThan(ENTITIES * LARGE * 1.2);
+    expect((await send(app, 'GET', '/api/v1/stats')).body).toMatchObject({ entities: 0, claims: 0 });
+  });
+});
+
+function lengthOf(row: SqlRow): number {
+  return Object.values(row).reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 0);
+}
+
+function sqliteConnection(): typeof BetterSqlite3Connection | typeof SqliteConnection {
+  return 'DATABASE_DRIVER' in DRIVER_OF_THE_RUN ? BetterSqlite3Connection : SqliteConnection;
+}
