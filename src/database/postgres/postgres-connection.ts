@@ -73,13 +73,10 @@ export class PostgresConnection implements SqlConnection {
     await this.all(sql, parameters);
   }
 
-  /** No timeout ends it while it waits for a standby: the server would answer as if that had it, with a warning. */
+  /** The server ends a statement's time before it waits for a standby. A wait that is cancelled is answered with a warning. */
   private async commit(): Promise<void> {
     this.warnings = [];
-    const [, { command }] = await Promise.all([
-      this.client.query(preparedQuery('SET LOCAL statement_timeout = 0', [])),
-      this.client.query(preparedQuery('COMMIT', [])),
-    ]);
+    const { command } = await this.client.query(preparedQuery('COMMIT', []));
     requireCommit(command);
     if (this.warnings.length > 0) throw new DatabaseFault('unavailable', 'UNCONFIRMED', this.warnings.join(' '));
   }
