@@ -1,5 +1,6 @@
 import { benchmarkExecution } from './execution-part';
 import { benchmarkGrowth } from './growth/growth-part';
+import { benchmarkHostileClients } from './hostile/hostile-part';
 import { benchmarkHttp } from './http/http-part';
 import { benchmarkDrivers, benchmarkLedger, benchmarkLedgerOnPostgres } from './ledger/ledger-part';
 import { benchmarkMemory } from './memory/memory-part';
@@ -17,6 +18,7 @@ export const PART_NAMES = [
   'drivers',
   'syncs',
   'memory',
+  'hostile',
   'policies',
   'execute',
   'verify',
@@ -47,6 +49,7 @@ export const PARTS: Readonly<Record<PartName, Part>> = {
   drivers: { title: 'better-sqlite3 in place of sqlite3', run: benchmarkDrivers },
   syncs: { title: 'Syncs of the disk', run: benchmarkSyncs },
   memory: { title: 'Memory', run: benchmarkMemory },
+  hostile: { title: 'A client next to hostile ones', run: benchmarkHostileClients },
   policies: { title: 'Policy evaluation, one thread', run: benchmarkPolicies },
   execute: { title: 'Execute, with 1,000 policies in force against 1', run: benchmarkExecution },
   verify: { title: 'Verification of 100,000 entries', run: benchmarkVerification },

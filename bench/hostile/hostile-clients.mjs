@@ -1,0 +1,232 @@
+/**
+ * What one hostile address does to the service, all at once, for the given time:
+ *
+ *   node bench/hostile/hostile-clients.mjs URL KEY SECONDS SEED
+ *
+ * It goes to loopback only. Its last line of output is a JSON object: how often each kind of attack was carried out.
+ */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const MEBIBYTE = 1_048_576;
+const IDLE = 1_500;
+const SLOW = 100;
+/** Rows of nearly a mebibyte that lists and exports are asked for. */
+const LARGE_ROWS = 24;
+/** Answers asked for on one connection that nobody reads. */
+const PIPELINED = 90;
+/** Milliseconds between the bytes of a slow request. */
+const DRIP = 200;
+
+const [url = '', key = '', seconds = '0', seed = '1'] = process.argv.slice(2);
+const { hostname, port } = new URL(url);
+if (!/^127\./.test(hostname)) throw new Error('Hostile clients attack loopback only.');
+
+const random = seededRandom(Number(seed));
+const end = performance.now() + Number(seconds) * 1_000;
+const counts = {};
+const sockets = new Set();
+
+const below = (limit) => Math.floor(random() * limit);
+const goesOn = () => performance.now() < end;
+
+function count(kind) {
+  counts[kind] = (counts[kind] ?? 0) + 1;
+}
+
+/** Mulberry32 by Tommy Ettinger: numbers from 0 to below 1. */
+function seededRandom(start) {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A connection, or null where the service closes it before it is open. */
+async function open() {
+  const socket = connect(Number(port), hostname);
+  sockets.add(socket);
+  socket.on('error', () => socket.destroy());
+  socket.on('close', () => sockets.delete(socket));
+  await Promise.race([once(socket, 'connect'), once(socket, 'close')]).catch(() => undefined);
+  return socket.destroyed ? null : socket;
+}
+
+function head(line, headers = []) {
+  return [line, 'Host: x', `X-API-Key: ${key}`, ...headers, '', ''].join('\r\n');
+}
+
+function post(path, body) {
+  const headers = ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`];
+  return head(`POST /api/v1/${path} HTTP/1.1`, headers) + body;
+}
+
+/** Sends a request, takes the answer and drops it. The status, or null where the connection ended without one. */
+async function ask(request) {
+  const socket = await open();
+  if (socket === null) return null;
+  let status = null;
+  socket.on('data', (chunk) => (status ??= Number(chunk.toString('latin1', 9, 12))));
+  socket.write(request.replace('\r\n', '\r\nConnection: close\r\n'));
+  const closed = once(socket, 'close').catch(() => undefined);
+  await Promise.race([closed, sleep(20_000, undefined, { ref: false })]);
+  socket.destroy();
+  return status;
+}
+
+const CUT_OFF = [
+  () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
+  () => head('GET /api/v1/health HTTP/1.1', ['Connection: Upgrade', 'Upgrade: websocket']),
+  () => head('GET http://[::/ HTTP/1.1'),
+  () => '\0\0\0\r\n\r\n',
+  () => head('GET /api/v1/stats HTTP/1.1').repeat(5),
+  () => head('GET /api/v1/provenance/export HTTP/1.1'),
+  () => head('GET /docs HTTP/1.1'),
+  () => `${head('POST /api/v1/entities HTTP/1.1', ['Transfer-Encoding: chunked'])}ffff\r\n{`,
+  () => post('entities', `{"type":"reset","name":"${'n'.repeat(30_000)}"`),
+];
+
+/** Ends connections with a reset, at any moment of a request or its answer. */
+async function reset() {
+  while (goesOn()) {
+    const socket = await open();
+    if (socket === null) continue;
+    const request = CUT_OFF[below(CUT_OFF.length)]();
+    socket.write(request.slice(0, 1 + below(request.length * 2)));
+    await sleep(below(20));
+    socket.resetAndDestroy();
+    count('resets');
+  }
+}
+
+/** Opens connections, uses each once, and holds them. */
+async function idle() {
+  const held = new Set();
+  while (goesOn()) {
+    const socket = held.size < IDLE ? await open() : null;
+    if (socket === null) {
+      await sleep(50);
+      continue;
+    }
+    held.add(socket);
+    socket.on('close', () => held.delete(socket)).resume();
+    socket.write(head('GET /docs HTTP/1.1'));
+    count('idle connections');
+  }
+}
+
+/** Sends a head, or a body that it says is large, byte by byte. */
+async function drip() {
+  while (goesOn()) {
+    const socket = await open();
+    if (socket === null) {
+      await sleep(DRIP);
+      continue;
+    }
+    const declared = ['Content-Type: application/json', `Content-Length: ${MEBIBYTE}`];
+    socket.resume();
+    socket.write(below(2) === 0 ? `GET / HTTP/1.1\r\nX: ` : head('POST /api/v1/entities HTTP/1.1', declared));
+    while (goesOn() && !socket.destroyed) {
+      socket.write('{');
+      await sleep(DRIP);
+    }
+    count('slow requests');
+  }
+}
+
+function propertiesOf(keys) {
+  return Array.from({ length: keys }, (_unused, index) => `"${index.toString(36)}":1`).join(',');
+}
+
+const LARGE_BODIES = [
+  () => `{"type":"large","name":"large","properties":{${propertiesOf(100_000)}},"unknown":1}`,
+  () => `{"type":"large","name":"large","properties":{"text":"${'x'.repeat(MEBIBYTE - 200)}"},"unknown":1}`,
+  () => `{${propertiesOf(105_000)}}`,
+  () => '['.repeat(MEBIBYTE),
+  () => `{"type":"large","name":"large","properties":{"list":[${'[],'.repeat(300_000)}[]]}}`,
+];
+
+/** Bodies as large as they may be, all of them refused. */
+async function largeBodies() {
+  const bodies = LARGE_BODIES.map((make) => make());
+  while (goesOn()) {
+    await ask(post('entities', bodies[below(bodies.length)]));
+    count('large bodies');
+  }
+}
+
+/** Asks for the largest answers and does not read them. */
+async function largeAnswers() {
+  const requests = [
+    head('GET /api/v1/entities?limit=9 HTTP/1.1').repeat(PIPELINED),
+    head('GET /api/v1/provenance/export HTTP/1.1'),
+    head('GET /api/v1/entities?limit=100 HTTP/1.1'),
+  ];
+  while (goesOn()) {
+    const socket = await open();
+    if (socket === null) {
+      await sleep(50);
+      continue;
+    }
+    socket.pause().write(requests[below(requests.length)]);
+    await sleep(below(4_000));
+    socket.resetAndDestroy();
+    count('unread answers');
+  }
+}
+
+/** Reads what it asks for, six at a time. */
+async function exports() {
+  while (goesOn()) {
+    await ask(head('GET /api/v1/provenance/export HTTP/1.1'));
+    count('exports');
+  }
+}
+
+async function verifications() {
+  while (goesOn()) {
+    await ask(post('provenance/verify', JSON.stringify({ from: 1 + below(40) })));
+    count('verifications');
+  }
+}
+
+function worstPolicy(number, segments) {
+  const resources = Array.from({ length: 100 }, (_unused, pattern) =>
+    Array.from({ length: segments }, (_none, segment) => `${number}-${pattern}-${segment}`.slice(-4)).join('/'),
+  );
+  const rules = { effect: 'deny', subjects: ['nobody'], actions: ['nothing'], resources };
+  return JSON.stringify({ name: `worst ${number}`, version: '1.0', ...rules });
+}
+
+/** Policies as large as they may be, until no more are taken, and questions that walk them. */
+async function policies() {
+  for (let number = 0; goesOn(); number += 1) {
+    const status = await ask(post('policies', worstPolicy(number, number % 2 === 0 ? 64 : 247)));
+    count(status === 201 ? 'policies' : 'refused policies');
+    if (status === 409) await sleep(500);
+  }
+}
+
+async function prepare() {
+  const body = `{"type":"large","name":"large","properties":{"text":"${'x'.repeat(MEBIBYTE - 200)}"}}`;
+  for (let row = 0; row < LARGE_ROWS; row += 1) await ask(post('entities', body));
+}
+
+await prepare();
+await Promise.all([
+  ...Array.from({ length: 10 }, reset),
+  idle(),
+  ...Array.from({ length: SLOW }, drip),
+  ...Array.from({ length: 8 }, largeBodies),
+  ...Array.from({ length: 8 }, largeAnswers),
+  ...Array.from({ length: 6 }, exports),
+  ...Array.from({ length: 4 }, verifications),
+  policies(),
+]);
+sockets.forEach((socket) => socket.destroy());
+process.stdout.write(`${JSON.stringify(counts)}\n`);

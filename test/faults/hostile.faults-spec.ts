@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ROOT } from '../support/markdown';
+import { API_KEY } from '../support/create-test-app';
+import { startCommand, type StartedProgram } from '../support/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+
+/** How long the service is attacked in each surrounding; HOSTILE_SECONDS asks for more. */
+const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 30);
+const MEBIBYTE = 1_048_576;
+/** Milliseconds between two requests of the client that works normally. */
+const PAUSE = 20;
+
+interface Surroundings {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** Bytes of memory, all of the process's, at its highest. */
+  readonly memory: number;
+}
+
+/** What `npm start` runs, and what the image does with its environment. */
+const SURROUNDINGS: readonly Surroundings[] = [
+  { name: 'npm start', command: startScript(), environment: {}, memory: 700 * MEBIBYTE },
+  { name: 'the image', ...image(), memory: 512 * MEBIBYTE },
+];
+
+function startScript(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
+  return scripts.start.replace(/^exec /, '').split(' ');
+}
+
+function image(): { command: string[]; environment: Record<string, string> } {
+  const lines = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split('\n');
+  const rest = (instruction: string): string =>
+    lines.findLast((line) => line.startsWith(`${instruction} `))?.slice(instruction.length + 1) ?? '';
+  const variables = rest('ENV')
+    .split(' ')
+    .map((pair) => pair.split('=') as [string, string]);
+  return { command: JSON.parse(rest('CMD')) as string[], environment: Object.fromEntries(variables) };
+}
+
+/** A client at another address, with the key, that asks for one thing after another. */
+class OrdinaryClient {
+  readonly unexpected: string[] = [];
+  answered = 0;
+  private readonly agent = new Agent({ keepAlive: true, localAddress: '127.0.0.2', maxSockets: 1 });
+
+  constructor(private readonly url: string) {}
+
+  async work(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const name = `ordinary ${this.answered}`;
+      const { id } = JSON.parse(await this.expect(201, 'POST', 'entities', { type: 'ordinary', name })) as {
+        id: string;
+      };
+      await this.expect(200, 'GET', `entities/${id}`);
+      await this.expect(200, 'GET', 'health');
+      await sleep(PAUSE);
+    }
+    this.agent.destroy();
+  }
+
+  private async expect(status: number, method: string, path: string, body?: object): Promise<string> {
+    const [answered, content] = await this.send(method, path, body);
+    this.answered += 1;
+    if (answered !== status) this.unexpected.push(`${method} ${path}: ${answered} ${content.slice(0, 200)}`);
+    return answered === status ? content : '{"id":"none"}';
+  }
+
+  private send(method: string, path: string, body?: object): Promise<[number, string]> {
+    return new Promise((resolve, reject) => {
+      const headers = { 'X-API-Key': API_KEY, ...(body !== undefined && { 'Content-Type': 'application/json' }) };
+      const sent = request(`${this.url}/api/v1/${path}`, { method, agent: this.agent, headers }, (answer) => {
+        text(answer).then((content) => resolve([answer.statusCode ?? 0, content]), reject);
+      });
+      sent.on('error', (error) => {
+        // The service may end a connection that was kept; a client then takes another.
+        if (sent.reusedSocket) this.send(method, path, body).then(resolve, reject);
+        else reject(error);
+      });
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+}
+
+describe.each(SURROUNDINGS)('Under attack from one address, run as by $name, the service', (surroundings) => {
+  let database: TemporaryDatabase;
+  let program: StartedProgram;
+  let attack: ChildProcess | null = null;
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    // The command names files by their place in the folder of the service.
+    for (const name of ['dist', 'node_modules', 'package.json'])
+      symlinkSync(join(ROOT, name), join(database.folder, name));
+    mkdirSync(join(database.folder, 'data'));
+    const [command = '', ...parameters] = surroundings.command;
+    program = await startCommand(command, parameters, database.folder, {
+      ...surroundings.environment,
+      ...database.environment,
+      RATE_LIMIT: '100000000',
+      LOG_LEVEL: 'fatal',
+    });
+  });
+  afterAll(async () => {
+    attack?.kill('SIGKILL');
+    await program.stop('SIGKILL');
+    await database.remove();
+  });
+
+  /** The highest memory that the process has had, in bytes; the kernel's own count. */
+  function highestMemory(): number {
+    const status = readFileSync(`/proc/${program.process.pid}/status`, 'utf8');
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
+  }
+
+  it(
+    'goes on, answers another address as ever, and keeps within its memory',
+    async () => {
+      const clients = join(ROOT, 'bench', 'hostile', 'hostile-clients.mjs');
+      const seed = process.env['FAULT_SEED'] ?? '1';
+      const attackers = spawn(process.execPath, [clients, program.url, API_KEY, String(SECONDS), seed], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      attack = attackers;
+      const carriedOut = text(attackers.stdout);
+      const ended = once(attackers, 'exit');
+      const stopped = new AbortController();
+      const ordinary = new OrdinaryClient(program.url);
+      const work = ordinary.work(stopped.signal);
+      await Promise.race([ended, work]);
+      stopped.abort();
+      await work;
+      expect(program.process.exitCode).toBe(null);
+      expect(program.process.signalCode).toBe(null);
+      expect(ordinary.unexpected).toEqual([]);
+      expect(ordinary.answered).toBeGreaterThan(SECONDS);
+      const counts = JSON.parse(await carriedOut) as Record<string, number>;
+      const kinds = ['resets', 'idle connections', 'slow requests', 'large bodies', 'unread answers'];
+      expect(Object.keys(counts)).toEqual(expect.arrayContaining([...kinds, 'exports', 'verifications']));
+      expect(highestMemory() / MEBIBYTE).toBeLessThan(surroundings.memory / MEBIBYTE);
+      expect(await program.stop('SIGTERM')).toBe(0);
+    },
+    (SECONDS + 90) * 1_000,
+  );
+});
