@@ -1,7 +1,7 @@
 export const API_KEY = 'a-key-for-the-benchmark';
 export const CONNECTIONS = 64;
 /** Of Node, as `npm start` and the image give them. */
-export const SERVICE_FLAGS = ['--max-semi-space-size=32'];
+export const SERVICE_FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=512'];
 
 /** Production's settings, but for a rate limit that no load reaches. Nothing of this process's environment. */
 export function serviceSettings(database: string, port = 3000): Record<string, string> {

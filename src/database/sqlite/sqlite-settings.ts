@@ -13,7 +13,7 @@ const WRITER_SETTINGS: readonly (readonly [name: string, value: string, readBack
   ['foreign_keys', 'ON', 1],
   ['busy_timeout', '2000', 2000],
   ['journal_size_limit', String(LOG_LIMIT), LOG_LIMIT],
-  ['cache_size', '-65536', -65536],
+  ['cache_size', '-16384', -16384],
 ];
 
 /** Sets each, reads it back, and refuses to go on when one did not take. */
@@ -29,7 +29,7 @@ export async function applyWriterSettings(connection: SqlConnection): Promise<vo
 }
 
 /** Kibibytes of pages a connection keeps. */
-const CACHE_SIZE = 65_536;
+const CACHE_SIZE = 16_384;
 /** For one that reads everything once, in order: what it keeps it does not see again. */
 export const PASSING_CACHE_SIZE = 2_048;
 
