@@ -244,6 +244,20 @@ describe('Answers are as the document says', () => {
     expect(faults).toEqual([]);
   });
 
+  it('when as many policies are in force as may be', async () => {
+    const bounded = await createTestApp({ environment: { MAX_POLICIES: '1' } });
+    const [example = {}] = exampleBodies(operation('policies_create'));
+    const create = (name: string): Promise<Answer> =>
+      send(bounded, 'POST', '/api/v1/policies', { body: { ...example, name } });
+    const path = `/api/v1/policies/${(await create('first')).body.id as string}`;
+    await send(bounded, 'POST', `${path}/deactivate`);
+    await create('second');
+    const activated = await send(bounded, 'POST', `${path}/activate`);
+    await bounded.close();
+    expect(activated.status).toBe(409);
+    expect(check.faults(operation('policies_activate'), activated)).toEqual([]);
+  });
+
   it('when the service is stopping', async () => {
     const stopping = jest.spyOn(app.application.get(ShutdownGate), 'isClosed', 'get').mockReturnValue(true);
     const faults = await faultsOfAll(having(503), (documented) => call(documented));

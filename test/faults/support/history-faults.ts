@@ -31,12 +31,29 @@ export function historyFaults(attempts: readonly Attempt[], { entries }: Snapsho
   return [...faults, ...attemptsByRequest(attempts).flatMap((those) => requestFaults(those, left))];
 }
 
-function requestFaults(attempts: readonly Attempt[], left: (attempt: Attempt) => SnapshotEntry[]): string[] {
+function requestFaults(all: readonly Attempt[], left: (attempt: Attempt) => SnapshotEntry[]): string[] {
+  const refusals = all.filter((attempt) => isRefusedLater(attempt, all, left));
+  const attempts = all.filter((attempt) => !refusals.includes(attempt));
   const settling = settlingAttempt(attempts);
-  const faults = settling === undefined ? [] : attemptFaults(settling, attempts.flatMap(left));
+  const faults = [
+    ...refusals.flatMap((refusal) => attemptFaults(refusal, left(refusal))),
+    ...(settling === undefined ? [] : attemptFaults(settling, attempts.flatMap(left))),
+  ];
   return settling?.key === undefined
     ? faults
     : [...faults, ...keyFaults(attempts, (attempt) => left(attempt).length > 0)];
+}
+
+/** What was authorised under a key is refused, on a record of its own, once a new request would be. */
+function isRefusedLater(
+  attempt: Attempt,
+  all: readonly Attempt[],
+  left: (attempt: Attempt) => SnapshotEntry[],
+): boolean {
+  const sequenceOf = (of: Attempt, action: string): number | undefined =>
+    left(of).find(({ audit }) => audit.action === action)?.row.sequence;
+  const refused = sequenceOf(attempt, 'execution.denied');
+  return refused !== undefined && all.some((other) => (sequenceOf(other, 'execution.authorized') ?? refused) < refused);
 }
 
 function attemptFaults(attempt: Attempt, entries: readonly SnapshotEntry[]): string[] {
