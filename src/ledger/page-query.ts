@@ -20,16 +20,26 @@ export interface SizedRequest extends PageRequest {
 export const TOTAL_COLUMN = 'listTotal';
 /** And the bytes it has in long columns under this one. */
 export const SIZE_COLUMN = 'listedBytes';
+/** And the ledger's last sequence at that moment under this one. */
+export const HEAD_COLUMN = 'listedUpTo';
+
+const HEAD = `(SELECT "sequence" FROM "ledger_head" WHERE "id" = 1)`;
 
 /**
- * Rows and total in one statement, so that both are of one moment. An empty page is one row of nulls with the total. One
+ * Rows and total in one statement, so that both are of one moment. Where the total has to be counted and the ledger has
+ * more than `countedAtOnce` entries, it is null: counting would take longer, the larger the table is. An empty page is one row of nulls with the total. One
  * row more than the limit is read: it tells whether a page follows. Values of long columns that have more than `mostBytes`
  * are null: whoever asks for many rows cannot know what they amount to.
  */
-export function pageQuery(source: PageSource, request: SizedRequest, dialect: Dialect): PageQuery {
+export function pageQuery(
+  source: PageSource,
+  request: SizedRequest,
+  dialect: Dialect,
+  countedAtOnce: number,
+): PageQuery {
   const parameters = new Parameters();
   const rows = new SelectedRows(source, request.conditions, dialect, parameters);
-  const total = totalSql(source, request, rows, parameters);
+  const total = knownTotalSql(source, request, parameters) ?? countSql(rows, countedAtOnce);
   const [direction, beyond] = request.order === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
   const { position } = request;
   const from = position === null ? rows.sql() : rows.sql(`${rows.order} ${beyond} ${parameters.add(position)}`);
@@ -37,7 +47,8 @@ export function pageQuery(source: PageSource, request: SizedRequest, dialect: Di
     `SELECT ${columnsSql(source, request.mostBytes, parameters)} ${from} ORDER BY ${rows.order} ${direction} ` +
     `LIMIT ${parameters.add(request.limit + 1)} OFFSET ${parameters.add(request.offset)}`;
   const sql =
-    `SELECT page.*, counted.total AS "${TOTAL_COLUMN}" FROM (SELECT ${total} AS total) AS counted ` +
+    `SELECT page.*, counted.total AS "${TOTAL_COLUMN}", counted.head AS "${HEAD_COLUMN}" ` +
+    `FROM (SELECT ${total} AS total, ${HEAD} AS head) AS counted ` +
     `LEFT JOIN (${page}) AS page ON 1 = 1 ORDER BY page.${quoted(source.orderColumn)} ${direction}`;
   return { sql, parameters: parameters.values };
 }
@@ -53,13 +64,18 @@ function columnsSql({ table, columns, longColumns }: PageSource, mostBytes: numb
   return [...selected, `${size} AS "${SIZE_COLUMN}"`].join(', ');
 }
 
-function totalSql(source: PageSource, request: PageRequest, rows: SelectedRows, parameters: Parameters): string {
+/** Null: nobody has counted these rows. */
+function knownTotalSql(source: PageSource, request: PageRequest, parameters: Parameters): string | null {
   if (request.total !== null) return parameters.add(request.total);
-  if (source.isLedger && request.conditions.length === 0)
-    return `(SELECT "sequence" FROM "ledger_head" WHERE "id" = 1)`;
+  if (source.isLedger && request.conditions.length === 0) return HEAD;
   const name = counterFor(source, request.conditions);
-  if (name === null) return `(SELECT count(*) ${rows.sql()})`;
+  if (name === null) return null;
   return `COALESCE((SELECT "value" FROM "ledger_counters" WHERE "name" = ${parameters.add(name)}), 0)`;
+}
+
+/** A database counts only where the condition holds. */
+function countSql(rows: SelectedRows, countedAtOnce: number): string {
+  return `CASE WHEN COALESCE(${HEAD}, 0) <= ${countedAtOnce} THEN (SELECT count(*) ${rows.sql()}) END`;
 }
 
 /** The counter that knows the total of these conditions, if there is one. */

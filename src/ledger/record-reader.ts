@@ -4,7 +4,7 @@ import type { SqlRow } from '../database/sql-connection';
 import { dueQuery, type DueRow } from './due-query';
 import { rowsForAnswers } from './answer-rows';
 import { ANY_SIZE, rowsThatFit, shareOf } from './page-budget';
-import { pageQuery, SIZE_COLUMN, type SizedRequest, TOTAL_COLUMN } from './page-query';
+import { HEAD_COLUMN, pageQuery, SIZE_COLUMN, type SizedRequest, TOTAL_COLUMN } from './page-query';
 import type { PageSource } from './page-source';
 import { PointReader } from './point-reader';
 import { RecordCatalog } from './record-catalog';
@@ -12,10 +12,22 @@ import type { RecordCodec } from './record-codec';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import type { Condition, Page, PageRequest } from './record-page';
 import { arraysOfOne } from './statements';
+import { totalInPieces } from './total-pieces';
+
+/** Rows of a page, read in one statement. */
+interface ListedRows {
+  readonly rows: readonly SqlRow[];
+  /** Null: it has to be counted in pieces. */
+  readonly total: number | null;
+  /** The ledger's last sequence when they were read. */
+  readonly upTo: number;
+}
 
 /** Reads committed records on connections that cannot write. A caller that was answered reads its own write. */
 @Injectable()
 export class RecordReader {
+  /** Entries of the ledger whose rows one statement counts: few enough to end long before the timeout of statements. */
+  private readonly countedAtOnce: number = 250_000;
   /** By codec, then by column. */
   private readonly pointReaders = new Map<RecordCodec, Map<string, PointReader<GovernedRow>>>();
   private readonly existenceReaders = new Map<RecordCodec, PointReader<true>>();
@@ -112,19 +124,37 @@ export class RecordReader {
   async pageOf(source: PageSource, request: PageRequest): Promise<Page<SqlRow>> {
     const { limit } = request;
     const mostBytes = shareOf(limit);
-    const { rows, total } = await this.read(source, { ...request, mostBytes });
-    const sizes = rows.map((row) => Number(row[SIZE_COLUMN]));
-    if (sizes.every((size) => size <= mostBytes)) return cut(rows, total, limit);
-    const fitting = rowsThatFit(sizes.slice(0, limit));
-    const whole = await this.read(source, { ...request, limit: fitting, mostBytes: ANY_SIZE });
-    return cut(whole.rows, whole.total, fitting);
+    const listed = await this.read(source, { ...request, mostBytes });
+    const sizes = listed.rows.map((row) => Number(row[SIZE_COLUMN]));
+    if (sizes.every((size) => size <= mostBytes)) return this.cut(source, request, listed);
+    const fitting = { ...request, limit: rowsThatFit(sizes.slice(0, limit)) };
+    return this.cut(source, fitting, await this.read(source, { ...fitting, mostBytes: ANY_SIZE }));
   }
 
-  private async read(source: PageSource, request: SizedRequest): Promise<Pick<Page<SqlRow>, 'rows' | 'total'>> {
-    const { sql, parameters } = pageQuery(source, request, this.database.dialect);
-    const rows = await this.database.lists.all(sql, parameters);
-    const total = Number(rows[0]?.[TOTAL_COLUMN] ?? 0);
-    return { rows: rows.filter((row) => row[source.orderColumn] !== null), total };
+  private async read(source: PageSource, request: SizedRequest): Promise<ListedRows> {
+    const { lists, dialect } = this.database;
+    const { sql, parameters } = pageQuery(source, request, dialect, this.countedAtOnce);
+    const rows = await lists.all(sql, parameters);
+    const total = rows[0]?.[TOTAL_COLUMN] ?? null;
+    return {
+      rows: rows.filter((row) => row[source.orderColumn] !== null),
+      total: total === null ? null : Number(total),
+      upTo: Number(rows[0]?.[HEAD_COLUMN] ?? 0),
+    };
+  }
+
+  private async cut(
+    source: PageSource,
+    request: PageRequest,
+    { rows, total, upTo }: ListedRows,
+  ): Promise<Page<SqlRow>> {
+    const { limit, conditions } = request;
+    const list = { source, conditions, upTo };
+    return {
+      rows: rows.slice(0, limit),
+      total: total ?? (await totalInPieces(this.database, list, this.countedAtOnce)),
+      more: rows.length > limit,
+    };
   }
 
   private async findByAll(codec: RecordCodec, key: Readonly<Record<string, string>>): Promise<GovernedRow | undefined> {
@@ -159,8 +189,4 @@ export class RecordReader {
     const decoded = await rowsForAnswers(codec, rows);
     return new Map(decoded.map((row, index) => [String(rows[index]?.[column]), row]));
   }
-}
-
-function cut(rows: readonly SqlRow[], total: number, limit: number): Page<SqlRow> {
-  return { rows: rows.slice(0, limit), total, more: rows.length > limit };
 }

@@ -64,29 +64,40 @@ export class SelectedRows {
     return selectiveColumns.find((name) => conditions.some(({ column }) => column === name)) ?? null;
   }
 
-  private conditionSql({ column, comparison, value }: Condition, leading: string | null): string {
-    const { table, timeColumn } = this.source;
-    const placeholder = this.parameters.add(value);
-    if (column === timeColumn && (comparison === 'atLeast' || comparison === 'atMost')) {
-      return this.boundSql(column, comparison, placeholder);
+  private conditionSql(condition: Condition, leading: string | null): string {
+    const { column, comparison, value } = condition;
+    const { table } = this.source;
+    if (isTimeBound(this.source, condition)) {
+      return `${this.order} ${OPERATORS[condition.comparison]} (${placeOfTimeSql(this.source, condition, this.parameters)})`;
     }
+    const placeholder = this.parameters.add(value);
     const own = columnOf(table, column);
     const isBeside = leading !== null && column !== leading && comparison === 'equals';
     const operator = OPERATORS[comparison as keyof typeof OPERATORS];
     return `${isBeside ? this.dialect.unindexed(own) : own} ${operator} ${placeholder}`;
   }
+}
 
-  /** Time never goes back along the order, so a time is a place in it: that of the first or last row of that time. */
-  private boundSql(column: string, comparison: 'atLeast' | 'atMost', placeholder: string): string {
-    const { table, orderColumn } = this.source;
-    const [time, place] = [quoted(column), quoted(orderColumn)];
-    const operator = OPERATORS[comparison];
-    const direction = comparison === 'atLeast' ? 'ASC' : 'DESC';
-    const bound =
-      `SELECT ${place} FROM ${quoted(table)} WHERE ${time} ${operator} ${placeholder} ` +
-      `ORDER BY ${time} ${direction}, ${place} ${direction} LIMIT 1`;
-    return `${this.order} ${operator} (${bound})`;
-  }
+type TimeBound = Condition & { readonly comparison: 'atLeast' | 'atMost' };
+
+/** True for the first or last time of what is listed. */
+export function isTimeBound({ timeColumn }: PageSource, condition: Condition): condition is TimeBound {
+  const { column, comparison } = condition;
+  return column === timeColumn && (comparison === 'atLeast' || comparison === 'atMost');
+}
+
+/** Time never goes back along the order, so a time is a place in it: that of the first or last row of that time. */
+export function placeOfTimeSql(
+  source: PageSource,
+  { column, comparison, value }: TimeBound,
+  parameters: Parameters,
+): string {
+  const [time, place] = [quoted(column), quoted(source.orderColumn)];
+  const direction = comparison === 'atLeast' ? 'ASC' : 'DESC';
+  return (
+    `SELECT ${place} FROM ${quoted(source.table)} WHERE ${time} ${OPERATORS[comparison]} ${parameters.add(value)} ` +
+    `ORDER BY ${time} ${direction}, ${place} ${direction} LIMIT 1`
+  );
 }
 
 /** Such a condition is met through the items of lists. */
