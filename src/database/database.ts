@@ -17,6 +17,10 @@ export abstract class Database {
   abstract readonly processId: string;
   /** False where no other process can write while this one runs. */
   abstract readonly isShared: boolean;
+  /** True while the server is out of reach: whatever is asked fails at once. */
+  abstract readonly isCutOff: boolean;
+  /** For what waits and has not asked yet. */
+  abstract onCutOff(listener: () => void): void;
   /** A new writing connection, set up and checked for durable commits. The caller closes the former one. */
   abstract openWriter(): Promise<SqlConnection>;
   /** False when what is written now would not be found at the next start, such as a removed file. */

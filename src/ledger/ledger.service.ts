@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Configuration } from '../config/configuration';
 import { Database } from '../database/database';
-import { unavailable } from '../errors/domain-error';
+import { unavailable, type DomainError } from '../errors/domain-error';
 import { BatchCommitter } from './batch-committer';
 import type { Caller } from './caller';
 import { HeadTransaction } from './head-transaction';
@@ -74,6 +74,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     if (head === undefined) throw new Error('The head record of the ledger is gone.');
     this.known.found(head);
     await this.clock.look(connection);
+    // They may stand behind a batch whose end cannot be known before the database is back.
+    this.database.onCutOff(() => this.queue.refuse(outOfReach()));
     this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
   }
 
@@ -87,6 +89,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     return new Promise<Result>((resolve, reject) => {
       if (this.isClosing) throw unavailable('The service is stopping.');
       if (this.stops.refusal !== null) throw this.stops.refusal;
+      if (this.database.isCutOff) throw outOfReach();
       const keyed = caller.idempotency?.nextWrite() ?? null;
       const { lookups = [] } = terms;
       const beforeReplay = (terms.beforeReplay ?? null) as BeforeReplay<unknown> | null;
@@ -197,4 +200,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.work.watch();
     if (this.writer.needsProbe || this.leftovers.areDue) this.work.begin();
   }
+}
+
+function outOfReach(): DomainError {
+  return unavailable('The database cannot be reached now.');
 }

@@ -1,9 +1,10 @@
 import { Client, type ClientConfig } from 'pg';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { DatabaseFault } from '../database-fault';
 import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
 import { connectionFault, endsSession, postgresFault } from './postgres-fault';
 import { preparedQuery } from './prepared-query';
+import { ServerReach } from './server-reach';
 
 /** Milliseconds a server gets to say goodbye; one that is gone never does. */
 const GOODBYE = 1_000;
@@ -23,6 +24,7 @@ export class PostgresConnection implements SqlConnection {
   private constructor(
     private readonly client: Client,
     private readonly socket: Socket,
+    private readonly reach: ServerReach,
   ) {
     // Without a listener, an error between statements would end the process.
     client.on('error', () => (this.lost = true));
@@ -32,12 +34,13 @@ export class PostgresConnection implements SqlConnection {
     });
   }
 
-  static async open(config: ClientConfig): Promise<PostgresConnection> {
-    const socket = new Socket();
+  /** @param reach without it, such as for statements that may take any time, a silent server is waited for. */
+  static async open(config: ClientConfig, reach = new ServerReach(config)): Promise<PostgresConnection> {
+    const socket = reach.socket();
     const client = new Client({ ...config, pipeline: true, stream: () => socket });
-    const connection = new PostgresConnection(client, socket);
+    const connection = new PostgresConnection(client, socket, reach);
     try {
-      await client.connect();
+      await reach.answer(client.connect());
     } catch (error) {
       socket.destroy();
       throw connectionFault(error, config);
@@ -60,12 +63,11 @@ export class PostgresConnection implements SqlConnection {
         await this.commit();
         return [];
       }
-      const { rows } = await this.client.query(preparedQuery(sql, parameters));
+      const { rows } = await this.reach.answer(this.client.query(preparedQuery(sql, parameters)));
       return rows as Row[];
     } catch (error) {
-      const fault = postgresFault(error);
-      if (endsSession(fault)) this.lost = true;
-      throw fault;
+      if (endsSession(error)) this.lost = true;
+      throw postgresFault(error);
     }
   }
 
@@ -76,7 +78,7 @@ export class PostgresConnection implements SqlConnection {
   /** The server ends a statement's time before it waits for a standby. A wait that is cancelled is answered with a warning. */
   private async commit(): Promise<void> {
     this.warnings = [];
-    const { command } = await this.client.query(preparedQuery('COMMIT', []));
+    const { command } = await this.reach.answer(this.client.query(preparedQuery('COMMIT', [])));
     requireCommit(command);
     if (this.warnings.length > 0) throw new DatabaseFault('unavailable', 'UNCONFIRMED', this.warnings.join(' '));
   }

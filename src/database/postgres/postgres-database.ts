@@ -9,6 +9,7 @@ import { migrate } from './postgres-migrations';
 import { PostgresLease } from './postgres-lease';
 import { PostgresSessions } from './postgres-sessions';
 import { leaseConfig, pointReaderConfig, readerConfig, serverConfig, writerConfig } from './postgres-settings';
+import { ServerReach } from './server-reach';
 import { requireDurability, requirePrimary } from './server-requirements';
 import { repositoryPool } from './repository-pool';
 import { WriterServer } from './writer-server';
@@ -27,7 +28,8 @@ export class PostgresDatabase extends Database {
   readonly lists: SqlConnection;
   readonly chain: SqlConnection;
   private readonly lease: PostgresLease;
-  private readonly server = new WriterServer();
+  private readonly reach: ServerReach;
+  private readonly server: WriterServer;
   private writer: PostgresConnection | null = null;
 
   private constructor(
@@ -36,7 +38,9 @@ export class PostgresDatabase extends Database {
   ) {
     super();
     this.location = placeOf(url);
-    const { server } = this;
+    this.reach = new ServerReach(serverConfig(url));
+    const server = new WriterServer(this.reach);
+    this.server = server;
     server.onReplaced(() => this.writer?.abandon());
     this.points = new PostgresSessions(pointReaderConfig(url), SESSIONS.points, server);
     this.lists = new PostgresSessions(readerConfig(url), SESSIONS.lists, server);
@@ -50,7 +54,16 @@ export class PostgresDatabase extends Database {
       check({ location: database.location, dialect: database.dialect, connection }),
     );
     await database.lease.begin();
+    database.reach.begin();
     return database;
+  }
+
+  get isCutOff(): boolean {
+    return this.reach.isCutOff;
+  }
+
+  onCutOff(listener: () => void): void {
+    this.reach.onCutOff(listener);
   }
 
   get processId(): string {
@@ -58,7 +71,7 @@ export class PostgresDatabase extends Database {
   }
 
   async openWriter(): Promise<SqlConnection> {
-    const connection = await PostgresConnection.open(writerConfig(this.url));
+    const connection = await PostgresConnection.open(writerConfig(this.url), this.reach);
     try {
       const [primary] = await Promise.all([requirePrimary(connection), requireDurability(connection)]);
       this.server.moveTo(primary);
@@ -107,6 +120,7 @@ export class PostgresDatabase extends Database {
   async close(): Promise<void> {
     await this.lease.end();
     await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
+    this.reach.end();
   }
 }
 

@@ -1,4 +1,5 @@
 import { DatabaseError } from 'pg';
+import { DatabaseFault } from '../database-fault';
 import { connectionFault, endsSession, postgresFault } from './postgres-fault';
 
 function serverError(code: string): DatabaseError {
@@ -40,8 +41,13 @@ describe('A fault', () => {
   });
 
   it('ends the session when it is the last the server says', () => {
-    expect(endsSession(postgresFault(serverError('57P01')))).toBe(true);
-    expect(endsSession(postgresFault(serverError('57014')))).toBe(false);
+    expect(endsSession(serverError('57P01'))).toBe(true);
+    expect(endsSession(serverError('57014'))).toBe(false);
+  });
+
+  it('ends the session when it comes from the network or the driver, not from us', () => {
+    expect(endsSession(new Error('Query read timeout'))).toBe(true);
+    expect(endsSession(new DatabaseFault('unavailable', 'UNCONFIRMED', 'A standby may not have it.'))).toBe(false);
   });
 
   it('of a host with several addresses tells them all, and never a password', () => {

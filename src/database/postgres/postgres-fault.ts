@@ -33,8 +33,9 @@ export function postgresFault(error: unknown): DatabaseFault {
   return new DatabaseFault('unavailable', codeOf(error), messageOf(error));
 }
 
-export function endsSession({ driverCode }: DatabaseFault): boolean {
-  return LAST_WORDS.has(driverCode);
+export function endsSession(error: unknown): boolean {
+  if (error instanceof DatabaseError) return LAST_WORDS.has(error.code ?? '');
+  return !(error instanceof DatabaseFault);
 }
 
 /** No session could be had. Whatever the reason, a later attempt may succeed. */

@@ -77,7 +77,7 @@ class Session {
     const former = this.connection;
     this.connection = null;
     await former?.close();
-    const connection = await PostgresConnection.open(this.config);
+    const connection = await PostgresConnection.open(this.config, this.server.reach);
     try {
       this.primary = await requirePrimary(connection);
       this.server.require(this.primary);

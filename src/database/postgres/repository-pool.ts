@@ -1,4 +1,4 @@
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Client, ClientConfig } from 'pg';
 import { type FoundServer, primaryOf, SELECT_PRIMARY } from './server-requirements';
 import type { WriterServer } from './writer-server';
@@ -16,7 +16,7 @@ export function repositoryPool(config: ClientConfig, server: WriterServer): Repo
   return {
     ...config,
     stream: () => {
-      const socket = new Socket();
+      const socket = server.reach.socket();
       sockets.add(socket);
       return socket.once('close', () => sockets.delete(socket));
     },

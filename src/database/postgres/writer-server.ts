@@ -1,5 +1,6 @@
 import { DatabaseFault } from '../database-fault';
 import type { Primary } from './server-requirements';
+import type { ServerReach } from './server-reach';
 
 /**
  * The server that the writer's session is on. A name or a balancer may lead other sessions elsewhere, such as to a primary
@@ -9,6 +10,8 @@ export class WriterServer {
   private primary: Primary | null = null;
   private readonly whenMoved: (() => void)[] = [];
   private readonly whenReplaced: (() => void)[] = [];
+
+  constructor(readonly reach: ServerReach) {}
 
   /** The writer's session is on this primary from now on; until the first, any one will do. */
   moveTo(primary: Primary): void {

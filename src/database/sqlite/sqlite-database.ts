@@ -31,6 +31,7 @@ export class SqliteDatabase extends Database {
   readonly dialect = SQLITE_DIALECT;
   readonly processId = randomUUID();
   readonly isShared = false;
+  readonly isCutOff = false;
   private files: readonly FileIdentity[] = [];
 
   private constructor(
@@ -97,6 +98,11 @@ export class SqliteDatabase extends Database {
 
   finishWriting(writer: SqlConnection): Promise<void> {
     return writer.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
+  /** A file is never out of reach: a call of the system answers. */
+  onCutOff(): void {
+    return undefined;
   }
 
   isInPlace(): boolean {
