@@ -46,7 +46,15 @@ const BEYOND = 2n ** 53n + 1n;
 const ROW_NUMBERS = ['ledger_entries.sequence', 'ledger_head.id'];
 
 /** What the offline verifier does not look at. */
-const DERIVED = ['ledger_list_items', 'ledger_counters', 'runBy', 'timestamp', 'lastUlid', 'effectSequence'];
+const DERIVED = [
+  'ledger_list_items',
+  'ledger_counters',
+  'runBy',
+  'timestamp',
+  'lastUlid',
+  'effectSequence',
+  'schemaVersion',
+];
 
 const NOBODY: readonly Layer[] = [];
 const NEVER_STARTED = 'never started';
