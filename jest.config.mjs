@@ -27,11 +27,18 @@ const sqlite = {
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/postgres/'],
 };
 
-/** Every end-to-end test once more, and those of PostgreSQL alone. */
+/** What a connection or Redis does, whatever keeps the records. */
+const WITHOUT_RECORDS = ['body-room', 'connections', 'refused-requests', 'server-limits', 'shared-rate-limit', 'turns'];
+
+/** Every end-to-end test that has to do with records once more, and those of PostgreSQL alone. */
 const postgres = {
   ...common,
   displayName: 'postgres',
   testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    ...WITHOUT_RECORDS.map((name) => `<rootDir>/test/http/${name}.e2e-spec.ts`),
+  ],
   globals: { DATABASE_KIND: 'postgres' },
   globalTeardown: '<rootDir>/test/support/after-all-tests.ts',
 };

@@ -77,7 +77,8 @@ describe('Requests that come behind one another on a connection', () => {
     let bytes = 0;
     for await (const chunk of client) {
       bytes += (chunk as Buffer).length;
-      expect(begun.length).toBeLessThanOrEqual(Math.floor(bytes / LARGE.length) + 2);
+      // One is on its way, one may wait in the system's buffers at both ends, and one was begun since.
+      expect(begun.length).toBeLessThanOrEqual(Math.floor(bytes / LARGE.length) + 3);
       if (bytes > 5 * LARGE.length) break;
     }
     expect(begun.length).toBeGreaterThanOrEqual(5);
