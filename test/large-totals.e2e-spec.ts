@@ -1,11 +1,12 @@
 import { Database } from '../src/database/database';
-import type { SqlConnection, SqlValue } from '../src/database/sql-connection';
+import type { SqlConnection } from '../src/database/sql-connection';
 import { RecordReader } from '../src/ledger/record-reader';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { itOnSqlite } from './support/database-kind';
 import { addClaim, createAgent, createEntity, propose } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';
 import { LIST_CASES } from './support/list-cases';
+import { listStatements } from './support/list-statements';
 import { type Parsed, send } from './support/send';
 
 /** Sequences of a piece here, so that a small ledger has many of them. */
@@ -90,20 +91,6 @@ describe('The total of a list that nobody counted, in a ledger too large for one
     return `${path}${path.includes('?') ? '&' : '?'}limit=${limit}`;
   }
 
-  /** The statements that a request runs on the connection of the lists. */
-  async function statementsOf(path: string): Promise<[sql: string, parameters: readonly SqlValue[]][]> {
-    const { lists } = app.application.get(Database);
-    const statements: [sql: string, parameters: readonly SqlValue[]][] = [];
-    const all = lists.all.bind(lists);
-    const spy = jest.spyOn(lists, 'all').mockImplementation((sql, parameters = []) => {
-      statements.push([sql, parameters]);
-      return all(sql, parameters);
-    });
-    await page(path);
-    spy.mockRestore();
-    return statements;
-  }
-
   it.each(UNCOUNTED)('is right for %s', async (path) => {
     const { data } = await page(withLimit(path, 1000));
     if (!EMPTY.includes(path)) expect(data).not.toEqual([]);
@@ -117,7 +104,7 @@ describe('The total of a list that nobody counted, in a ledger too large for one
   it('is found once for all pages by cursor', async () => {
     countAtOnce(PIECE);
     const { total, nextCursor } = await page('audit?entityId=ENTITY&limit=1');
-    expect(await statementsOf(`audit?limit=1&cursor=${nextCursor}`)).toHaveLength(1);
+    expect(await listStatements(app, () => page(`audit?limit=1&cursor=${nextCursor}`))).toHaveLength(1);
     expect((await page(`audit?limit=1&cursor=${nextCursor}`)).total).toBe(total);
   });
 
@@ -141,7 +128,7 @@ describe('The total of a list that nobody counted, in a ledger too large for one
     countAtOnce(2);
     let seen = 0;
     for (const { path, query } of LIST_CASES) {
-      const [, ...pieces] = await statementsOf(`${path}?limit=1&${query}`);
+      const [, ...pieces] = await listStatements(app, () => page(`${path}?limit=1&${query}`));
       for (const [sql, parameters] of pieces.filter(([sql]) => sql.includes('count(*)')).slice(0, 1)) {
         seen += 1;
         const plan = await planner.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, parameters);

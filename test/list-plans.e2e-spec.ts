@@ -1,11 +1,11 @@
-import { Database } from '../src/database/database';
-import type { SqlConnection, SqlValue } from '../src/database/sql-connection';
+import type { SqlConnection } from '../src/database/sql-connection';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { describeOnSqlite } from './support/database-kind';
 import { createAgent, createEntity, propose } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';
 import { lookForDueDecisions } from './support/due-decisions';
 import { LIST_CASES } from './support/list-cases';
+import { listStatements } from './support/list-statements';
 import { send } from './support/send';
 
 /** Where one of these is given, few rows are left: it must be the one that is looked up. */
@@ -38,15 +38,9 @@ describeOnSqlite('The plan of', () => {
 
   /** The steps of the statement that a request runs, as SQLite plans it. */
   async function planOf(path: string): Promise<Step[]> {
-    const { lists } = app.application.get(Database);
-    const statements: [sql: string, parameters: readonly SqlValue[]][] = [];
-    const all = lists.all.bind(lists);
-    const spy = jest.spyOn(lists, 'all').mockImplementation((sql, parameters = []) => {
-      statements.push([sql, parameters]);
-      return all(sql, parameters);
+    const statements = await listStatements(app, async () => {
+      expect((await read(path)).body).toMatchObject({ total: expect.any(Number) });
     });
-    expect((await read(path)).body).toMatchObject({ total: expect.any(Number) });
-    spy.mockRestore();
     expect(statements).toHaveLength(1);
     const [[sql, parameters] = ['', []]] = statements;
     // On the connection of the lists it would keep what later ones see at this moment.

@@ -5,6 +5,7 @@ import { addClaim, createAgent, createEntity, createPolicy, propose } from '../s
 import { foreignConnection } from '../support/foreign-connection';
 import { lookForDueDecisions } from '../support/due-decisions';
 import { LIST_CASES } from '../support/list-cases';
+import { listStatements } from '../support/list-statements';
 import { nodesOf, type PlanNode, planIn } from '../support/postgres-plan';
 import { send } from '../support/send';
 
@@ -54,16 +55,10 @@ describe('The plan on PostgreSQL of', () => {
 
   /** The plan of the statement that a request runs. */
   async function planOf(path: string): Promise<PlanNode> {
-    const { lists } = app.application.get(Database);
-    const statements: [sql: string, parameters: readonly SqlValue[]][] = [];
-    const all = lists.all.bind(lists);
-    const spy = jest.spyOn(lists, 'all').mockImplementation((sql, parameters = []) => {
-      statements.push([sql, parameters]);
-      return all(sql, parameters);
+    const statements = await listStatements(app, async () => {
+      const answer = await send(app, 'GET', `/api/v1/${path.replace('ENTITY', entityId)}`);
+      expect(answer.body).toMatchObject({ total: expect.any(Number) });
     });
-    const answer = await send(app, 'GET', `/api/v1/${path.replace('ENTITY', entityId)}`);
-    spy.mockRestore();
-    expect(answer.body).toMatchObject({ total: expect.any(Number) });
     const [[sql, parameters] = ['', []], ...others] = statements.filter((statement) => !isOfTheService(statement));
     expect(others).toEqual([]);
     return planIn(planner, sql, parameters);

@@ -1,5 +1,15 @@
 import type { FieldFault } from '../../errors/domain-error';
 import { FaultList } from '../../errors/fault-list';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../../json/json-characters';
 import { jsonPath } from './json-path';
 
 /** Levels of a body, which is the first. */
@@ -8,17 +18,9 @@ export const MOST_LEVELS = 32;
 const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 const NINE = 0x39;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 export interface JsonScan {
   /** As many as are told. */
