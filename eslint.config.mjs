@@ -3,7 +3,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  globalIgnores(['dist/', 'coverage/', 'data/']),
+  globalIgnores(['dist/', 'clients/*/dist/', 'clients/typescript/src/openapi.ts', 'dist.new/', 'coverage/', 'data/']),
   { linterOptions: { noInlineConfig: true } },
   eslint.configs.recommended,
   {
@@ -38,11 +38,17 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.ts', 'clients/*/src/**/*.ts'],
     ignores: ['**/*.spec.ts'],
     rules: {
       '@typescript-eslint/explicit-module-boundary-types': 'error',
       'max-lines': ['error', { max: 200, skipBlankLines: true, skipComments: true }],
+    },
+  },
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['**/*.spec.ts'],
+    rules: {
       'no-restricted-properties': [
         'error',
         { object: 'process', property: 'env', message: 'Settings come from Configuration (src/config).' },

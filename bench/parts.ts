@@ -1,3 +1,4 @@
+import { benchmarkEvaluation } from './evaluate-part';
 import { benchmarkExecution } from './execution-part';
 import { benchmarkGrowth } from './growth/growth-part';
 import { benchmarkHostileClients } from './hostile/hostile-part';
@@ -21,6 +22,7 @@ export const PART_NAMES = [
   'hostile',
   'policies',
   'execute',
+  'evaluate',
   'verify',
   'growth',
 ] as const;
@@ -52,6 +54,7 @@ export const PARTS: Readonly<Record<PartName, Part>> = {
   hostile: { title: 'A client next to hostile ones', run: benchmarkHostileClients },
   policies: { title: 'Policy evaluation, one thread', run: benchmarkPolicies },
   execute: { title: 'Execute, with 1,000 policies in force against 1', run: benchmarkExecution },
+  evaluate: { title: 'Evaluate in lists, and execute with conditions', run: benchmarkEvaluation },
   verify: { title: 'Verification of 100,000 entries', run: benchmarkVerification },
   growth: { title: 'Growth, from 10,000 rows to 1,000,000', run: benchmarkGrowth },
 };

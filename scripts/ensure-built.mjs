@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ensureInstalled } from './ensure-installed.mjs';
 import { isMain, root, run } from './run.mjs';
 
-const SOURCES = ['src', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json', 'package-lock.json'];
+const SOURCES = ['src', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 
 /** Milliseconds; 0 when there is no such file. */
 function changedAt(path) {
@@ -17,15 +17,18 @@ function newestChangeBelow(path) {
   return Math.max(changedAt(path), ...below);
 }
 
-/** Compiles src to dist when dist is missing or older than anything it is made from. */
-export async function ensureBuilt() {
+function isBuilt() {
   const newestChange = Math.max(...SOURCES.map((name) => newestChangeBelow(join(root, name))));
-  if (newestChange <= changedAt(join(root, 'dist', 'main.js'))) return;
+  return newestChange <= changedAt(join(root, 'dist', 'main.js'));
+}
+
+/** Compiles src to dist when dist is missing or older than anything it is made from; installs what that or a start needs. */
+export async function ensureBuilt() {
+  const mustBuild = !isBuilt();
+  await ensureInstalled({ withDevelopment: mustBuild });
+  if (!mustBuild) return;
   console.log('Compiling …');
   await run('npm', ['run', '--silent', 'build']);
 }
 
-if (isMain(import.meta.url)) {
-  await ensureInstalled();
-  await ensureBuilt();
-}
+if (isMain(import.meta.url)) await ensureBuilt();

@@ -1,13 +1,39 @@
-import { existsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isMain, root, run } from './run.mjs';
 import { ensureSqlite3 } from './ensure-sqlite3.mjs';
+import { isMain, root, run } from './run.mjs';
 
-/** Installs the dependencies from the lockfile when they are missing, so that a fresh clone starts with one command. */
-export async function ensureInstalled() {
-  if (!existsSync(join(root, 'node_modules', 'sqlite3'))) {
-    console.log('Installing the dependencies from the lockfile. It takes some minutes, but the first time only …');
-    await run('npm', ['ci', '--no-audit', '--no-fund']);
+/** The packages of a lockfile by their places; none where there is no lockfile, as in a published package. */
+function packagesOf(lockfile) {
+  try {
+    return JSON.parse(readFileSync(join(root, lockfile), 'utf8')).packages;
+  } catch {
+    return {};
+  }
+}
+
+/** npm writes its own list last, so after an interrupted install it is missing. Further packages do no harm. */
+function isInstalled(withDevelopment) {
+  const installed = packagesOf(join('node_modules', '.package-lock.json'));
+  const isNeeded = ({ optional, devOptional, peer, dev }) =>
+    !optional && !devOptional && !peer && (withDevelopment || !dev);
+  return Object.entries(packagesOf('package-lock.json'))
+    .filter(([place, locked]) => place !== '' && isNeeded(locked))
+    .every(([place, { version, integrity }]) => {
+      const found = installed[place];
+      return found?.version === version && found.integrity === integrity;
+    });
+}
+
+/**
+ * Installs the dependencies when what is installed is not what the lockfile says: in a fresh clone, after a pull, or when
+ * an install was interrupted. What runs compiled files needs none of the packages for development.
+ */
+export async function ensureInstalled({ withDevelopment = true } = {}) {
+  if (!isInstalled(withDevelopment)) {
+    console.log('Installing the dependencies from the lockfile. It takes some minutes the first time …');
+    const groups = withDevelopment ? ['--include=dev'] : ['--omit=dev'];
+    await run('npm', ['ci', '--no-audit', '--no-fund', ...groups]);
   }
   await ensureSqlite3();
 }

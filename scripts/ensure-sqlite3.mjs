@@ -3,6 +3,8 @@
  * Debian 12, the driver is built from source. Does nothing when it loads. Runs after every install.
  */
 import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import { isMain, root, run } from './run.mjs';
 
 const NEEDED_TOOLS = 'Building it needs Python 3, make and a C++ compiler (Debian: apt-get install python3 make g++).';
@@ -20,7 +22,8 @@ export async function ensureSqlite3() {
   if (reason === null) return;
   console.log(`The prebuilt sqlite3 binary does not load here (${reason}).`);
   console.log('Building it from source instead; this takes about a minute.');
-  await run('npm', ['explore', 'sqlite3', '--', 'node-gyp', 'rebuild'], { quiet: true, onFailure: NEEDED_TOOLS });
+  const folder = dirname(createRequire(import.meta.url).resolve('sqlite3/package.json'));
+  await run('npm', ['run', 'rebuild'], { folder, quiet: true, onFailure: NEEDED_TOOLS });
   const stillFailing = whySqlite3DoesNotLoad();
   if (stillFailing !== null) throw new Error(`sqlite3 was built but does not load: ${stillFailing}`);
 }

@@ -2,28 +2,35 @@ import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, RouterModule } from '@nestjs/core';
 import type { DestinationStream } from 'pino';
 import { AgentsModule } from './agents/agents.module';
+import { ApiKeysModule } from './api-keys/api-keys.module';
+import { ApprovalsModule } from './authorization/approvals.module';
+import { AuthorizationModule } from './authorization/authorization.module';
+import { AuthzenModule } from './authzen/authzen.module';
 import { AuditModule } from './audit/audit.module';
 import { CheckpointsModule } from './checkpoints/checkpoints.module';
 import { ConfigurationModule } from './config/configuration.module';
-import type { Environment } from './config/variable';
+import type { Environment } from './config/variables/variable';
 import { DecisionsModule } from './decisions/decisions.module';
-import { DocsModule } from './docs/docs.module';
+import { OpenApiModule } from './openapi/openapi.module';
 import { EntitiesModule } from './entities/entities.module';
+import { EvaluationModule } from './evaluation/evaluation.module';
+import { EventsModule } from './events/events.module';
 import { ExecutionsModule } from './executions/executions.module';
 import { HealthModule } from './health/health.module';
-import { ApiKeyCheck } from './http/authentication/api-key-check';
 import { AnswersModule } from './http/answers/answers.module';
-import { ApiKeyGuard } from './http/authentication/api-key.guard';
+import { AccessGuard } from './http/authentication/access.guard';
+import { AccessModule } from './http/authentication/access.module';
+import { Authentication } from './http/authentication/authentication';
 import { BodyModule } from './http/body/body.module';
-import { AllExceptionsFilter } from './http/errors/exception.filter';
+import { AllExceptionsFilter } from './http/answers/exception.filter';
 import { FallbackModule } from './http/fallback/fallback.module';
 import { ListsModule } from './http/lists/lists.module';
-import { keepOutOfSharedCaches } from './http/middleware/caching';
-import { assignRequestId } from './http/middleware/request-id';
-import { securityHeaders } from './http/middleware/security-headers';
+import { keepOutOfSharedCaches } from './http/answers/caching';
+import { assignRequestId } from './http/request/request-id';
+import { securityHeaders } from './http/answers/security-headers';
 import { AppThrottlerGuard } from './http/rate-limit/app-throttler.guard';
 import { RateLimitModule } from './http/rate-limit/rate-limit.module';
-import { RequestInputGuard } from './http/request-input.guard';
+import { RequestInputGuard } from './http/pipeline/request-input.guard';
 import { ShutdownGuard } from './http/shutdown/shutdown.guard';
 import { ShutdownModule } from './http/shutdown/shutdown.module';
 import { RequestValidationPipe } from './http/validation/request-validation.pipe';
@@ -32,6 +39,8 @@ import { LoggingModule } from './logging/logging.module';
 import { MetricsModule } from './metrics/metrics.module';
 import { PoliciesModule } from './policies/policies.module';
 import { ProvenanceModule } from './provenance/provenance.module';
+import { TokensModule } from './tokens/tokens.module';
+import { WebhooksModule } from './webhooks/webhooks.module';
 
 /** A module of routes: they stand under `/api/v1`. */
 export type FeatureModule = Type;
@@ -40,9 +49,15 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
   EntitiesModule,
   AgentsModule,
   PoliciesModule,
+  EvaluationModule,
+  AuthorizationModule,
   ExecutionsModule,
   DecisionsModule,
+  ApprovalsModule,
+  ApiKeysModule,
   AuditModule,
+  EventsModule,
+  WebhooksModule,
   // Before the entries, whose route takes any word for a sequence.
   CheckpointsModule,
   ProvenanceModule,
@@ -54,10 +69,10 @@ export const MIDDLEWARE = [assignRequestId, securityHeaders(), keepOutOfSharedCa
 
 /** What every request passes on its way to a controller, in this order, and what the guards share. */
 export const PIPELINE = [
-  ApiKeyCheck,
+  Authentication,
   { provide: APP_GUARD, useClass: AppThrottlerGuard },
   { provide: APP_GUARD, useClass: ShutdownGuard },
-  { provide: APP_GUARD, useClass: ApiKeyGuard },
+  { provide: APP_GUARD, useClass: AccessGuard },
   { provide: APP_GUARD, useClass: RequestInputGuard },
   { provide: APP_PIPE, useClass: RequestValidationPipe },
   { provide: APP_FILTER, useClass: AllExceptionsFilter },
@@ -65,7 +80,7 @@ export const PIPELINE = [
 
 @Module({})
 export class AppModule {
-  /** The application as `AppOptions` tells: the environment or the process's, and extension modules beside its own. */
+  /** The application as `AppOptions` tells: the environment or the process's, and extension modules besides its own. */
   static async forRoot(
     environment: Environment | undefined,
     extensions: readonly FeatureModule[],
@@ -78,6 +93,8 @@ export class AppModule {
         await ConfigurationModule.forRoot(environment),
         LoggingModule.to(logStream),
         ShutdownModule,
+        AccessModule,
+        TokensModule,
         BodyModule,
         AnswersModule,
         RateLimitModule,
@@ -85,8 +102,9 @@ export class AppModule {
         LedgerModule,
         ...features,
         RouterModule.register(features.map((module) => ({ path: 'api/v1', module }))),
+        AuthzenModule,
         MetricsModule,
-        DocsModule,
+        OpenApiModule,
         FallbackModule,
       ],
       providers: PIPELINE,

@@ -6,15 +6,15 @@ import type { Application } from 'express';
 import type { DestinationStream } from 'pino';
 import { AppModule, type FeatureModule, MIDDLEWARE } from './app.module';
 import { Configuration } from './config/configuration';
-import type { Environment } from './config/variable';
-import { ApiDocument } from './docs/api-document';
-import { createDocument } from './docs/document';
-import { AnswerRoom } from './http/answers/answer-room';
-import { corsOptions } from './http/middleware/cors';
+import type { Environment } from './config/variables/variable';
+import { ApiDocument } from './openapi/api-document';
+import { createDocument } from './openapi/document';
+import { AnswerMemory } from './http/answers/answer-memory';
+import { corsOptions } from './http/answers/cors';
 import type { RateLimits } from './http/rate-limit/rate-limits';
-import { prepareServer } from './http/server/http-server';
-import { JsonAdapter } from './http/server/json-adapter';
-import { limitServer } from './http/server/server-limits';
+import { prepareServer, limitServer } from './http/server/server-limits';
+import { JsonAdapter } from './http/answers/json-adapter';
+import { refuseSecondCopies } from './shared/second-copies';
 import { ApplicationLogger } from './logging/application-logger';
 
 export interface AppOptions {
@@ -32,6 +32,7 @@ export async function createApp({
   modules = [],
   logStream,
 }: AppOptions = {}): Promise<NestExpressApplication> {
+  refuseSecondCopies();
   return assemble(await AppModule.forRoot(environment, modules, logStream));
 }
 
@@ -41,14 +42,14 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
   const application = await NestFactory.create<NestExpressApplication>(root, adapter, {
     abortOnError: false,
     bodyParser: false,
-    // A failed start is told by what createApp throws, not by Nest's log of it.
+    // A failed start is reported by what createApp throws, not by Nest's log of it.
     bufferLogs: true,
     autoFlushLogs: false,
   });
   application.useLogger(application.get(ApplicationLogger));
   application.flushLogs();
   prepareExpress(application);
-  adapter.holdAnswersIn(application.get(AnswerRoom));
+  adapter.holdAnswersIn(application.get(AnswerMemory));
   prepareHttp(application);
   application.get(ApiDocument).madeBy(() => createDocument(application));
   return application.init();

@@ -25,6 +25,7 @@ describe('agents', () => {
       expect(created.body).toEqual({
         id: expect.stringMatching(/^agt_[0-9A-HJKMNP-TV-Z]{26}$/),
         name: 'minimal',
+        kind: 'machine',
         description: '',
         capabilities: [],
         roles: [],
@@ -41,10 +42,10 @@ describe('agents', () => {
     });
 
     it('takes null for what may be left out', async () => {
-      const body = { name: newName(), description: null, capabilities: null, roles: null };
+      const body = { name: newName(), kind: null, description: null, capabilities: null, roles: null };
       expect(await send(app, 'POST', AGENTS, { body })).toMatchObject({
         status: 201,
-        body: { description: '', capabilities: [], roles: [] },
+        body: { kind: 'machine', description: '', capabilities: [], roles: [] },
       });
     });
 
@@ -61,7 +62,7 @@ describe('agents', () => {
     const BAD_NAMES = [
       ...[undefined, null, 7, ['x'], '', ' '],
       ...[' x', 'x ', '\u00a0x', 'x\u2003', 'a\u0007b', 'a\u009fb', 'a\u200db', 'a\u202eb', 'a/b', 'a*b', '*'],
-      ...['.', '..', 'agt_', 'agt_01ABC', 'agent:x', 'role:x'],
+      ...['.', '..', 'agt_', 'agt_01ABC', 'agent:x', 'role:x', 'kind:x', 'kind:human'],
     ];
     it.each(BAD_NAMES)('refuses the name %j', async (name) => {
       const answer = await send(app, 'POST', AGENTS, { body: { name } });
@@ -122,6 +123,30 @@ describe('agents', () => {
       expect(created.status).toBe(400);
       expect(Object.keys(faults(created))).toEqual(expected);
       expect(Object.keys(faults(await send(app, 'PATCH', `${AGENTS}/${id}`, { body })))).toEqual(expected);
+    });
+
+    it.each(['person', 'Human', '', 7, ['human']])('refuses the kind %j', async (kind) => {
+      const answer = await send(app, 'POST', AGENTS, { body: { name: newName(), kind } });
+      expect(faults(answer)).toEqual({ kind: 'must be one of machine, human' });
+    });
+
+    it('takes a person, who is one in every answer; the sealed state of a machine has no kind', async () => {
+      const person = await createAgent(app, { name: newName(), kind: 'human' });
+      const machine = await createAgent(app, { name: newName(), kind: 'machine' });
+      expect(person.kind).toBe('human');
+      for (const path of ['suspend', 'resume']) {
+        expect((await send(app, 'POST', `${AGENTS}/${person.id}/${path}`)).body.kind).toBe('human');
+      }
+      expect((await send(app, 'PATCH', `${AGENTS}/${person.id}`, { body: { roles: ['a'] } })).body.kind).toBe('human');
+      expect((await send(app, 'GET', `${AGENTS}/${person.id}`)).body.kind).toBe('human');
+      const sealed = async (id: string): Promise<object> => {
+        const { body } = await send(app, 'GET', `/api/v1/provenance?subjectId=${id}`);
+        return (await send(app, 'GET', `/api/v1/provenance/${body.data[0].sequence}`)).body.state;
+      };
+      expect(await sealed(person.id)).toEqual(person);
+      const { kind, ...form } = machine;
+      expect(kind).toBe('machine');
+      expect(await sealed(machine.id)).toEqual(form);
     });
 
     it('leaves one entry, without content', async () => {
@@ -227,6 +252,16 @@ describe('agents', () => {
       expect(await ids('capability=list-b&status=suspended')).toEqual([second.id]);
     });
 
+    it('filter by kind', async () => {
+      const person = await createAgent(app, { name: newName(), kind: 'human', roles: ['kinds'] });
+      const machine = await createAgent(app, { name: newName(), roles: ['kinds'] });
+      const list = async (query: string): Promise<unknown> => (await send(app, 'GET', `${AGENTS}?${query}`)).body;
+      expect(await list('role=kinds&kind=human')).toEqual({ data: [person], total: 1 });
+      expect(await list('role=kinds&kind=machine')).toEqual({ data: [machine], total: 1 });
+      expect(await list('kind=human&limit=1000')).toMatchObject({ total: expect.any(Number) });
+      expect((await send(app, 'GET', `${AGENTS}?kind=person`)).status).toBe(400);
+    });
+
     it('count beyond the page and continue by cursor', async () => {
       const names = [newName(), newName(), newName()];
       for (const name of names) await createAgent(app, { name, roles: ['paged'] });
@@ -292,7 +327,7 @@ describe('agents', () => {
     it('refuses what cannot be changed, and nothing at all', async () => {
       const { id } = await createAgent(app, { name: newName() });
       const patch = (body: unknown): ReturnType<typeof send> => send(app, 'PATCH', `${AGENTS}/${id}`, { body });
-      for (const name of ['name', 'status', 'id', 'revision']) {
+      for (const name of ['name', 'kind', 'status', 'id', 'revision']) {
         expect(Object.keys(faults(await patch({ description: 'a', [name]: null })))).toEqual([name]);
       }
       for (const body of [{}, { description: null }, [], 'x']) expect((await patch(body)).status).toBe(400);

@@ -37,12 +37,14 @@ describe('The audit trail', () => {
   it('knows every action there is', () => {
     expect([...new Set(entries.map(({ action }) => action))].sort()).toEqual([
       ...['agent.created', 'agent.resumed', 'agent.suspended', 'agent.updated'],
+      ...['api_key.created', 'api_key.expired', 'api_key.revoked'],
       ...['claim.added', 'claim.removed'],
       ...['decision.approval_denied', 'decision.approved', 'decision.expired', 'decision.proposal_denied'],
       ...['decision.proposed', 'decision.rejected', 'decision.rejection_denied', 'decision.reviewed'],
       ...['entity.created', 'entity.deleted', 'entity.updated'],
       ...['execution.authorized', 'execution.completed', 'execution.denied'],
       ...['policy.activated', 'policy.created', 'policy.deactivated', 'policy.superseded'],
+      ...['webhook.created', 'webhook.deleted', 'webhook.failing', 'webhook.updated'],
     ]);
   });
 
@@ -92,9 +94,22 @@ describe('The audit trail', () => {
       }
     });
 
-    it.each(['entityId', 'agentId', 'subjectId', 'action'])('any %s, whether known or not', async (member) => {
-      expect((await send(app, 'GET', `${AUDIT}?${member}=something.else`)).body).toEqual({ data: [], total: 0 });
+    it('actorId: what one key has done, and what the service did by itself', async () => {
+      const actors = [...new Set(entries.map(({ actor }) => actor.id))];
+      expect(actors).toEqual(expect.arrayContaining(['env', 'service']));
+      for (const id of actors) {
+        const found = entries.filter(({ actor }) => actor.id === id);
+        const { body } = await send(app, 'GET', `${AUDIT}?order=asc&limit=1000&actorId=${id}`);
+        expect(body).toEqual({ data: found, total: found.length });
+      }
     });
+
+    it.each(['entityId', 'agentId', 'actorId', 'subjectId', 'action'])(
+      'any %s, whether known or not',
+      async (member) => {
+        expect((await send(app, 'GET', `${AUDIT}?${member}=something.else`)).body).toEqual({ data: [], total: 0 });
+      },
+    );
 
     it('one of the outcomes there are', async () => {
       const answer = await send(app, 'GET', `${AUDIT}?outcome=refused`);

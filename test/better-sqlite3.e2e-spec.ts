@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { ConfigurationError } from '../src/config/configuration-error';
+import { ConfigurationError } from '../src/config/read-configuration';
 import { Database } from '../src/database/database';
 import { DatabaseInUseError } from '../src/database/database-in-use.error';
 import { createTestApp, type TestApp } from './support/create-test-app';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { freePort } from './postgres/support/postgres-cluster';
+import { freePort } from '../bench/support/free-port';
 import { hasRedisServer } from './faults/support/redis-server';
 import { describeOnSqlite } from './support/database-kind';
 import { ROOT } from './support/markdown';

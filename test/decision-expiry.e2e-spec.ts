@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DecisionExpiryService } from '../src/decisions/decision-expiry.service';
 import { DECISION } from '../src/decisions/decision.kind';
 import type { DecisionResponse } from '../src/decisions/dto/decision.response';
-import { RecordReader } from '../src/ledger/record-reader';
+import { RecordReader } from '../src/ledger/reading/record-reader';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from './support/factories';
 import { moveTime } from './support/moved-time';

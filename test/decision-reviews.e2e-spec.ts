@@ -152,6 +152,7 @@ describe('Reviews of decisions', () => {
         verdict: 'approve',
         comment: `number ${given}`,
         createdAt: answer.body.updatedAt,
+        groups: null,
       });
       expect(answer.body.reviews).toEqual(expected);
       expect(answer.body.status).toBe(given === needed ? 'approved' : 'proposed');
@@ -183,7 +184,7 @@ describe('Reviews of decisions', () => {
       const { id } = await propose(app, proposer.id);
       const answer = await review(id, 'reject', body);
       expect(answer.body.reviews).toEqual([
-        { approverId: null, verdict: 'reject', comment, createdAt: answer.body.resolvedAt },
+        { approverId: null, verdict: 'reject', comment, createdAt: answer.body.resolvedAt, groups: null },
       ]);
     }
   });
@@ -216,9 +217,20 @@ describe('Reviews of decisions', () => {
     expect((await review(id, 'approve', { approverId: suspended.id })).status).toBe(409);
   });
 
-  it('take an approver by its id, not by its name', async () => {
-    const { id } = await propose(app, proposer.id);
-    expect(faults(await approve(id, 'approver'))).toEqual({ approverId: 'must be the id of an existing agent' });
+  it.each(['approve', 'reject'])('take the agent that %ss by its name, too, and know it by its id', async (verdict) => {
+    const { id } = await propose(app, proposer.id, { riskLevel: 'medium' });
+    const answer = await review(id, verdict, { approverId: 'approver' });
+    expect(answer).toMatchObject({ status: 200, body: { reviews: [{ approverId: approver.id, verdict }] } });
+    if (verdict === 'approve') expect((await approve(id, approver.id)).status).toBe(409);
+    const faulty = await review(id, verdict, { approverId: 'nobody' });
+    expect(faults(faulty)).toEqual({ approverId: 'must be the id or the name of an existing agent' });
+    expect((await auditOf(app, id)).at(-1)?.agentId).toBe(approver.id);
+  });
+
+  it('by the proposer under its name are its own', async () => {
+    const { id } = await propose(app, 'proposer');
+    expect(await approve(id, 'proposer')).toMatchObject({ status: 403, body: { error: { reason: 'self_approval' } } });
+    expect((await auditOf(app, id)).at(-1)).toMatchObject({ agentId: proposer.id, action: 'decision.approval_denied' });
   });
 
   describe('that are refused', () => {

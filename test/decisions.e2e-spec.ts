@@ -44,6 +44,10 @@ describe('Decisions', () => {
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updatedAt: created.body.createdAt,
       resolvedAt: null,
+      executionId: null,
+      actionHash: null,
+      approvers: null,
+      executeWithin: null,
     });
     expect(created.headers.get('location')).toBe(`${DECISIONS}/${created.body.id}`);
     expect(created.headers.get('etag')).toBeNull();
@@ -97,7 +101,7 @@ describe('Decisions', () => {
 
   it.each([
     ...['deployment ', ' deployment', 'deployment\u00a0', '\ufeffdeployment', 'deploy\u200bment', 'deploy\u00adment'],
-    ...['deploy\u0007ment', '\u202edeployment', 'deployment;', 'deployment;x=1'],
+    ...['deploy\u0007ment', '\u202edeployment', 'deployment;', 'deployment;x=1', 'deployment\u037e'],
   ])('are refused with the type %j, which could dodge a policy that denies', async (type) => {
     const answer = await post(complete({ type }));
     expect(answer.status).toBe(400);
@@ -157,12 +161,12 @@ describe('Decisions', () => {
     expect(body.expiresAt).toBe(`${year}-05-05T19:32:03.456Z`);
   });
 
-  it.each(['agt_01KAGQ6T0N5V8B3M7C2H9J4XWE', 'proposer', 'nobody'])(
-    'refuse a proposer that is not the id of an agent: %s',
+  it.each(['agt_01KAGQ6T0N5V8B3M7C2H9J4XWE', 'nobody'])(
+    'refuse a proposer that is neither the id nor the name of an agent: %s',
     async (other) => {
       const answer = await post(complete({ proposedBy: other }));
       expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
-      expect(faults(answer)).toEqual({ proposedBy: 'must be the id of an existing agent' });
+      expect(faults(answer)).toEqual({ proposedBy: 'must be the id or the name of an existing agent' });
     },
   );
 
@@ -220,7 +224,7 @@ describe('Decisions', () => {
   });
 
   it.each([
-    ['status=open', { 'query.status': 'must be one of proposed, approved, rejected, expired' }],
+    ['status=open', { 'query.status': 'must be one of proposed, approved, rejected, expired, cancelled' }],
     ['riskLevel=High', { 'query.riskLevel': 'must be one of low, medium, high, critical' }],
     ['title=x', { 'query.title': expect.any(String) }],
   ])('refuse to be listed by %s', async (query, expected) => {

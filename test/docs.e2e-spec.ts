@@ -2,14 +2,16 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AGENT } from '../src/agents/agent.kind';
+import { API_KEY } from '../src/api-keys/api-key.kind';
 import { RESTORATION } from '../src/checkpoints/restoration.kind';
-import { VARIABLES } from '../src/config/variables';
+import { VARIABLES } from '../src/config/variables/variables';
 import { DECISION } from '../src/decisions/decision.kind';
 import { CLAIM } from '../src/entities/claim.kind';
 import { ENTITY } from '../src/entities/entity.kind';
-import { DENIAL_REASONS, ERROR_STATUS } from '../src/errors/error-codes';
+import { DENIAL_REASONS, ERRORS } from '../src/errors/error-codes';
 import { EXECUTION } from '../src/executions/execution.kind';
 import { POLICY } from '../src/policies/policy.kind';
+import { WEBHOOK } from '../src/webhooks/webhook.kind';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import {
   codeBlocks,
@@ -84,7 +86,7 @@ describe('The script that recomputes the chain', () => {
     const environment = { API: `${app.url}/api/v1`, API_KEY: README_KEY };
     const { output, errors } = await run(process.execPath, [join(folder, 'verify-chain.mjs')], { environment });
     expect(errors).toBe('');
-    expect(output).toMatch(/^11 entries, 0 at fault, head [0-9a-f]{64}\n$/);
+    expect(output).toMatch(/^17 entries, 0 at fault, head [0-9a-f]{64}\n$/);
   });
 });
 
@@ -103,7 +105,7 @@ describe('Tables', () => {
     const codes = rows.filter(([, status = '']) => /^\d+$/.test(status));
     const reasons = rows.filter(([, status = '']) => !/^\d+$/.test(status));
     expect(codes.map(([code, status]) => [code, Number(status)])).toEqual(
-      Object.entries(ERROR_STATUS).map(([code, status]) => [`\`${code}\``, status]),
+      Object.entries(ERRORS).map(([code, { status }]) => [`\`${code}\``, status]),
     );
     expect(reasons.map(([reason]) => reason).sort()).toEqual(DENIAL_REASONS.map((reason) => `\`${reason}\``).sort());
   });
@@ -113,13 +115,16 @@ describe('Tables', () => {
     const listed = Object.fromEntries(
       rows.map(([kind = '', members = '']) => [kind, codeSpans(members.replace(/\([^)]*\)/g, ''))]),
     );
-    for (const kind of [ENTITY, CLAIM, AGENT, DECISION, POLICY, EXECUTION, RESTORATION]) {
+    for (const kind of [ENTITY, CLAIM, AGENT, DECISION, POLICY, EXECUTION, API_KEY, WEBHOOK, RESTORATION]) {
       expect(listed[kind.subjectType]).toEqual(kind.hashedMembers);
+      for (const [member, unset] of Object.entries(kind.laterMembers ?? {}))
+        expect(listed[`${kind.subjectType} \`${member}\``]).toEqual([JSON.stringify(unset)]);
     }
   });
 
   it('of the rules list every audit action', () => {
-    const actions = /'((?:entity|claim|agent|execution|decision|policy)\.[a-z_]+|ledger\.restored)'/g;
+    const actions =
+      /'((?:entity|claim|agent|execution|decision|policy|api_key|webhook(?!\.test)|access)\.[a-z_]+|ledger\.restored)'/g;
     const used = sourceTexts().flatMap((text) => [...text.matchAll(actions)].map(([, action = '']) => `\`${action}\``));
     const listed = tableRows(section(RULES, '## Audit')).flatMap(([first = '']) =>
       first.includes('.') ? [first] : [],

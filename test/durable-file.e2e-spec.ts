@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ROOT } from './support/markdown';
 import { run } from './support/shell';
 
-const MODULE = join(ROOT, 'dist', 'checkpoints', 'durable-file.js');
+const MODULE = join(ROOT, 'dist', 'shared', 'durable-file.js');
 
 describe('A file for which there is no room, or no place', () => {
   let folder: string;

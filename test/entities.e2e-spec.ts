@@ -36,6 +36,19 @@ describe('Entities', () => {
     return (await send(app, 'GET', '/api/v1/stats')).body.provenanceEntries;
   }
 
+  it('are listed by their name, exactly, and by type and name', async () => {
+    const [name, others] = ['Ledger of notes & dues', { name: 'Ledger of notes' }];
+    const first = await createEntity(app, { name });
+    const second = await createEntity(app, { name, type: 'document' });
+    await createEntity(app, others);
+    const list = (query: object): Promise<Answer> =>
+      send(app, 'GET', `${ENTITIES}?${new URLSearchParams({ ...query }).toString()}`);
+    expect((await list({ name })).body).toMatchObject({ data: [first, second], total: 2 });
+    expect((await list({ name, type: 'document' })).body).toMatchObject({ data: [second], total: 1 });
+    expect((await list({ name: name.toLowerCase() })).body).toMatchObject({ data: [], total: 0 });
+    expect(faults(await list({ name: 'x'.repeat(256) }))).toHaveProperty(['query.name']);
+  });
+
   describe('POST', () => {
     it('answers 201 with the record, its Location and its ETag', async () => {
       const body = { type: 'service', name: 'Payment gateway', properties: { tier: 1 } };

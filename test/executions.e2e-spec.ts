@@ -1,6 +1,6 @@
 import type { ExecutionResponse } from '../src/executions/dto/execution.response';
 import { createTestApp, type TestApp } from './support/create-test-app';
-import { auditOf, chainIsValid, createAgent, createPolicy } from './support/factories';
+import { auditOf, chainIsValid, createAgent, createPolicy, policySetOf } from './support/factories';
 import { type Answer, faults, send } from './support/send';
 
 const EXECUTIONS = '/api/v1/executions';
@@ -51,6 +51,9 @@ describe('executions', () => {
         parameters: { a: [1, { constructor: 'x' }], prototype: null, b: 'false' },
         outcome: 'authorized',
         policies: [{ id: expect.stringMatching(/^pol_/), name: 'readers', version: '1.0', effect: 'allow' }],
+        reason: null,
+        actionHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        approvedUntil: null,
         decisionId: null,
         result: null,
         failureReason: null,
@@ -82,6 +85,7 @@ describe('executions', () => {
           details: {
             ...REQUEST,
             policies: policies.map((policy) => ({ id: policy.id, name: policy.name, version: policy.version })),
+            policySet: await policySetOf(app),
           },
         }),
       ]);

@@ -218,9 +218,24 @@ describe('An export of long entries to a client that does not read', () => {
     for (const client of held) {
       client.destroy();
       // More often than there are places.
-      for (let times = 0; times < 3; times += 1) await untilExported();
+      for (let times = 0; times < 4; times += 1) await untilExported();
     }
   });
+
+  it('finds a place for another client when one has all it gets, and none when there is none for anybody', async () => {
+    const held = [await openExport(app), await openExport(app)];
+    held.push(await openExport(app, '127.0.0.2'));
+    expect(held.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
+    for (const address of ['127.0.0.1', '127.0.0.2', '127.0.0.3']) expect(await statusFrom(address)).toBe(503);
+    held.forEach((client) => client.destroy());
+    for (const address of ['127.0.0.1', '127.0.0.2', '127.0.0.3'])
+      while ((await statusFrom(address, 'HEAD')) === 503) await sleep(10);
+  });
+
+  async function statusFrom(localAddress: string, method = 'GET'): Promise<number | undefined> {
+    const { statusCode } = await openExport(app, localAddress, method).then((response) => response.resume());
+    return statusCode;
+  }
 
   /** That a client has left is not known at once. */
   async function untilExported(): Promise<void> {
@@ -251,8 +266,9 @@ async function curl(app: TestApp, version: string): Promise<number | null> {
   return (await run('curl', curlWords(app, version))).exitCode;
 }
 
-async function openExport({ url }: TestApp): Promise<IncomingMessage> {
-  const request = get(`${url}${EXPORT}`, { agent: false, headers: { 'X-API-Key': API_KEY } });
+async function openExport({ url }: TestApp, localAddress = '127.0.0.1', method = 'GET'): Promise<IncomingMessage> {
+  const headers = { 'X-API-Key': API_KEY };
+  const request = get(`${url}${EXPORT}`, { agent: false, headers, localAddress, method });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   return response;
 }

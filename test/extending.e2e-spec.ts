@@ -72,10 +72,14 @@ describe('The module of docs/extending.md', () => {
   it('is behind the pipeline like any other: key, strict parameters, validation, errors, Location', async () => {
     expect(await service.send('GET', '/api/v1/incidents', { key: null })).toMatchObject({ status: 401 });
     expect(await service.send('GET', '/api/v1/incidents?severty=major')).toMatchObject({ status: 400 });
-    const refused = await service.send('POST', '/api/v1/incidents', { body: { title: ' ', severity: 'huge' } });
+    const refused = await service.send('POST', '/api/v1/incidents', {
+      body: { reference: 'X', title: ' ', severity: 'huge' },
+    });
     expect(refused.body.error.details.map(({ field }: { field: string }) => field)).toEqual(['title', 'severity']);
     expect(await service.send('GET', '/api/v1/incidents/inc_0')).toMatchObject({ status: 404 });
-    const created = await service.send('POST', '/api/v1/incidents', { body: { title: 'Late', severity: 'minor' } });
+    const created = await service.send('POST', '/api/v1/incidents', {
+      body: { reference: 'INC-2', title: 'Late', severity: 'minor' },
+    });
     expect(created.headers.get('location')).toBe(`/api/v1/incidents/${created.body.id}`);
     const listed = await service.send('GET', '/api/v1/incidents?severity=minor');
     expect(listed.body).toEqual({ data: [created.body], total: 1 });

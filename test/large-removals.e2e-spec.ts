@@ -5,7 +5,7 @@ import { CLAIM } from '../src/entities/claim.kind';
 import { ENTITY } from '../src/entities/entity.kind';
 import { SYSTEM_CALLER } from '../src/ledger/caller';
 import { LedgerService } from '../src/ledger/ledger.service';
-import { Leftovers } from '../src/ledger/leftovers';
+import { Leftovers } from '../src/ledger/writing/leftovers';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { itOnSqlite } from './support/database-kind';
 import { addClaim, auditOf, createEntity } from './support/factories';

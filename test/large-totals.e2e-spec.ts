@@ -1,6 +1,6 @@
 import { Database } from '../src/database/database';
 import type { SqlConnection } from '../src/database/sql-connection';
-import { RecordReader } from '../src/ledger/record-reader';
+import { RecordReader } from '../src/ledger/reading/record-reader';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { itOnSqlite } from './support/database-kind';
 import { addClaim, createAgent, createEntity, propose } from './support/factories';

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { MetricsServer } from '../src/metrics/metrics-server';
 import { createTestApp, type TestApp } from './support/create-test-app';
+import { ROOT } from './support/markdown';
 import { valueOf } from './support/metric';
 import { send } from './support/send';
 
@@ -23,6 +26,21 @@ describe('The metrics', () => {
   it('need the key, and take no parameters', async () => {
     expect((await send(app, 'GET', '/metrics', { key: null })).status).toBe(401);
     expect((await send(app, 'GET', '/metrics?name=x')).status).toBe(400);
+  });
+
+  it.each([
+    ['alerts.yml', /expr: '(.+)'/g, 11],
+    ['grafana-dashboard.json', /"expr": "(.+)"/g, 14],
+  ])('that deploy/%s asks for exist', async (file, expressions, count) => {
+    const found = [...readFileSync(join(ROOT, 'deploy', file), 'utf8').matchAll(expressions)];
+    expect(found).toHaveLength(count);
+    const names = found.flatMap(([, text = '']) => text.match(/\b(?:governance|http|nodejs|process)_\w+/g) ?? []);
+    const text = await metrics();
+    const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+    const offered = types.flatMap(([, name = '', type]) =>
+      type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+    );
+    expect(names.filter((name) => !offered.includes(name))).toEqual([]);
   });
 
   it('are well-formed: each line a comment or a sample, each metric once', async () => {

@@ -7,7 +7,7 @@ import { foreignConnection } from './support/foreign-connection';
 import { runVerifier } from './support/run-verifier';
 import { send } from './support/send';
 
-/** What readers make of bytes that are no UTF-8, and what a text may hold all the same. */
+/** What readers make of bytes that are not UTF-8, and what a text may hold all the same. */
 const REPLACEMENT = '\ufffd';
 
 const COLUMNS: readonly [table: string, column: string][] = [

@@ -10,6 +10,7 @@ import {
   operationsOf,
 } from './support/api-document';
 import { createTestApp, type TestApp } from './support/create-test-app';
+import { createAgent, issueKey } from './support/factories';
 import { type Answer, send, type Sent } from './support/send';
 import { SwaggerSession } from './support/swagger-session';
 import { exchange, wire } from './support/wire';
@@ -24,8 +25,10 @@ const OTHER_BODIES = {
   agents_suspend: { reason: 'Another.' },
   agents_resume: { reason: 'Another.' },
   policies_create: { version: '99' },
-  execute_execute: { parameters: { another: true } },
+  execute_action: { parameters: { another: true } },
   decisions_propose: { title: 'Another' },
+  apiKeys_revoke: { reason: 'Another.' },
+  webhooks_replay: { after: 1 },
   provenance_verify: { state: false },
 };
 
@@ -37,7 +40,7 @@ describe('Answers are as the document says', () => {
   let check: AnswerCheck;
 
   beforeAll(async () => {
-    app = await createTestApp({ environment: { BODY_LIMIT: '1000' } });
+    app = await createTestApp({ environment: { BODY_LIMIT: '1000', PLAN_BODY_LIMIT: '1000' } });
     document = (await send(app, 'GET', '/docs/openapi.json')).body as OpenAPIObject;
     operations = operationsOf(document);
     session = new SwaggerSession((await send(app, 'GET', '/docs/start.js')).text);
@@ -103,11 +106,19 @@ describe('Answers are as the document says', () => {
     expect(await faultsOfAll(having(401), (documented) => call(documented, { key: null }))).toEqual([]);
   });
 
+  it('when the key is of a suspended agent', async () => {
+    const { id } = await createAgent(app, { name: 'suspended-bot' });
+    const { secret: key } = await issueKey(app, { agentId: id });
+    await send(app, 'POST', `/api/v1/agents/${id}/suspend`);
+    const keyed = having(401);
+    expect(await faultsOfAll(keyed, (documented) => call(documented, { key }))).toEqual([]);
+  });
+
   it('when there is no such record', async () => {
     const path = (documented: DocumentedOperation): string =>
       examplePath(documented)
         .replace(/_\d{26}/g, `_${NOWHERE}`)
-        .replace('/invoice-bot', '/nobody')
+        .replace('/reminder-bot', '/nobody')
         .replace(/provenance\/\d+/, 'provenance/999999');
     expect(await faultsOfAll(having(404), (documented) => call(documented, {}, path(documented)))).toEqual([]);
   });
@@ -147,8 +158,8 @@ describe('Answers are as the document says', () => {
     // The first version was taken out of force; only one that was in force can be superseded.
     const former = examplePath(operation('policies_deactivate')).replace('deactivate', 'activate');
     expect((await call(operation('policies_activate'), {}, former)).status).toBe(200);
-    const [closedYears] = exampleBodies(operation('policies_create')).slice(1);
-    const next = { ...(session.sentBody(closedYears ?? {}) as object), version: '2.0' };
+    const [closedAccounts] = exampleBodies(operation('policies_create')).slice(1);
+    const next = { ...(session.sentBody(closedAccounts ?? {}) as object), version: '2.0' };
     expect((await call(operation('policies_create'), { body: next })).status).toBe(201);
     expect(await faultsOfAll(having(409), (documented) => call(documented))).toEqual([]);
   });
@@ -183,14 +194,31 @@ describe('Answers are as the document says', () => {
       );
     };
     const execute = async (resourceId: string): Promise<string[]> => {
-      const body = { action: 'send-invoice', resourceType: 'document', resourceId };
-      return check.faults(operation('execute_execute'), await call(operation('execute_execute'), { body }));
+      const body = { action: 'send-reminder', resourceType: 'document', resourceId };
+      return check.faults(operation('execute_action'), await call(operation('execute_action'), { body }));
     };
     const faults = [
       ...(await execute('contracts/1')),
       ...(await execute('invoices/closed/2019')),
       ...(await review('approve', first)),
     ];
+    const asked = await call(operation('execute_action'), {
+      body: { action: 'write-off', resourceType: 'document', resourceId: 'invoices/2026/0099' },
+    });
+    await send(app, 'POST', `/api/v1/decisions/${asked.body.decisionId}/approve`, { body: { approverId: second } });
+    await call(operation('policies_create'), {
+      body: {
+        name: 'no-99',
+        version: '1',
+        effect: 'deny',
+        subjects: ['*'],
+        actions: ['*'],
+        resources: ['invoices/2026/0099'],
+        priority: 10,
+      },
+    });
+    const resumed = await call(operation('approvals_resume'), {}, `/api/v1/executions/${asked.body.id}/resume`);
+    faults.push(...check.faults(operation('approvals_resume'), resumed));
     await call(operation('policies_create'), {
       body: {
         name: 'no-reviews',
@@ -253,9 +281,34 @@ describe('Answers are as the document says', () => {
     await send(bounded, 'POST', `${path}/deactivate`);
     await create('second');
     const activated = await send(bounded, 'POST', `${path}/activate`);
+    const { body: empty } = await send(bounded, 'POST', '/api/v1/policies/plan', { body: { policies: [] } });
+    const both = { policies: [{ ...example, name: 'third' }] };
+    const planned = await send(bounded, 'POST', '/api/v1/policies/plan', { body: both });
+    const applied = await send(bounded, 'POST', '/api/v1/policies/apply', { body: { ...both, base: empty.base } });
     await bounded.close();
-    expect(activated.status).toBe(409);
-    expect(check.faults(operation('policies_activate'), activated)).toEqual([]);
+    for (const [id, answer] of Object.entries({
+      policies_activate: activated,
+      plan_plan: planned,
+      plan_apply: applied,
+    })) {
+      expect([id, answer.status]).toEqual([id, 409]);
+      expect(check.faults(operation(id), answer)).toEqual([]);
+    }
+  });
+
+  it('when other policies are in force than those that were planned for', async () => {
+    const [example = {}] = exampleBodies(operation('plan_apply'));
+    const answer = await call(operation('plan_apply'), { body: { ...example, base: 'f'.repeat(64) } });
+    expect(answer.status).toBe(412);
+    expect(check.faults(operation('plan_apply'), answer)).toEqual([]);
+  });
+
+  it('when there are as many webhooks as may be', async () => {
+    for (let made = 0; made < 100; made += 10)
+      await Promise.all(Array.from({ length: 10 }, () => call(operation('webhooks_create'))));
+    const refused = await call(operation('webhooks_create'));
+    expect(refused.status).toBe(409);
+    expect(check.faults(operation('webhooks_create'), refused)).toEqual([]);
   });
 
   it('when the service is stopping', async () => {

@@ -1,6 +1,6 @@
 import type { PolicyResponse } from '../src/policies/dto/policy.response';
 import { createTestApp, type TestApp } from './support/create-test-app';
-import { auditOf, chainIsValid, createAgent, createPolicy } from './support/factories';
+import { auditOf, chainIsValid, createAgent, createPolicy, policySetOf } from './support/factories';
 import { type Answer, faults, send } from './support/send';
 
 const POLICIES = '/api/v1/policies';
@@ -37,6 +37,8 @@ describe('policies', () => {
         ...RULES,
         resourceTypes: [],
         priority: 0,
+        conditions: [],
+        approval: null,
         status: 'active',
         warnings: [],
         createdAt: expect.stringMatching(/Z$/),
@@ -95,7 +97,8 @@ describe('policies', () => {
       ['name', 'x'.repeat(201), 'name'],
       ['description', 'x'.repeat(2001), 'description'],
       ['effect', 'permit', 'effect'],
-      ['effect', 'require_approval', 'effect'],
+      ['subjects', ['kind:person'], 'subjects[0]'],
+      ['approval', {}, 'approval'],
       ['effect', 'Allow', 'effect'],
       ['priority', 2 ** 31, 'priority'],
       ['priority', -(2 ** 31) - 1, 'priority'],
@@ -110,14 +113,14 @@ describe('policies', () => {
       ['subjects', ['user:'], 'subjects[0]'],
       ['subjects', ['role:a*'], 'subjects[0]'],
       ['subjects', ['a*'], 'subjects[0]'],
-      ['subjects', ['user:*'], 'subjects[0]'],
+      ['subjects', ['user:a*'], 'subjects[0]'],
       ['subjects', ['**'], 'subjects[0]'],
       ['subjects', ['x'.repeat(501)], 'subjects[0]'],
       ['subjects', [7], 'subjects[0]'],
       ['subjects', [null], 'subjects[0]'],
       ['subjects', [' '], 'subjects[0]'],
       ['actions', [], 'actions'],
-      ['actions', ['read', 'write*'], 'actions[1]'],
+      ['actions', ['read', 'wr*te'], 'actions[1]'],
       ['actions', ['*.*'], 'actions[0]'],
       ['resources', [], 'resources'],
       ['resources', ['*', 'docs*'], 'resources[1]'],
@@ -145,7 +148,10 @@ describe('policies', () => {
       ['resourceTypes', ['..'], 'resourceTypes[0]'],
       ['resourceTypes', ['a', '*'], 'resourceTypes[1]'],
       ['resourceTypes', ['a*'], 'resourceTypes[0]'],
-      ['resources', ['https://example.com/a'], 'resources[0]'],
+      ['resources', ['https://example.com/a', 'https://example.com'], 'resources[1]'],
+      ['resources', ['https://*/a'], 'resources[0]'],
+      ['resources', ['https://Example.com/*'], 'resources[0]'],
+      ['resourceTypes', ['https://example.com/a'], 'resourceTypes[0]'],
       ['resourceTypes', ['x'.repeat(101)], 'resourceTypes[0]'],
       ['resourceTypes', Array.from({ length: 101 }, String), 'resourceTypes'],
     ];
@@ -162,10 +168,10 @@ describe('policies', () => {
     });
 
     it('warns of subjects that match nothing', async () => {
-      const subjects = ['role:ops', 'user:x', 'agent:user:x', 'Role:ops'];
+      const subjects = ['role:ops', 'user:x', 'user:*', 'agent:user:x', 'Role:ops', 'user:x\u200b', 'kind:human'];
       const { warnings, subjects: stored } = await createPolicy(app, { subjects });
       expect(stored).toEqual(subjects);
-      expect(warnings).toEqual([expect.stringContaining('"user:x"'), expect.stringContaining('"Role:ops"')]);
+      expect(warnings).toEqual([expect.stringContaining('"user:x\u200b"')]);
     });
 
     it('warns of roles and actions that no agent can have', async () => {
@@ -198,7 +204,7 @@ describe('policies', () => {
           agentId: null,
           entityId: null,
           outcome: 'success',
-          details: { policies: [{ id, name, version: '1.0' }] },
+          details: { policies: [{ id, name, version: '1.0' }], policySet: await policySetOf(app) },
         }),
       ]);
     });
@@ -208,12 +214,51 @@ describe('policies', () => {
     it('are each given once', async () => {
       const name = newName();
       await version(name, '1.0');
-      expect(await create({ ...RULES, name, version: '1.0' })).toMatchObject({
-        status: 409,
-        body: { error: { code: 'CONFLICT' } },
-      });
+      const taken = await create({ ...RULES, name, version: '1.0' });
+      expect(taken).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+      expect(taken.body.error.message).toContain('another subjects');
       expect((await create({ ...RULES, name, version: '1.0.0' })).status).toBe(201);
       expect((await create({ ...RULES, name: newName(), version: '1.0' })).status).toBe(201);
+    });
+
+    it('are answered as they stand where they say the same and are in force', async () => {
+      const name = newName();
+      const approval = { approvers: [{ subjects: ['role:finance'] }] };
+      const condition = { parameter: '/amount', op: 'gt', value: 5 };
+      const body = { ...RULES, name, version: '1', effect: 'require_approval', approval, conditions: [condition] };
+      const created = await create(body);
+      const filled = { ...body, priority: 0, description: null, approval: created.body.approval };
+      const turned = { ...body, conditions: [{ value: 5.0, op: 'gt', parameter: '/amount' }] };
+      const entries = async (): Promise<number> => (await send(app, 'GET', '/api/v1/stats')).body.provenanceEntries;
+      const before = await entries();
+      for (const same of [body, filled, turned]) {
+        const again = await create(same);
+        expect(again).toMatchObject({ status: 200, body: created.body });
+        expect(again.headers.get('location')).toBeNull();
+      }
+      const headers = { 'Idempotency-Key': name.replaceAll(' ', '-') };
+      const keyed = (): Promise<Answer> => send(app, 'POST', POLICIES, { body, headers });
+      expect([(await keyed()).status, (await keyed()).status]).toEqual([200, 200]);
+      for (const [member, value] of Object.entries({
+        priority: 1,
+        subjects: ['*', '*'],
+        approval: { riskLevel: 'high' },
+      })) {
+        const answer = await create({ ...body, [member]: value });
+        expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+        expect(answer.body.error.message).toContain(`another ${member}`);
+      }
+      expect(await entries()).toBe(before);
+    });
+
+    it('are named with what puts them back where they say the same and are not in force', async () => {
+      const name = newName();
+      const body = { ...RULES, name, version: '1', subjects: ['nobody'] };
+      const { id } = (await create(body)).body;
+      await version(name, '2');
+      const answer = await create(body);
+      expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+      expect(answer.body.error.message).toContain(`/policies/${id}/activate`);
     });
 
     it('take the place of the one in force', async () => {
@@ -226,6 +271,7 @@ describe('policies', () => {
       expect(entries.map(({ action }) => action)).toEqual(['policy.created', 'policy.superseded']);
       expect(entries[1]?.details).toEqual({
         policies: [{ id: first.id, name, version: '1' }],
+        policySet: await policySetOf(app),
         supersededBy: second.id,
       });
       expect((await auditOf(app, second.id)).map(({ action }) => action)).toEqual(['policy.created']);
@@ -284,7 +330,11 @@ describe('policies', () => {
       const same = await Promise.all(
         Array.from({ length: 20 }, () => create({ ...RULES, name, version: '2', subjects: ['x'] })),
       );
-      expect(same.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
+      expect(same.map(({ status }) => status).sort()).toEqual([...Array.from({ length: 19 }, () => 200), 201]);
+      const other = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => create({ ...RULES, name, version: '3', subjects: [`x${index}`] })),
+      );
+      expect(other.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
     });
 
     it.each(['', '/activate', '/deactivate'])('answer 404 for an unknown one (%s)', async (action) => {
@@ -363,6 +413,25 @@ describe('policies in force', () => {
   ])('take the subjects %j', async (subjects, status) => {
     await createPolicy(app, { subjects });
     expect((await ask()).status).toBe(status);
+  });
+
+  it('compare URLs with the resourceId alone', async () => {
+    await createPolicy(app, { resources: ['https://h/*', 's3://reports/2026', 'web/*'], resourceTypes: ['web'] });
+    await createPolicy(app, { effect: 'deny', resources: ['https://h/admin/*'] });
+    const read = async (resourceId: string, type = 'web'): Promise<number> =>
+      (await ask(resourceId, 'read', type)).status;
+    for (const allowed of ['https://h/v1/users', 's3://reports/2026']) expect(await read(allowed)).toBe(200);
+    for (const other of [
+      'https://h/admin/users',
+      'https://h:8443/v1',
+      'http://h/v1',
+      's3://reports/2027',
+      'ftp://web/a',
+    ])
+      expect(await read(other)).toBe(403);
+    expect(await read('https://h/v1', 'page')).toBe(403);
+    for (const unclear of ['https://H/v1', 'https://h', 'https://h:443/v1', 'https://h/admin;x/a'])
+      expect(await read(unclear)).toBe(400);
   });
 
   it('take an agent by its id, and by its name in any normal form', async () => {

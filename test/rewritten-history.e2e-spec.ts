@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SqlConnection } from '../src/database/sql-connection';
-import type { StoredEntry } from '../src/ledger/hash-chain';
+import type { StoredEntry } from '../src/ledger/chain/hash-chain';
 import { rewriteHistory, withOtherState } from './support/altered-ledger';
 import { API_KEY, createTestApp, type TestApp } from './support/create-test-app';
 import { itOnSqlite } from './support/database-kind';
@@ -16,6 +17,8 @@ import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-d
 const PROVENANCE = '/api/v1/provenance';
 const MAIN = join(ROOT, 'dist', 'main.js');
 const LENGTH = 300;
+/** Of a cosignature with ML-DSA-44 (https://c2sp.org/tlog-cosignature): key id, time and signature. */
+const COSIGNATURE_BYTES = 4 + 8 + 2420;
 const TABLES = ['ledger_entries', 'ledger_head', 'ledger_tree_nodes'];
 
 async function fill(app: TestApp, length = LENGTH): Promise<void> {
@@ -178,13 +181,29 @@ describe('With a checkpoint that a client kept, verification', () => {
       valid: false,
       checkpoint: { signature: 'unknown_key', extended: false },
     });
-    // A shell drops the last newline of what it captures.
-    expect(await verify(app, checkpoint.trimEnd())).toMatchObject({ valid: true, checkpoint: { signature: 'valid' } });
+  });
+
+  it('takes a checkpoint with 16 signatures of witnesses of the largest kind', async () => {
+    const checkpoint = await keep(app);
+    const cosignature = randomBytes(COSIGNATURE_BYTES).toString('base64');
+    const witnesses = Array.from(
+      { length: 16 },
+      (_unused, index) => `\u2014 ${`${index}`.padStart(255, 'w')} ${cosignature}\n`,
+    );
+    expect(await verify(app, checkpoint + witnesses.join(''))).toMatchObject({
+      valid: true,
+      checkpoint: { signature: 'valid', extended: true },
+    });
   });
 
   it.each<[what: string, text: string]>([
     ['no note', 'x'],
     ['no signature', 'origin\n1\nsVm/pH+O7MT0tPvJLF9u7hOmgTL0905or2vMGqRc5QM=\n\n'],
+    ['no newline at its end', 'origin\n1\nsVm/pH+O7MT0tPvJLF9u7hOmgTL0905or2vMGqRc5QM=\n\n\u2014 origin AAAAAAAA'],
+    [
+      'two newlines at its end',
+      'origin\n1\nsVm/pH+O7MT0tPvJLF9u7hOmgTL0905or2vMGqRc5QM=\n\n\u2014 origin AAAAAAAA\n\n',
+    ],
     ['no dash', 'origin\n1\nsVm/pH+O7MT0tPvJLF9u7hOmgTL0905or2vMGqRc5QM=\n\n- origin AAAAAAAA\n'],
     ['no size', 'origin\nx\nsVm/pH+O7MT0tPvJLF9u7hOmgTL0905or2vMGqRc5QM=\n\n\u2014 origin AAAAAAAA\n'],
     [

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SqlConnection } from '../src/database/sql-connection';
-import { SCHEMA_VERSION } from '../src/ledger/schema-version';
+import { SCHEMA_VERSION } from '../src/ledger/schema/schema-version';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { createEntity } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';

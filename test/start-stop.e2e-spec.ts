@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from './support/markdown';
@@ -95,17 +97,97 @@ describe('The built program, told to stop,', () => {
     expect(verification).toMatchObject({ valid: true, entriesVerified: kept.length });
     await restarted.stop();
   });
+});
 
-  it('ends with 0 during a verification', async () => {
+const MEBIBYTE = 1_048_576;
+const LARGE_ROWS = 24;
+const EXPORT = '/api/v1/provenance/export';
+const MANY_MEMBERS = Object.fromEntries(Array.from({ length: 100_000 }, (_unused, member) => [member.toString(36), 1]));
+
+type Client = (program: StartedProgram) => Promise<unknown>;
+
+/** What takes long, and how many ask for it at once. */
+const UNDER_WAY: Readonly<Record<string, readonly [clients: number, client: Client]>> = {
+  'exports that are read': [3, (program) => program.send('GET', EXPORT)],
+  'exports that nobody reads': [2, (program) => held(program, `GET ${EXPORT} HTTP/1.1\r\n\r\n`)],
+  'pages of large rows': [6, (program) => program.send('GET', '/api/v1/entities?limit=24')],
+  verifications: [4, (program) => program.send('POST', '/api/v1/provenance/verify')],
+  'verifications from many places': [
+    4,
+    (program) =>
+      program.send('POST', '/api/v1/provenance/verify', { body: { from: 1 + Math.floor(Math.random() * 24) } }),
+  ],
+  'verifications of the state': [
+    2,
+    (program) => program.send('POST', '/api/v1/provenance/verify', { body: { state: true } }),
+  ],
+  'bodies of many members': [
+    4,
+    (program) => program.send('POST', '/api/v1/entities', { body: { type: 'x', name: 'x', properties: MANY_MEMBERS } }),
+  ],
+  'bodies that do not end': [
+    4,
+    (program) =>
+      held(
+        program,
+        `POST /api/v1/entities HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${MEBIBYTE}\r\n\r\n{`,
+      ),
+  ],
+  writes: [8, createUntilRefused],
+};
+
+/** Sends a request and takes nothing of the answer until the connection is closed. */
+async function held(program: StartedProgram, request: string): Promise<void> {
+  const { hostname, port } = new URL(program.url);
+  const socket = connect(Number(port), hostname).pause();
+  socket.on('error', () => socket.destroy());
+  socket.write(request.replace('\r\n', `\r\nHost: x\r\nX-API-Key: ${program.key}\r\n`));
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  void once(program.process, 'exit').then(() => socket.destroy());
+  await closed;
+}
+
+describe('The built program, told to stop while much is under way,', () => {
+  let database: TemporaryDatabase;
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
     const program = await start();
-    const clients = Array.from({ length: CLIENTS }, () => createUntilRefused(program));
-    await sleep(1_500);
-    const verification = program.send('POST', '/api/v1/provenance/verify').catch(() => null);
-    await sleep(10);
-    const [exitCode, milliseconds] = await timedStop(program);
-    expect(exitCode).toBe(0);
-    expect(milliseconds).toBeLessThan(LONGEST_STOP);
-    expect([200, 503]).toContain((await verification)?.status);
+    const body = { type: 'large', name: 'large', properties: { text: 'x'.repeat(MEBIBYTE - 200) } };
+    for (let row = 0; row < LARGE_ROWS; row += 1) await program.send('POST', '/api/v1/entities', { body });
+    await program.stop();
+  });
+  afterAll(() => database.remove());
+
+  function start(): Promise<StartedProgram> {
+    return startProgram(MAIN, { ...database.environment, RATE_LIMIT: '1000000' });
+  }
+
+  /** The exit code, and what was said of a fault that nobody caught. */
+  async function endAmong(kinds: readonly string[], delay: number): Promise<unknown> {
+    const program = await start();
+    const clients = kinds.flatMap((kind) => {
+      const [count, client] = UNDER_WAY[kind] ?? [0, createUntilRefused];
+      return Array.from({ length: count }, () => client(program).catch(() => null));
+    });
+    await sleep(delay);
+    const began = Date.now();
+    const exitCode = await program.stop();
+    expect(Date.now() - began).toBeLessThan(LONGEST_STOP);
     await Promise.all(clients);
+    const fatal = program
+      .printed()
+      .split('\n')
+      .filter((line) => line.includes('"level":"fatal"'));
+    return { exitCode, fatal };
+  }
+
+  it.each(Object.keys(UNDER_WAY))('ends with 0 during %s', async (kind) => {
+    expect(await endAmong([kind], 40)).toEqual({ exitCode: 0, fatal: [] });
+  });
+
+  it('ends with 0 during all of it', async () => {
+    for (const delay of [40, 400])
+      expect(await endAmong(Object.keys(UNDER_WAY), delay)).toEqual({ exitCode: 0, fatal: [] });
   });
 });

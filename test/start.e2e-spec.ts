@@ -129,21 +129,20 @@ describe('The built program', () => {
   });
 
   describe('prints a banner', () => {
-    it('whose command works as printed, with a key made for this run', async () => {
-      const program = await start({ API_KEY: '' });
-      const command = /^ *Try +(curl .*)$/m.exec(program.printed())?.[1] ?? '';
-      const key = /^ *API key +(\S+) \(for this run only/m.exec(program.printed())?.[1];
-      expect(command).toContain(`X-API-Key: ${key}`);
-      const [answer = ''] = await runBlocks([command.replace('curl', 'curl -s')]);
-      expect(JSON.parse(answer)).toMatchObject({ entities: 0, provenanceEntries: 0 });
-    });
-
-    it('whose command works as printed, with a given key, which it does not show', async () => {
-      const program = await start({ API_KEY: KEY });
-      const command = /^ *Try +(curl .*)$/m.exec(program.printed())?.[1] ?? '';
-      const [answer = ''] = await runBlocks([command.replace('curl', 'curl -s')]);
-      expect(JSON.parse(answer)).toMatchObject({ status: 'healthy' });
-      expect(program.printed()).not.toContain(KEY);
+    it.each(['', KEY])('whose commands show an action allowed and one denied, with API_KEY=%s', async (given) => {
+      const program = await start({ API_KEY: given });
+      const printed = program.printed();
+      const commands = printed.split('\n').filter((line) => /^(key=|post)/.test(line));
+      const [output = ''] = await runBlocks([[`API_KEY=${given}`, ...commands].join('\n')]);
+      const [, , allowed, denied] = output
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(allowed).toMatchObject({ outcome: 'authorized' });
+      expect(denied).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+      const shown = /^ *API key +(\S+) \(for this run only/m.exec(printed)?.[1];
+      expect(commands[0]).toBe(given === '' ? `key=${shown}` : 'key="$API_KEY"');
+      if (given !== '') expect(printed).not.toContain(given);
     });
 
     it('that warns of a short key', async () => {
@@ -224,9 +223,9 @@ describe('The built program', () => {
     const command = /^CMD (\[.*\])$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))?.[1] ?? '[]';
     const withoutSizes = (words: readonly string[]): string[] =>
       words.map((word) => word.replace(/-size=\d+$/, '-size'));
-    const inTheImage = withoutSizes(['exec', ...(JSON.parse(command) as string[])]);
+    const inTheImage = withoutSizes(JSON.parse(command) as string[]);
     expect(inTheImage).toContain('dist/main.js');
-    expect(withoutSizes(scripts['start']?.split(' ') ?? [])).toEqual(inTheImage);
+    expect(withoutSizes(scripts['start']?.split(' || ')[1]?.split(' ') ?? [])).toEqual(inTheImage);
   });
 
   it('starts by npm start, and a signal to npm reaches it', async () => {

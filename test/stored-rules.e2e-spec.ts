@@ -58,7 +58,7 @@ describe('What an earlier version has stored and is not accepted any more', () =
     await createAgent(app, { name: 'bot', capabilities: ['read'] });
     const allow = await createPolicy(app, { name: 'all of a type' });
     const deny = await createPolicy(app, { name: 'no secrets', effect: 'deny', resources: ['secret/*'] });
-    await createPolicy(app, { name: 'with a warning', subjects: ['user:x'] });
+    await createPolicy(app, { name: 'with a warning', subjects: ['user:x\u200b'] });
     await store('policies', allow.id, { resourceTypes: ['*', 'file'], resources: ['a ', 'docs/*'] });
     await store('policies', deny.id, { resources: ['secret\\a', 'docs/secret/*'] });
     await startAgain();

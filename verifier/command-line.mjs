@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { addKinds } from './hashed-forms.mjs';
 import { parseCheckpoint, parseVerifierKey } from './checkpoint.mjs';
 
 export const USAGE = `Usage: verify <export.ndjson … | database.db> [options]
@@ -10,6 +11,7 @@ service.
   --checkpoint FILE    a checkpoint that was kept; may be given several times
   --public-key KEY     whose signatures count: a verifier key, or a file with it; may be given several times
   --head SEQUENCE:HASH where the chain must end, as X-Head-Sequence and X-Head-Hash of the export told
+  --kinds FILE         JSON with the hashed forms of kinds that modules have added, by subject type; only for a database
   --allow-unended      takes an export without its last line, {"end": …}, as earlier versions of the service made it
   --json               the result as JSON
 
@@ -44,6 +46,8 @@ export function readCommandLine(words) {
   if (files.length === 0) throw new UsageError(USAGE);
   const databases = files.filter((file) => file !== '-' && isDatabase(file));
   if (databases.length > 0 && files.length > 1) throw new UsageError('A database is verified alone.');
+  const { kinds } = values;
+  if (kinds !== undefined) readAs(kinds, (text) => addKinds(JSON.parse(text)));
   return {
     files,
     isDatabase: databases.length > 0,
@@ -67,6 +71,7 @@ function parse(words) {
         checkpoint: { type: 'string', multiple: true, default: [] },
         'public-key': { type: 'string', multiple: true, default: [] },
         head: { type: 'string' },
+        kinds: { type: 'string' },
         'allow-unended': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },

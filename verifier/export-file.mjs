@@ -8,17 +8,20 @@ import { parseStrictly } from './strict-json.mjs';
  * `after`, has an end for each.
  * @param {string} path `-` for standard input
  * @param {import('./chain.mjs').Chain} chain
- * @returns {Promise<boolean>} whether its last line is its end
+ * @returns {Promise<'end' | 'entry' | 'cut'>} what its last line is. One that is cut is not read: a connection that breaks
+ *   leaves a file so, and it says nothing of the data.
  */
 export async function readExport(path, chain) {
-  let isEnded = false;
+  /** @type {'end' | 'entry'} */
+  let last = 'entry';
   for await (const { line, isWhole } of lines(path === '-' ? process.stdin : createReadStream(path))) {
-    isEnded = false;
+    if (!isWhole) return 'cut';
+    last = 'entry';
     try {
       const read = parseStrictly(line);
       if (isEnd(read)) {
         chain.end(read);
-        isEnded = true;
+        last = 'end';
       } else {
         chain.add(read);
       }
@@ -27,9 +30,8 @@ export async function readExport(path, chain) {
       if (!(error instanceof SyntaxError)) throw error;
       chain.addUnreadable(`a line is no JSON: ${error.message}`);
     }
-    if (!isWhole) chain.addUnreadable('the last line has no line break: the file was cut');
   }
-  return isEnded;
+  return last;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** How many faults are told one by one. */
+/** How many faults are reported one by one. */
 const TOLD = 20;
 
 /**

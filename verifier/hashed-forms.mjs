@@ -20,8 +20,10 @@ export const SHARED = ['sequence', 'timestamp', 'action', 'subjectType', 'subjec
 
 /**
  * What `stateHash` covers, the table that has the records, the columns of it that hold JSON, and the column with the id of
- * the record that a record belongs to and goes with.
- * @type {Readonly<Record<string, { members: string[], table: string, json: string[], owner?: string }>>}
+ * the record that a record belongs to and goes with. `later` are members added since, each with the stored value that stands
+ * for its absence: while a record has that value, its state is without the member.
+ * @typedef {{ members: string[], later?: Readonly<Record<string, string | null>>, table: string, json: string[], owner?: string }} HashedForm
+ * @type {Record<string, HashedForm>}
  */
 export const KINDS = {
   entity: {
@@ -37,6 +39,7 @@ export const KINDS = {
   },
   agent: {
     members: ['id', 'name', 'description', 'capabilities', 'roles', 'status', 'createdAt', 'updatedAt', 'revision'],
+    later: { kind: 'machine' },
     table: 'agents',
     json: ['capabilities', 'roles'],
   },
@@ -45,24 +48,39 @@ export const KINDS = {
       ...['id', 'type', 'title', 'description', 'context', 'proposedBy', 'riskLevel', 'status'],
       ...['requiredApprovals', 'reviews', 'expiresAt', 'createdAt', 'updatedAt', 'resolvedAt'],
     ],
+    later: { executionId: null, actionHash: null, approvers: null, executeWithin: null },
     table: 'decisions',
-    json: ['context', 'reviews'],
+    json: ['context', 'reviews', 'approvers'],
   },
   policy: {
     members: [
       ...['id', 'name', 'version', 'description', 'effect', 'subjects', 'actions', 'resources'],
       ...['resourceTypes', 'priority', 'status', 'warnings', 'createdAt'],
     ],
+    later: { approval: null, conditions: '[]' },
     table: 'policies',
-    json: ['subjects', 'actions', 'resources', 'resourceTypes', 'warnings'],
+    json: ['subjects', 'actions', 'resources', 'resourceTypes', 'warnings', 'approval', 'conditions'],
   },
   execution: {
     members: [
       ...['id', 'agentId', 'agentName', 'action', 'resourceType', 'resourceId', 'parameters', 'outcome'],
       ...['policies', 'decisionId', 'result', 'failureReason', 'createdAt', 'completedAt'],
     ],
+    later: { reason: null, actionHash: null, approvedUntil: null },
     table: 'executions',
     json: ['parameters', 'policies', 'result'],
+  },
+  api_key: {
+    members: [
+      ...['id', 'name', 'scopes', 'agentId', 'prefix', 'secretHash', 'status', 'createdAt', 'expiresAt', 'revokedAt'],
+    ],
+    table: 'api_keys',
+    json: ['scopes'],
+  },
+  webhook: {
+    members: ['id', 'url', 'actions', 'agentId', 'description', 'secretHash', 'status', 'createdAt', 'updatedAt'],
+    table: 'webhooks',
+    json: ['actions'],
   },
   restoration: {
     members: [
@@ -73,3 +91,27 @@ export const KINDS = {
     json: [],
   },
 };
+
+const NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
+
+/**
+ * Makes the kinds of modules known, as a file names them.
+ * @param {unknown} given
+ * @throws where it is not by kind what `KINDS` has.
+ */
+export function addKinds(given) {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new Error('it must be an object');
+  for (const [subjectType, form] of Object.entries(given)) {
+    const { members, table, json = [], later = {} } = form;
+    const names = [subjectType, table, ...lists(members, json), ...Object.keys(later)];
+    if (Object.hasOwn(KINDS, subjectType)) throw new Error(`the kind ${subjectType} is known already`);
+    if (!names.every((name) => typeof name === 'string' && NAME.test(name)))
+      throw new Error(`the kind ${subjectType} must have members, a table and json, all of them names`);
+    KINDS[subjectType] = { members, table, json, later };
+  }
+}
+
+/** @param {unknown[]} given */
+function lists(...given) {
+  return given.flatMap((list) => (Array.isArray(list) ? list : [undefined]));
+}

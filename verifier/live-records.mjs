@@ -3,6 +3,8 @@ import { isObject } from './entry-check.mjs';
 import { KINDS } from './hashed-forms.mjs';
 import { parseCanonical } from './strict-json.mjs';
 
+/** Entries of refused callers have no state, and say nothing of that of their subject. */
+const SAYS_STATE = `"action" <> 'access.denied'`;
 const PIECE_RECORDS = 100;
 const PIECE_ENTRIES = 1_000;
 
@@ -39,7 +41,7 @@ async function keptKinds(file) {
 
 /**
  * Each piece is one statement, so that a record and its last entry are of one moment. The next one begins after the bytes
- * of the last id, as text that is no UTF-8 changes on its way through the driver. What comes beside ids that are no text may
+ * of the last id, as text that is not UTF-8 changes on its way through the driver. What comes next to ids that are not text may
  * not be read; they are a fault already.
  * @param {SqliteFile} file
  * @param {string} subjectType
@@ -57,7 +59,7 @@ async function checkLive(file, subjectType, findings) {
     `(SELECT count(*) FROM "${table}" AS same WHERE same."id" = live."id") AS "ledger.same", ` +
     `CAST(live."id" AS BLOB) AS "ledger.id", typeof(live."id") AS "ledger.idType" FROM "${table}" AS live ` +
     `LEFT JOIN "ledger_entries" AS last ON last."sequence" = ` +
-    `(SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id") ` +
+    `(SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id" AND ${SAYS_STATE}) ` +
     `${condition} ORDER BY live."id" LIMIT ${PIECE_RECORDS}`;
   let count = 0;
   for (let rows = await file.allAsStored(piece('')); ;) {
@@ -107,15 +109,17 @@ function recordFault(row, subjectType) {
 }
 
 /**
- * Hashes the members that the last state has: those added to a kind later are in it where they are set.
+ * Hashes the members that a state has: those added to a kind later where they are set, and what a later version than this
+ * verifier's sealed.
  * @param {Row} row
  * @param {string} subjectType
  */
 function stateHashOf(row, subjectType) {
-  const { members, json } = kindOf(subjectType);
+  const { members, later = {}, json } = kindOf(subjectType);
+  const set = Object.keys(later).filter((name) => (row[name] ?? later[name]) !== later[name]);
   try {
     const sealed = /** @type {unknown} */ (JSON.parse(row['ledger.state']));
-    const names = new Set([...members, ...(isObject(sealed) ? Object.keys(sealed) : [])]);
+    const names = new Set([...members, ...set, ...(isObject(sealed) ? Object.keys(sealed) : [])]);
     const state = [...names].map((name) => {
       const isJson = json.includes(name) && row[name] !== null;
       return [name, isJson ? parseCanonical(row[name]) : row[name]];
@@ -142,7 +146,7 @@ async function checkMissing(file, kept, findings) {
     `SELECT entry."sequence", entry."subjectType", entry."subjectId" FROM "ledger_entries" AS entry ` +
     `WHERE entry."sequence" > ? AND entry."sequence" <= ? AND entry."state" IS NOT NULL AND NOT EXISTS ` +
     `(SELECT 1 FROM "ledger_entries" AS later WHERE later."subjectId" = entry."subjectId" ` +
-    `AND later."sequence" > entry."sequence") AND (${isGone.join(' OR ')})`;
+    `AND later."sequence" > entry."sequence" AND later.${SAYS_STATE}) AND (${isGone.join(' OR ')})`;
   const end =
     `SELECT max("sequence") AS "last" FROM (SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > ? ` +
     `AND "sequence" <= ${Number.MAX_SAFE_INTEGER} ORDER BY "sequence" LIMIT ${PIECE_ENTRIES})`;
@@ -185,7 +189,7 @@ async function wentWithOwner(file, { sequence, subjectType }) {
 async function noteUnknownKinds(file, findings) {
   const known = Object.keys(KINDS).map((name) => `'${name}'`);
   const rows = await file.all(
-    `SELECT DISTINCT "subjectType" FROM "ledger_entries" WHERE "subjectType" NOT IN (${known.join(', ')})`,
+    `SELECT DISTINCT "subjectType" FROM "ledger_entries" WHERE "subjectType" NOT IN (${known.join(', ')}) AND ${SAYS_STATE}`,
   );
   for (const { subjectType } of rows) {
     findings.note(

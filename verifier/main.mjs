@@ -45,13 +45,18 @@ async function main(words) {
  * @param {Findings} findings
  * @returns {Promise<{ chain: Chain, records: number | null, unended: string[] }>} `unended`: the files without an end
  */
-async function check({ files, isDatabase, checkpoints, head }, findings) {
+async function check({ files, isDatabase, checkpoints, head, mayBeUnended }, findings) {
   const sizes = new Set(checkpoints.map(({ checkpoint }) => checkpoint.size));
   const [file = ''] = files;
   if (isDatabase) return { ...(await checkDatabase(file, findings, sizes)), unended: [] };
   const chain = new Chain(findings, sizes);
   const unended = [];
-  for (const path of files) if (!(await readExport(path, chain))) unended.push(path);
+  for (const path of files) {
+    const last = await readExport(path, chain);
+    if (last !== 'end') unended.push(path);
+    // Earlier versions made no end, but whole lines.
+    if (last === 'cut' && mayBeUnended) chain.addUnreadable('the last line has no line break: the file was cut');
+  }
   if (head === null && checkpoints.length === 0) {
     findings.note(
       'Where the chain should end is not known but from the export: neither --head nor --checkpoint was given.',

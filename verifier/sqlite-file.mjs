@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 
 const BUSY_TIMEOUT = 5_000;
-/** To read a database in WAL mode, SQLite makes files beside it, unless a service that runs has made them. */
+/** To read a database in WAL mode, SQLite makes files next to it, unless a service that runs has made them. */
 const NO_FILES_BESIDE = new Set(['SQLITE_READONLY', 'SQLITE_CANTOPEN']);
 const ADVICE =
   'SQLite has to make files beside a database to read it, and this user cannot in its folder. ' +
@@ -47,7 +47,7 @@ export class SqliteFile {
   }
 
   /**
-   * As `all`, but with bytes in place of each text that is no UTF-8: the driver would make another text of it.
+   * As `all`, but with bytes in place of each text that is not UTF-8: the driver would make another text of it.
    * @param {string} sql
    * @param {readonly unknown[]} parameters
    * @returns {Promise<Row[]>}

@@ -1,9 +1,9 @@
 import { createApp } from '../../src/create-app';
 import { ENTITY } from '../../src/entities/entity.kind';
-import type { Caller } from '../../src/ledger/caller';
+import { type Caller, unlimited } from '../../src/ledger/caller';
 import type { Command } from '../../src/ledger/ledger-transaction';
 import { LedgerService } from '../../src/ledger/ledger.service';
-import { PolicyBook } from '../../src/policies/policy-book';
+import { ActivePolicies } from '../../src/policies/active-policies';
 import { noteOn } from '../../src/policies/policy-notes';
 import { POLICY } from '../../src/policies/policy.kind';
 import { SAMPLE_REQUEST } from '../http/sample-entity';
@@ -20,16 +20,16 @@ export interface Volume {
 const PIECE = 500;
 /** Entities are of so many types. */
 const TYPES = 10;
-const CALLER: Caller = { actor: { type: 'api_key', id: 'env' }, requestId: 'seeding', ip: '127.0.0.1' };
+const CALLER: Caller = { ...unlimited({ type: 'api_key', id: 'env' }), requestId: 'seeding', ip: '127.0.0.1' };
 
 /** Fills a database through the ledger, many records to a command, so that its chain and counters are right. */
 export async function seed(database: string, volume: Volume): Promise<void> {
   const application = await createApp({ environment: { ...serviceSettings(database), LOG_LEVEL: 'silent' } });
   try {
     const ledger = application.get(LedgerService);
-    const book = application.get(PolicyBook);
+    const activePolicies = application.get(ActivePolicies);
     for (let made = 0; made < volume.policies; made += PIECE)
-      await ledger.write(CALLER, addPolicies(made, volume, book));
+      await ledger.write(CALLER, addPolicies(made, volume, activePolicies));
     for (let made = 0; made < volume.entities; made += PIECE) await ledger.write(CALLER, addEntities(made, volume));
   } finally {
     await application.close();
@@ -48,13 +48,22 @@ function addEntities(first: number, { entities }: Volume): Command<void> {
   };
 }
 
-function addPolicies(first: number, volume: Volume, book: PolicyBook): Command<void> {
+function addPolicies(first: number, volume: Volume, activePolicies: ActivePolicies): Command<void> {
   return async (transaction) => {
-    for (const request of policies(volume.policies).slice(first, first + PIECE)) {
-      const rules = { description: '', resourceTypes: [], priority: 0, ...request };
-      const stored = { status: 'active', warnings: [], createdAt: transaction.now } as const;
-      const policy = { id: transaction.newId(POLICY), ...rules, ...stored };
-      book.follow(transaction, transaction.insert(POLICY, policy, noteOn(policy, 'policy.created')));
+    const seeded = policies(volume.policies)
+      .slice(first, first + PIECE)
+      .map((request) => {
+        const rules = { description: '', resourceTypes: [], priority: 0, conditions: [], ...request, approval: null };
+        const stored = { status: 'active', warnings: [], createdAt: transaction.now } as const;
+        return { id: transaction.newId(POLICY), ...rules, ...stored };
+      });
+    const ids = seeded.map(({ id }) => id);
+    const policySet = activePolicies.policySetWith(ids, []);
+    for (const policy of seeded) {
+      activePolicies.follow(
+        transaction,
+        transaction.insert(POLICY, policy, noteOn(policy, 'policy.created', { policySet })),
+      );
     }
   };
 }

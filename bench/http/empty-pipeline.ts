@@ -1,16 +1,19 @@
-import { Body, Controller, Get, Module, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, Global, Module, Param, Post } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
 import { PIPELINE } from '../../src/app.module';
 import { Configuration } from '../../src/config/configuration';
 import { ConfigurationModule } from '../../src/config/configuration.module';
 import { assemble } from '../../src/create-app';
-import { DocsModule } from '../../src/docs/docs.module';
+import { OpenApiModule } from '../../src/openapi/openapi.module';
 import { CreateEntityRequest } from '../../src/entities/dto/create-entity.request';
 import { EntityResponse } from '../../src/entities/dto/entity.response';
 import { AnswersModule } from '../../src/http/answers/answers.module';
+import { IssuedKeys } from '../../src/http/authentication/issued-keys';
+import { IssuedTokens } from '../../src/http/authentication/issued-tokens';
 import { BodyModule } from '../../src/http/body/body.module';
-import { Caller } from '../../src/http/caller.decorator';
-import { Revisioned } from '../../src/http/conditional/revisioned.decorator';
+import { Caller } from '../../src/http/pipeline/caller.decorator';
+import { RefusalRecord } from '../../src/http/request/refusal-record';
+import { Revisioned } from '../../src/http/request/route-marks';
 import { FallbackModule } from '../../src/http/fallback/fallback.module';
 import { ListsModule } from '../../src/http/lists/lists.module';
 import { RateLimitModule } from '../../src/http/rate-limit/rate-limit.module';
@@ -38,6 +41,23 @@ class EchoController {
 @Module({ controllers: [EchoController] })
 class EchoModule {}
 
+/** The key of the environment is the only one, and it may do everything. */
+const NOBODY_ELSE = {
+  holderOf: () => null,
+  isVerified: () => true,
+  note: (_request: unknown, refusal: Error) => refusal,
+};
+
+@Global()
+@Module({
+  providers: [
+    { provide: IssuedKeys, useValue: NOBODY_ELSE },
+    { provide: IssuedTokens, useValue: NOBODY_ELSE },
+  ],
+  exports: [IssuedKeys, IssuedTokens],
+})
+class NobodyElseModule {}
+
 @Module({})
 class EmptyPipelineModule {}
 
@@ -55,10 +75,11 @@ async function main(): Promise<void> {
       RateLimitModule,
       EchoModule,
       RouterModule.register([{ path: 'api/v1', module: EchoModule }]),
-      DocsModule,
+      OpenApiModule,
       FallbackModule,
+      NobodyElseModule,
     ],
-    providers: PIPELINE,
+    providers: [...PIPELINE, { provide: RefusalRecord, useValue: NOBODY_ELSE }],
   });
   const { port, host } = application.get(Configuration);
   await application.listen(port, host);

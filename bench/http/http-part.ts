@@ -4,8 +4,10 @@ import { type Bar, number, printLine, printRatio, printTable } from '../support/
 import { type ServerName, ServerProcess } from '../support/server-process';
 import { median, type Ratio, ratioOf } from '../support/statistics';
 import type { Workplace } from '../support/workplace';
-import { benchmarkKeyedPosts } from './keyed-posts';
+import { issuedKeyReads } from './issued-key';
+import { KEYED_POSTS } from './keyed-posts';
 import { load, type LoadFigures } from './load';
+import { benchmarkPair } from './request-pair';
 import { SAMPLE_REQUEST } from './sample-entity';
 
 const PATH = '/api/v1/entities';
@@ -44,7 +46,10 @@ export async function benchmarkHttp(workplace: Workplace, effort: Effort): Promi
     report(measurement, await measure(servers, measurement, effort), effort);
   }
   const service = servers.get('service');
-  if (service !== undefined) await benchmarkKeyedPosts(service, effort);
+  const [read] = measurements.GET.requests;
+  if (service === undefined || read?.path === undefined) throw new Error('There is nothing to read.');
+  await benchmarkPair(service, KEYED_POSTS, effort);
+  await benchmarkPair(service, await issuedKeyReads(service, read.path), effort);
 }
 
 async function measurementsOf(service: ServerProcess | undefined): Promise<Readonly<Record<Kind, Measurement>>> {

@@ -14,7 +14,7 @@ export interface LoadFigures {
   readonly processorMicroseconds: number;
 }
 
-type ClientOptions = Pick<Options, 'idReplacement'>;
+export type ClientOptions = Pick<Options, 'idReplacement'>;
 
 /** Sends the requests over and over on 64 connections. Throws when an answer is anything but 2xx. */
 export async function load(

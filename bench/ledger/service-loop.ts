@@ -5,14 +5,14 @@ import { DecisionReviewsService } from '../../src/decisions/decision-reviews.ser
 import { DecisionsService } from '../../src/decisions/decisions.service';
 import { ClaimsService } from '../../src/entities/claims.service';
 import { EntitiesService } from '../../src/entities/entities.service';
-import { ExecuteService } from '../../src/executions/execute.service';
-import type { Caller } from '../../src/ledger/caller';
+import { ExecuteService } from '../../src/authorization/execute.service';
+import { type Caller, unlimited } from '../../src/ledger/caller';
 import { PoliciesService } from '../../src/policies/policies.service';
 import { type CommandKind, CALLERS, type LoopOrder } from './command-kind';
 import { type CommandLoop, serveOrders } from './loop-program';
 import { AGENT, CLAIM, DECISION, ENTITY, EXECUTION, policies, POOL } from './samples';
 
-const CALLER: Caller = { actor: { type: 'api_key', id: 'env' }, requestId: 'benchmark', ip: '127.0.0.1' };
+const CALLER: Caller = { ...unlimited({ type: 'api_key', id: 'env' }), requestId: 'benchmark', ip: '127.0.0.1' };
 
 /** The commands as the service's own controllers call them. */
 class ServiceLoop implements CommandLoop {
@@ -73,7 +73,7 @@ class ServiceLoop implements CommandLoop {
         return () => this.createAgent();
       case 'approve':
         return (index) => {
-          const review = { verdict: 'approve', approverId: pooled(this.agentIds, index), comment: null } as const;
+          const review = { verdict: 'approve', approver: pooled(this.agentIds, index), comment: null } as const;
           return this.reviews.review(CALLER, this.decisionIds[index] ?? '', review);
         };
       case 'execute':

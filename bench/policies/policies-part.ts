@@ -65,7 +65,7 @@ export async function benchmarkPolicies(workplace: Workplace, effort: Effort): P
   }
 }
 
-/** Their versions are those of the lock file beside them. */
+/** Their versions are those of the lock file next to them. */
 function installEngines(): boolean {
   if (existsSync(join(ENGINES, 'node_modules'))) return true;
   try {

@@ -1,5 +1,6 @@
 import type { PolicyRules } from '../../src/policies/evaluation/compiled-policy';
-import type { EvaluationRequest, EvaluationSubject } from '../../src/policies/evaluation/evaluation-request';
+import type { EvaluationRequest } from '../../src/policies/evaluation/evaluation-request';
+import type { AgentSubject } from '../../src/policies/patterns/subject';
 import { pseudoRandom } from './pseudo-random';
 
 /** Policies, and requests to be decided by them. All engines are given the same. */
@@ -24,7 +25,13 @@ export function disjoint(count: number): Workload {
   return workload(
     count,
     (index) => ({ subjects: ['role:*'], actions: ['read'], resources: [`area-${index}/*`] }),
-    () => ({ ...somebody(random), action: 'read', resourceType: 'document', resourceId: `area-${random(count)}/a` }),
+    () => ({
+      ...somebody(random),
+      action: 'read',
+      resourceType: 'document',
+      resourceId: `area-${random(count)}/a`,
+      parameters: {},
+    }),
   );
 }
 
@@ -34,7 +41,13 @@ export function wildcards(count: number): Workload {
   return workload(
     count,
     () => ({ subjects: ['*'], actions: ['*'], resources: ['*'] }),
-    () => ({ ...somebody(random), action: 'read', resourceType: 'document', resourceId: pathOf(random, 3) }),
+    () => ({
+      ...somebody(random),
+      action: 'read',
+      resourceType: 'document',
+      resourceId: pathOf(random, 3),
+      parameters: {},
+    }),
   );
 }
 
@@ -60,6 +73,7 @@ export function mix(count: number, priorities = 1): Workload {
       action: `action-${random(ACTIONS)}`,
       resourceType: typeOf(random),
       resourceId: pathOf(random, DEEPEST),
+      parameters: {},
     }),
   );
 }
@@ -94,6 +108,8 @@ function workload(count: number, policy: (index: number) => Listed, request: () 
       effect: 'allow',
       resourceTypes: [],
       priority: 0,
+      conditions: [],
+      approval: null,
       ...policy(index),
     })),
     requests: Array.from({ length: REQUESTS }, request),
@@ -102,10 +118,10 @@ function workload(count: number, policy: (index: number) => Listed, request: () 
 
 type Random = ReturnType<typeof pseudoRandom>;
 
-function somebody(random: Random): { subject: EvaluationSubject } {
+function somebody(random: Random): { subject: AgentSubject } {
   const index = random(AGENTS);
   const roles = Array.from({ length: ROLES_OF_AN_AGENT }, (_, nth) => `team-${(index * 7 + nth * 5) % ROLES}`);
-  return { subject: { agentId: agentId(index), agentName: `agent-${index}`, roles } };
+  return { subject: { agentId: agentId(index), agentName: `agent-${index}`, kind: 'machine', roles } };
 }
 
 function agentId(index: number): string {

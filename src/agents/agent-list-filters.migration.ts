@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { countItems, countRows } from '../ledger/count-rows';
+import { countItems, countRows } from '../ledger/schema/count-rows';
 
 interface StoredLists {
   readonly id: string;

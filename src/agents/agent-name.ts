@@ -1,9 +1,9 @@
-import { labelFault } from '../text/label-fault';
+import { labelFault } from '../shared/label-fault';
 
 /** UTF-16 units. Four code points at most become one in normal form C, so what is longer is too long in it as well. */
 const LONGEST_NORMALISED = 8 * 200;
 /** What an id, and the subjects of a policy, begin with. */
-const RESERVED_PREFIXES = ['agt_', 'agent:', 'role:'];
+const RESERVED_PREFIXES = ['agt_', 'agent:', 'role:', 'kind:'];
 
 /**
  * Names that look the same are the same: they are stored, compared and looked up in Unicode normal form C. What is too long

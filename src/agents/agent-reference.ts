@@ -1,12 +1,12 @@
 import { invalidField, permissionDenied, type DomainError } from '../errors/domain-error';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import type { Agent } from './agent.entity';
-import { AGENT } from './agent.kind';
+import { findAgent } from './find-agent';
 
-/** The agent a field of a body names by its id. @throws VALIDATION_ERROR when there is none. */
-export async function referencedAgent(transaction: LedgerTransaction, field: string, id: string): Promise<Agent> {
-  const agent = await transaction.find(AGENT, id);
-  if (agent === undefined) throw invalidField(field, 'must be the id of an existing agent');
+/** The agent a field of a body names by its id or its name. @throws VALIDATION_ERROR when there is none. */
+export async function referencedAgent(transaction: LedgerTransaction, field: string, idOrName: string): Promise<Agent> {
+  const agent = await findAgent(transaction, idOrName);
+  if (agent === undefined) throw invalidField(field, 'must be the id or the name of an existing agent');
   return agent;
 }
 

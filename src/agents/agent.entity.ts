@@ -1,4 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { AgentKind } from './agent-kind';
 
 export const AGENT_STATUSES = ['active', 'suspended'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
@@ -7,6 +8,7 @@ export type AgentStatus = (typeof AGENT_STATUSES)[number];
 @Entity('agents')
 @Index(['name'], { unique: true })
 @Index(['status', 'createdSequence'])
+@Index(['kind', 'createdSequence'])
 export class Agent {
   @PrimaryColumn('text')
   readonly id!: string;
@@ -18,6 +20,10 @@ export class Agent {
   /** In Unicode normal form C; never changes. */
   @Column('text')
   readonly name!: string;
+
+  /** Never changes. */
+  @Column('text', { default: 'machine' })
+  readonly kind!: AgentKind;
 
   @Column('text')
   readonly description!: string;

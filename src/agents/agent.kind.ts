@@ -1,5 +1,5 @@
 import type { RecordKind } from '../ledger/record-kind';
-import { Agent } from './agent.entity';
+import { Agent, AGENT_STATUSES } from './agent.entity';
 
 /** How the ledger keeps agents. The hashed members are frozen. */
 export const AGENT: RecordKind<Agent> = {
@@ -7,8 +7,10 @@ export const AGENT: RecordKind<Agent> = {
   idPrefix: 'agt',
   table: Agent,
   hashedMembers: ['id', 'name', 'description', 'capabilities', 'roles', 'status', 'createdAt', 'updatedAt', 'revision'],
+  laterMembers: { kind: 'machine' },
   uniqueKeys: [['name']],
   counter: 'agents',
-  countedBy: ['status'],
+  countedBy: ['status', 'kind'],
   listColumns: ['capabilities', 'roles'],
+  decisive: { capabilities: 'texts', roles: 'texts', status: AGENT_STATUSES },
 };

@@ -1,11 +1,12 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
-import { ApiExamples } from '../docs/api-examples.decorator';
-import { Caller } from '../http/caller.decorator';
+import { ApiExamples } from '../openapi/api-examples.decorator';
+import { RequiresScope, Revisioned } from '../http/request/route-marks';
+import { Caller } from '../http/pipeline/caller.decorator';
 import { IfMatch } from '../http/conditional/if-match.decorator';
 import type { Precondition } from '../http/conditional/precondition';
-import { Revisioned } from '../http/conditional/revisioned.decorator';
-import { ApiErrors } from '../http/errors/api-errors.decorator';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { AsOfQuery } from '../http/as-of/as-of.query';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -18,7 +19,7 @@ import { CreateAgentRequest } from './dto/create-agent.request';
 import { UpdateAgentRequest } from './dto/update-agent.request';
 
 const ApiIdOrName = (): MethodDecorator =>
-  ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example: 'invoice-bot' });
+  ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example: 'reminder-bot' });
 
 @ApiTags('Agents')
 @Controller('agents')
@@ -29,7 +30,8 @@ export class AgentsController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'List agents' })
+  @RequiresScope('read')
+  @ApiOperation({ summary: 'List agents', description: 'Oldest first; filtered by capability, role or status.' })
   @ApiList(AgentResponse, 'Agents in order of creation.')
   async list(@Query() query: AgentListQuery): Promise<ListAnswer<AgentResponse>> {
     const list = this.lists.open('agents', query, { limit: 50, order: 'asc' });
@@ -37,17 +39,24 @@ export class AgentsController {
       capability: ['capabilities', 'contains'],
       role: ['roles', 'contains'],
       status: ['status', 'equals'],
+      kind: ['kind', 'equals'],
     });
     return list.answer(await this.agents.list(list.request(conditions)), AgentResponse.from);
   }
 
   @Post()
+  @RequiresScope('agents')
   @Revisioned()
-  @ApiOperation({ summary: 'Create an agent' })
+  @ApiOperation({
+    summary: 'Create an agent',
+    description:
+      'It can do what its `capabilities` name, where the policies in force allow it. Its name is given once and never changes.',
+  })
   @ApiExamples({
     'a proposer': {},
     'an approver': {
-      name: 'release-manager',
+      name: 'change-reviewer',
+      kind: 'human',
       description: 'Reviews what other agents propose.',
       capabilities: [],
       roles: ['reviewer'],
@@ -60,16 +69,18 @@ export class AgentsController {
   }
 
   @Get(':id')
+  @RequiresScope('read')
   @Revisioned()
-  @ApiOperation({ summary: 'Read an agent' })
+  @ApiOperation({ summary: 'Read an agent', description: 'By its id or its name.' })
   @ApiIdOrName()
   @ApiOkResponse({ type: AgentResponse, description: 'The agent.' })
   @ApiErrors('NOT_FOUND')
-  async get(@Param('id') id: string): Promise<AgentResponse> {
-    return AgentResponse.from(await this.agents.get(id));
+  async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<AgentResponse> {
+    return AgentResponse.from(await this.agents.get(id, asOf));
   }
 
   @Patch(':id')
+  @RequiresScope('agents')
   @Revisioned()
   @ApiOperation({ summary: 'Update an agent', description: 'What is absent stays; a list is replaced whole.' })
   @ApiIdOrName()
@@ -85,6 +96,7 @@ export class AgentsController {
   }
 
   @Post(':id/suspend')
+  @RequiresScope('agents')
   @HttpCode(200)
   @Revisioned()
   @ApiOperation({
@@ -104,6 +116,7 @@ export class AgentsController {
   }
 
   @Post(':id/resume')
+  @RequiresScope('agents')
   @HttpCode(200)
   @Revisioned()
   @ApiOperation({ summary: 'Resume a suspended agent', description: 'Repeating it changes nothing.' })

@@ -1,17 +1,23 @@
 import { Module } from '@nestjs/common';
 import { LedgerModule } from '../ledger/ledger.module';
+import { AgentKind1764100000010 } from './agent-kind.migration';
 import { AgentListFilters1763700000010 } from './agent-list-filters.migration';
 import { AgentsSchema1763600000010 } from './agents-schema.migration';
 import { AGENT } from './agent.kind';
 import { AgentsController } from './agents.controller';
 import { AgentsService } from './agents.service';
 import { DeadLabels } from './dead-labels';
+import { SuspendedAgents } from './suspended-agents';
 
 @Module({
   imports: [
-    LedgerModule.forFeature({ kinds: [AGENT], migrations: [AgentsSchema1763600000010, AgentListFilters1763700000010] }),
+    LedgerModule.forFeature({
+      kinds: [AGENT],
+      migrations: [AgentsSchema1763600000010, AgentListFilters1763700000010, AgentKind1764100000010],
+    }),
   ],
   controllers: [AgentsController],
-  providers: [AgentsService, DeadLabels],
+  providers: [AgentsService, DeadLabels, SuspendedAgents],
+  exports: [SuspendedAgents],
 })
 export class AgentsModule {}

@@ -1,55 +1,60 @@
 import { Injectable } from '@nestjs/common';
-import { conflict, notFound, preconditionFailed } from '../errors/domain-error';
+import { conflict, notFound } from '../errors/domain-error';
 import type { Precondition } from '../http/conditional/precondition';
 import type { Caller } from '../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
 import { byKey } from '../ledger/lookup';
 import type { Page, PageRequest } from '../ledger/record-page';
-import { RecordReader } from '../ledger/record-reader';
-import { changedFields, updated, withStatus } from './agent-changes';
-import type { AgentUpdate } from './agent-changes';
+import { RecordHistory, type Moment } from '../ledger/record-history';
+import { RecordReader } from '../ledger/reading/record-reader';
+import { requireMayChange, requireMayKeep } from './acting-agent';
 import type { Agent, AgentStatus } from './agent.entity';
 import { AGENT } from './agent.kind';
 import type { CreateAgentRequest } from './dto/create-agent.request';
-import { agentLookup, findAgent } from './find-agent';
+import { agentLookup, findAgent, findAgentAsOf } from './find-agent';
+import { SuspendedAgents } from './suspended-agents';
 
 @Injectable()
 export class AgentsService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
+    private readonly history: RecordHistory,
+    private readonly suspended: SuspendedAgents,
   ) {}
 
   list(request: PageRequest): Promise<Page<Agent>> {
     return this.reader.page(AGENT, request);
   }
 
-  /** @throws NOT_FOUND */
-  async get(idOrName: string): Promise<Agent> {
-    const agent = await findAgent(this.reader, idOrName);
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment that has not come. */
+  async get(idOrName: string, asOf: Moment | undefined): Promise<Agent> {
+    const agent = await findAgentAsOf(this.history, idOrName, asOf);
     if (agent === undefined) throw notFound('agent');
     return agent;
   }
 
   /** @throws CONFLICT when the name is taken. */
   create(caller: Caller, request: CreateAgentRequest): Promise<Agent> {
-    const { name, description = '', capabilities = [], roles = [] } = request;
-    return this.ledger.expecting(byKey(AGENT, 'name', name)).write(caller, async (transaction) => {
+    const { name, kind = 'machine', description = '', capabilities = [], roles = [] } = request;
+    return this.ledger.prefetching(byKey(AGENT, 'name', name)).write(caller, async (transaction) => {
       const { now } = transaction;
+      requireMayKeep(caller, kind);
       if ((await transaction.findBy(AGENT, { name })) !== undefined) throw nameTaken(name);
       const id = transaction.newId(AGENT);
       const times = { createdAt: now, updatedAt: now, revision: 1 };
-      const agent = { id, name, description, capabilities, roles, status: 'active', ...times } as const;
+      const agent = { id, name, kind, description, capabilities, roles, status: 'active', ...times } as const;
       return transaction.insert(AGENT, agent, noteOn(id, 'agent.created'));
     });
   }
 
   /** An update that changes nothing leaves no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
   update(caller: Caller, idOrName: string, precondition: Precondition, update: AgentUpdate): Promise<Agent> {
-    return this.ledger.expecting(agentLookup(idOrName)).write(caller, async (transaction) => {
+    return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = await existing(transaction, idOrName);
-      if (!precondition.matches(agent.revision)) throw preconditionFailed();
+      requireMayChange(caller, agent);
+      precondition.require(agent.revision);
       const fields = changedFields(agent, update);
       if (fields.length === 0) return agent;
       const note = { ...noteOn(agent.id, 'agent.updated'), details: { fields } };
@@ -74,13 +79,13 @@ export class AgentsService {
     action: string,
     reason: string | null,
   ): Promise<Agent> {
-    return this.ledger.expecting(agentLookup(idOrName)).write(caller, async (transaction) => {
+    return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = await existing(transaction, idOrName);
+      requireMayChange(caller, agent);
       if (agent.status === status) return agent;
-      return transaction.update(AGENT, withStatus(agent, status, transaction.now), {
-        ...noteOn(agent.id, action),
-        reason,
-      });
+      const changed = withStatus(agent, status, transaction.now);
+      this.suspended.follow(transaction, changed);
+      return transaction.update(AGENT, changed, { ...noteOn(agent.id, action), reason });
     });
   }
 }
@@ -97,4 +102,36 @@ function nameTaken(name: string): Error {
 
 function noteOn(agentId: string, action: string): EntryNote {
   return { action, agentId };
+}
+
+/** The members of an agent that an update can change. */
+interface AgentUpdate {
+  readonly description?: string | undefined;
+  readonly capabilities?: readonly string[] | undefined;
+  readonly roles?: readonly string[] | undefined;
+}
+
+const CHANGEABLE = ['description', 'capabilities', 'roles'] as const;
+
+type ChangedField = (typeof CHANGEABLE)[number];
+
+/** The fields an update really changes: those given with another value than they have. The order of a list counts. */
+function changedFields(agent: Agent, update: AgentUpdate): ChangedField[] {
+  return CHANGEABLE.filter((field) => {
+    const value = update[field];
+    return value !== undefined && JSON.stringify(value) !== JSON.stringify(agent[field]);
+  });
+}
+
+function updated(agent: Agent, update: AgentUpdate, now: string): Agent {
+  const { description = agent.description, capabilities = agent.capabilities, roles = agent.roles } = update;
+  return { ...agent, description, capabilities, roles, ...nextRevision(agent, now) };
+}
+
+function withStatus(agent: Agent, status: AgentStatus, now: string): Agent {
+  return { ...agent, status, ...nextRevision(agent, now) };
+}
+
+function nextRevision({ revision }: Agent, now: string): Pick<Agent, 'updatedAt' | 'revision'> {
+  return { updatedAt: now, revision: revision + 1 };
 }

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { CounterReader } from '../ledger/counter-reader';
-import { labelFault } from '../text/label-fault';
+import { CounterReader } from '../ledger/reading/counter-reader';
+import { labelFault } from '../shared/label-fault';
 import { AGENT } from './agent.kind';
 
 /** Log lines for each of the two lists at most. */

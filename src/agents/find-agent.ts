@@ -1,11 +1,12 @@
 import { byId, byKey, type Lookup } from '../ledger/lookup';
+import type { Moment, RecordHistory } from '../ledger/record-history';
 import type { RecordKind } from '../ledger/record-kind';
 import type { Agent } from './agent.entity';
 import { AGENT } from './agent.kind';
 import { normaliseAgentName } from './agent-name';
 
 /** What looks up agents: a command's transaction, or the reader. */
-interface AgentLookup {
+export interface AgentLookup {
   find(kind: RecordKind<Agent>, id: string): Promise<Agent | undefined>;
   findBy(kind: RecordKind<Agent>, key: { name: string }): Promise<Agent | undefined>;
 }
@@ -15,9 +16,34 @@ export function findAgent(records: AgentLookup, idOrName: string): Promise<Agent
   return isId(idOrName) ? records.find(AGENT, idOrName) : records.findBy(AGENT, { name: normaliseAgentName(idOrName) });
 }
 
+/** The same as of a moment. */
+export function findAgentAsOf(
+  history: RecordHistory,
+  idOrName: string,
+  asOf: Moment | undefined,
+): Promise<Agent | undefined> {
+  const records: AgentLookup = {
+    find: (kind, id) => history.find(kind, id, asOf),
+    findBy: (kind, key) => history.findBy(kind, key, asOf),
+  };
+  return findAgent(records, idOrName);
+}
+
 /** What `findAgent` will look up. */
 export function agentLookup(idOrName: string): Lookup {
   return isId(idOrName) ? byId(AGENT, idOrName) : byKey(AGENT, 'name', normaliseAgentName(idOrName));
+}
+
+/** Filters with the id of the agent that one of them names by its id or its name; what names no agent stays, and finds nothing. */
+export async function withAgentId<Member extends string, Filtered extends Readonly<Partial<Record<Member, string>>>>(
+  records: AgentLookup,
+  filters: Filtered,
+  member: Member,
+): Promise<Filtered> {
+  const idOrName: string | undefined = filters[member];
+  if (idOrName === undefined || isId(idOrName)) return filters;
+  const agent = await findAgent(records, idOrName);
+  return agent === undefined ? filters : { ...filters, [member]: agent.id };
 }
 
 function isId(idOrName: string): boolean {

@@ -1,30 +1,41 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { withAgentId } from '../agents/find-agent';
+import { RequiresScope } from '../http/request/route-marks';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
 import type { ListAnswer } from '../http/lists/open-list';
-import { EntryReader } from '../ledger/entry-reader';
+import { EntryReader } from '../ledger/reading/entry-reader';
+import { RecordReader } from '../ledger/reading/record-reader';
 import { AuditEntryResponse } from './dto/audit-entry.response';
 import { AuditListQuery } from './dto/audit-list.query';
 
 /** The audit view of the ledger's entries. */
 @ApiTags('Audit')
+@RequiresScope('audit')
 @Controller('audit')
 export class AuditController {
   constructor(
     private readonly entries: EntryReader,
     private readonly lists: Lists,
+    private readonly records: RecordReader,
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'Read the audit trail' })
+  @ApiOperation({
+    summary: 'Read the audit trail',
+    description:
+      'Newest first. Each entry says who did what to which record, and with what outcome; refusals are on record, too.',
+  })
   @ApiList(AuditEntryResponse, 'Entries, newest first unless asked otherwise.')
   async list(@Query() query: AuditListQuery): Promise<ListAnswer<AuditEntryResponse>> {
     const list = this.lists.open('audit', query, { limit: 100, order: 'desc' });
-    const conditions = conditionsOf(list.filters, {
+    const filters = await withAgentId(this.records, list.filters, 'agentId');
+    const conditions = conditionsOf(filters, {
       entityId: ['entityId', 'equals'],
       agentId: ['agentId', 'equals'],
+      actorId: ['actorId', 'equals'],
       subjectId: ['subjectId', 'equals'],
       action: ['action', 'equals'],
       outcome: ['outcome', 'equals'],

@@ -1,16 +1,13 @@
-import { lstatSync, statSync } from 'node:fs';
+import { lstatSync, statSync, mkdtempSync, rmSync } from 'node:fs';
 import { chmod, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { syncToDisk } from '../checkpoints/durable-file';
+import { syncToDisk } from '../shared/durable-file';
 import { DatabaseFault } from '../database/database-fault';
 import type { SqlConnection } from '../database/sql-connection';
-import { resolveDatabaseFile } from '../database/sqlite/sqlite-file';
+import { resolveDatabaseFile, roomBeside } from '../database/sqlite/sqlite-file';
 import { applyReaderSettings, PASSING_CACHE_SIZE } from '../database/sqlite/sqlite-settings';
 import { SQLITE3 } from '../database/sqlite/sqlite3-file-driver';
-import { checkRoom } from './room';
-import { inTemporaryFolder } from './temporary-folder';
-import { UsageError } from './usage-error';
-import { verifyDatabase, type Verification } from './verification';
+import { UsageError, verifyDatabase, type Verification } from './verification';
 
 const PERMISSIONS = 0o777;
 
@@ -79,4 +76,68 @@ async function putInPlace(copy: string, target: string): Promise<void> {
   refuseExisting(target);
   await rename(copy, target);
   await syncToDisk(dirname(target));
+}
+
+/** Bytes that the write-ahead log may need at least while the copy is made, if somebody writes. */
+const LEAST_LOG = 64 << 20;
+/** And as a part of the database: the log of a service that writes all it can grew by a sixteenth of what was copied. */
+const PART_OF_LOG = 8;
+
+/**
+ * Refuses a copy of so many bytes that its disk has no room for, and one that would leave the service, on the same disk, none
+ * for its write-ahead log, which grows as long as the copy reads. Where the log has a disk of its own a backup is worth more
+ * than a while without writes: `warn` is told.
+ */
+async function checkRoom(database: string, copy: string, bytes: number, warn: (line: string) => void): Promise<void> {
+  const log = Math.max(LEAST_LOG, Math.ceil(bytes / PART_OF_LOG));
+  const isOneDisk = deviceOf(database) === deviceOf(copy);
+  const [needed, room] = [isOneDisk ? bytes + log : bytes, await roomBeside(copy)];
+  if (room < needed)
+    throw new Error(`the disk has room for ${room} bytes, and ${needed} are needed. Name another place.`);
+  if (isOneDisk) return;
+  const left = await roomBeside(database);
+  if (left >= log) return;
+  warn(
+    `The disk of the database has room for ${left} bytes. Its write-ahead log may need ${log} while the copy is made: ` +
+      'a service that runs answers writes with 503 once the disk is full, until the backup has ended.',
+  );
+}
+
+function deviceOf(path: string): number {
+  return statSync(dirname(path)).dev;
+}
+
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/**
+ * Gives the work a folder of its own next to a path, on the same disk, and removes it afterwards, whether the work ends, fails
+ * or is ended by a signal. `signal` is aborted for what the work has started.
+ */
+async function inTemporaryFolder<Result>(
+  beside: string,
+  work: (folder: string, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const aborting = new AbortController();
+  const giveUp = (signal: NodeJS.Signals): void => {
+    aborting.abort();
+    remove(folder);
+    stopListening();
+    // Without a listener the signal ends the process at once; an ordinary exit would wait for the driver's threads.
+    process.kill(process.pid, signal);
+  };
+  const stopListening = (): void => SIGNALS.forEach((signal) => void process.off(signal, giveUp));
+  // Listeners come first, and nothing is waited for in between: a signal finds the folder there and known, or neither.
+  for (const signal of SIGNALS) process.on(signal, giveUp);
+  const folder = mkdtempSync(join(dirname(beside), `.${basename(beside)}-`));
+  try {
+    return await work(folder, aborting.signal);
+  } finally {
+    remove(folder);
+    stopListening();
+  }
+}
+
+/** Retries, as a thread of the driver may make a file in it meanwhile. */
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 }

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { ConfigurationError } from '../config/configuration-error';
-import { configuredDatabase } from '../config/configured-database';
+import { ConfigurationError } from '../config/read-configuration';
+import { configuredDatabase } from '../config/configuration.module';
 import { writeBackup } from './backup';
-import { UsageError } from './usage-error';
-import type { Verification } from './verification';
+import { UsageError, type Verification } from './verification';
 
 /** Exit codes. */
 const [WRITTEN, FAILED, MISUSED] = [0, 1, 2];

@@ -28,3 +28,6 @@ export async function verifyDatabase(path: string, signal: AbortSignal): Promise
   }
   return JSON.parse(output.join('')) as Verification;
 }
+
+/** What cannot be carried out as it was asked. */
+export class UsageError extends Error {}

@@ -1,8 +1,8 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Configuration } from '../config/configuration';
 import type { Database } from '../database/database';
-import { makeFolder, warnWhereOthersMayWrite } from '../files/folder';
-import { closeToOthers } from '../files/private-file';
+import { makeFolder, warnWhereOthersMayWrite } from '../shared/folder';
+import { closeToOthers } from '../shared/private-file';
 
 /** For a database on a server, unless told otherwise. */
 const USUAL_FOLDER = 'data';

@@ -25,7 +25,7 @@ export function nameOf({ size, rootHash }: TreeHead): string {
   return `${size}:${rootHash.slice(0, NAME_DIGITS)}`;
 }
 
-/** What is wrong with the text, as a sentence's end, when it is no checkpoint. Lines after the third are left alone. */
+/** What is wrong with the text, as a sentence's end, when it is not a checkpoint. Lines after the third are left alone. */
 export function parseCheckpoint(text: string): SignedCheckpoint | string {
   const note = parseNote(text);
   if (typeof note === 'string') return note;
@@ -39,7 +39,7 @@ export function parseCheckpoint(text: string): SignedCheckpoint | string {
   return { origin, size: Number(size), rootHash: rootHash.toString('hex'), note };
 }
 
-/** Of a text whose faults were told before. */
+/** Of a text whose faults were reported before. */
 export function readCheckpoint(text: string): SignedCheckpoint {
   const checkpoint = parseCheckpoint(text);
   if (typeof checkpoint === 'string') throw new Error(`A checkpoint ${checkpoint}.`);

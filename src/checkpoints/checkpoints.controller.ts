@@ -1,7 +1,8 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ApiErrors } from '../http/errors/api-errors.decorator';
-import { ApiSequence, sequenceOf } from '../http/sequence-parameter';
+import { RequiresScope } from '../http/request/route-marks';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { ApiSequence, sequenceOf } from '../http/query/sequence-parameter';
 import { Checkpoints } from './checkpoints.service';
 import { CheckpointResponse } from './dto/checkpoint.response';
 import { ConsistencyProofResponse } from './dto/consistency-proof.response';
@@ -12,6 +13,7 @@ import { TreeProofs } from './tree-proofs';
 
 /** What lets outsiders hold the log to what it said of itself. */
 @ApiTags('Provenance')
+@RequiresScope('audit')
 @Controller('provenance')
 export class CheckpointsController {
   constructor(
@@ -29,7 +31,7 @@ export class CheckpointsController {
   })
   @ApiOkResponse({ type: CheckpointResponse, description: 'The log as it stands.' })
   @ApiErrors('UNAVAILABLE')
-  async checkpoint(): Promise<CheckpointResponse> {
+  async sign(): Promise<CheckpointResponse> {
     return CheckpointResponse.of(await this.checkpoints.issue(), this.signer.publicKey);
   }
 
@@ -39,16 +41,19 @@ export class CheckpointsController {
     description: 'Nothing in the first entries was changed, removed or put in between two sizes.',
   })
   @ApiOkResponse({ type: ConsistencyProofResponse, description: 'The proof and both roots.' })
-  async consistency(@Query() { from, to }: ConsistencyProofQuery): Promise<ConsistencyProofResponse> {
+  async proveConsistency(@Query() { from, to }: ConsistencyProofQuery): Promise<ConsistencyProofResponse> {
     return ConsistencyProofResponse.of(await this.proofs.consistency(from, to));
   }
 
   @Get(':sequence/proof')
-  @ApiOperation({ summary: 'Prove that an entry is in the log' })
+  @ApiOperation({
+    summary: 'Prove that an entry is in the log',
+    description: 'By the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.',
+  })
   @ApiSequence()
   @ApiOkResponse({ type: InclusionProofResponse, description: 'The path from the entry to the root.' })
   @ApiErrors('NOT_FOUND')
-  async inclusion(
+  async proveInclusion(
     @Param('sequence') text: string,
     @Query() { size }: InclusionProofQuery,
   ): Promise<InclusionProofResponse> {

@@ -8,14 +8,14 @@ import {
 import { DomainError, unavailable } from '../errors/domain-error';
 import { LedgerService } from '../ledger/ledger.service';
 import type { TreeHead } from '../ledger/merkle/proof-check';
-import { SharedRuns } from '../ledger/shared-runs';
-import { TreeReader } from '../ledger/tree-reader';
+import { SingleFlight } from '../shared/single-flight';
+import { TreeReader } from '../ledger/reading/tree-reader';
 import { formatNote } from '../signed-notes/signed-note';
-import { within } from '../time/within';
+import { within } from '../shared/within';
 import { type Checkpoint, nameOf } from './checkpoint';
 import { DatabaseCheck } from './database-check';
 import { KeptCheckpoint } from './kept-checkpoint';
-import { contradiction } from './log-extension';
+import { contradiction } from './consistency';
 import { type IssuedCheckpoint, LogSigner } from './log-signer';
 
 /** Milliseconds between checkpoints that nobody asked for. */
@@ -32,7 +32,7 @@ const CAUSE = 'checkpoint';
 @Injectable()
 export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Checkpoints');
-  private readonly runs = new SharedRuns<never, IssuedCheckpoint>(() => this.signNext());
+  private readonly runs = new SingleFlight<never, IssuedCheckpoint>(() => this.signNext());
   /** Entries of the last checkpoint that was signed here, or found kept. */
   lastSize = 0;
   /** The log contradicts the kept checkpoint, as far as the last try to sign one has shown. */
@@ -65,7 +65,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
   }
 
   /**
-   * A signed checkpoint of the log as it stands, kept before it is told. Calls that arrive while one is made share the next.
+   * A signed checkpoint of the log as it stands, kept before it is given out. Calls that arrive while one is made share the next.
    * @throws INTERNAL_ERROR when the log contradicts an earlier checkpoint; UNAVAILABLE when it cannot be kept.
    */
   issue(): Promise<IssuedCheckpoint> {

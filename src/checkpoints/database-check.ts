@@ -4,10 +4,10 @@ import { Database } from '../database/database';
 import { LedgerService } from '../ledger/ledger.service';
 import type { TreeHead } from '../ledger/merkle/proof-check';
 import { TreeDamagedError } from '../ledger/merkle/tree-damaged.error';
-import { TreeReader } from '../ledger/tree-reader';
+import { TreeReader } from '../ledger/reading/tree-reader';
 import { nameOf, type SignedCheckpoint } from './checkpoint';
 import { KeptCheckpoint } from './kept-checkpoint';
-import { contradiction } from './log-extension';
+import { contradiction } from './consistency';
 import { LogSigner } from './log-signer';
 import { recordRestoration, refusedRestoration } from './restorations';
 

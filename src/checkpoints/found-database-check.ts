@@ -2,11 +2,11 @@ import type { Configuration } from '../config/configuration';
 import { DatabaseFault } from '../database/database-fault';
 import type { FoundDatabase } from '../database/start-condition';
 import { TreeDamagedError } from '../ledger/merkle/tree-damaged.error';
-import { TreeReader } from '../ledger/tree-reader';
+import { TreeReader } from '../ledger/reading/tree-reader';
 import { nameOf, type SignedCheckpoint } from './checkpoint';
 import { checkpointFiles } from './checkpoint-files';
 import { KeptCheckpoint } from './kept-checkpoint';
-import { contradiction, endsBefore } from './log-extension';
+import { contradiction, endsBefore } from './consistency';
 import { refusedRestoration } from './restorations';
 
 const SELECT_HEAD = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;

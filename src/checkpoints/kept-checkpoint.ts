@@ -5,7 +5,7 @@ import { SQLITE3 } from '../database/sqlite/sqlite3-file-driver';
 import { parseCheckpoint, type SignedCheckpoint } from './checkpoint';
 import { CheckpointContradictedError } from './checkpoint-contradicted.error';
 import { CheckpointFiles } from './checkpoint-files';
-import { replaceFile } from './durable-file';
+import { replaceFile } from '../shared/durable-file';
 import type { IssuedCheckpoint } from './log-signer';
 
 /** Milliseconds; who holds the lock writes a file of some hundred bytes. */

@@ -1,12 +1,14 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../config/configuration';
-import { closeToOthers, isOpenToOthers } from '../files/private-file';
+import { closeToOthers, isOpenToOthers } from '../shared/private-file';
 import type { TreeHead } from '../ledger/merkle/proof-check';
-import { NoteSigner } from '../signed-notes/note-signer';
+import { NoteSigner, parseSeed } from '../signed-notes/note-signer';
 import type { VerifierKey } from '../signed-notes/verifier-key';
 import { type Checkpoint, checkpointText } from './checkpoint';
 import { CheckpointFiles } from './checkpoint-files';
-import { readOrMakeSigningKey } from './signing-key-file';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { createFile } from '../shared/durable-file';
 
 export interface IssuedCheckpoint extends Checkpoint {
   /** The signed note. */
@@ -60,5 +62,27 @@ export class LogSigner {
   private get signer(): NoteSigner {
     if (this.notes === null) throw new Error('The checkpoints have not started yet.');
     return this.notes;
+  }
+}
+
+const SEED_BYTES = 32;
+
+/** Reads the seed of the signing key from its file; makes both when there is none yet. */
+async function readOrMakeSigningKey(path: string): Promise<Buffer> {
+  if (!existsSync(path)) await make(path);
+  const seed = parseSeed(readFileSync(path, 'utf8').trimEnd());
+  if (seed !== undefined) return seed;
+  throw new Error(
+    `The signing key in ${path} cannot be read: it must be 32 bytes in standard base64. Put the right key back; ` +
+      'or remove the file to get a new one, and tell clients its public key.',
+  );
+}
+
+async function make(path: string): Promise<void> {
+  try {
+    await createFile(path, `${randomBytes(SEED_BYTES).toString('base64')}\n`);
+  } catch (error) {
+    // Another process on the same database was first: its key serves both.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { invalidField, notFound } from '../errors/domain-error';
 import { isConsistent, isIncluded, type TreeHead } from '../ledger/merkle/proof-check';
 import { TreeDamagedError } from '../ledger/merkle/tree-damaged.error';
-import { type ConsistencyProof, type InclusionProof, TreeReader } from '../ledger/tree-reader';
+import { type ConsistencyProof, type InclusionProof, TreeReader } from '../ledger/reading/tree-reader';
 
-/** Proofs of today's log for whoever asks. One that does not lead to the root of the head record is not told. */
+/** Proofs of today's log for whoever asks. One that does not lead to the root of the head record is not given out. */
 @Injectable()
 export class TreeProofs {
   constructor(private readonly tree: TreeReader) {}

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Test } from '@nestjs/testing';
 import { Configuration } from './configuration';
-import { ConfigurationError } from './configuration-error';
+import { ConfigurationError } from './read-configuration';
 import { ConfigurationModule } from './configuration.module';
-import type { Environment } from './variable';
+import type { Environment } from './variables/variable';
 
 async function configurationOf(environment?: Environment): Promise<Configuration> {
   const imports = [await ConfigurationModule.forRoot(environment)];

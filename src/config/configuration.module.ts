@@ -1,40 +1,80 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ConfigModule, ConfigService } from '@nestjs/config';
-import { Configuration } from './configuration';
-import { readConfiguration } from './read-configuration';
-import type { Environment } from './variable';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { Configuration, type ConfiguredDatabase } from './configuration';
+import { readDatabase } from './read-configuration';
+import { ReadSettings } from './read-settings';
+import { type SettingRows, SettingsContribution } from './settings-contribution';
+import type { Environment } from './variables/variable';
 
-interface Validated {
+interface Found {
   /** One member that is an object, because @nestjs/config copies plain values, a key among them, to `process.env`. */
-  readonly configuration: Configuration;
+  readonly found: Environment;
 }
 
-/** Makes the validated `Configuration` injectable everywhere. */
+/** Makes the validated `Configuration` injectable everywhere, and the settings of each module by the module's own token. */
 @Module({})
 export class ConfigurationModule {
   /**
-   * Reads `.env` and the process's environment, which wins; with `environment` given, only that.
-   * Rejects with a ConfigurationError, so await it before it goes among the imports.
+   * Reads `.env` and the process's environment, which wins; with `environment` given, only that. An application whose
+   * settings have faults does not start: it throws a ConfigurationError.
    */
   static async forRoot(environment?: Environment): Promise<DynamicModule> {
     const configModule = await ConfigModule.forRoot({
       ignoreEnvFile: environment !== undefined,
       ignoreEnvVars: environment !== undefined,
-      validate: (found: Environment): Validated => ({ configuration: readConfiguration(environment ?? found) }),
+      validate: (found: Environment): Found => ({ found: environment ?? found }),
     });
     return {
       module: ConfigurationModule,
       global: true,
-      imports: [configModule],
+      imports: [configModule, DiscoveryModule],
       providers: [
+        { provide: ReadSettings, inject: [ConfigService, DiscoveryService], useFactory: readAll },
         {
           provide: Configuration,
-          inject: [ConfigService],
-          useFactory: (service: ConfigService<Validated, true>): Configuration =>
-            service.get('configuration', { infer: true }),
+          inject: [ReadSettings],
+          useFactory: ({ configuration }: ReadSettings): Configuration => configuration,
         },
       ],
-      exports: [Configuration],
+      exports: [Configuration, ReadSettings],
     };
   }
+
+  /** The settings of a module: `token` is the class they are injected by, with a row for each of its members. */
+  static forFeature<Values extends object>(token: abstract new () => Values, rows: SettingRows<Values>): DynamicModule {
+    const contribution = new SettingsContribution(rows);
+    return {
+      module: FeatureSettingsModule,
+      providers: [
+        { provide: SettingsContribution, useValue: contribution },
+        { provide: token, inject: [ReadSettings], useFactory: (read: ReadSettings) => read.of(contribution) },
+      ],
+      exports: [token],
+    };
+  }
+}
+
+@Module({})
+class FeatureSettingsModule {}
+
+function readAll(service: ConfigService<Found, true>, discovery: DiscoveryService): ReadSettings {
+  const provided = discovery.getProviders().map((provider): unknown => provider.instance);
+  const contributions = provided.filter((instance) => instance instanceof SettingsContribution);
+  return ReadSettings.from(service.get('found', { infer: true }), contributions);
+}
+
+/**
+ * The database that a service started here would open, by `.env` and the process's environment, which wins. For programs
+ * that need nothing else: no other variable is looked at. Rejects with a ConfigurationError.
+ */
+export async function configuredDatabase(): Promise<ConfiguredDatabase> {
+  const found = await new Promise<Environment>((resolve, reject) => {
+    const validate = (environment: Environment): Record<string, never> => {
+      resolve(environment);
+      return {};
+    };
+    ConfigModule.forRoot({ validate }).catch(reject);
+  });
+  return readDatabase(found);
 }

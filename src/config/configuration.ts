@@ -51,6 +51,8 @@ export abstract class Configuration {
   /** True when no API_KEY was given and a random one was made for this run. */
   abstract readonly apiKeyGenerated: boolean;
   abstract readonly apiKeyPrevious: string | null;
+  /** Path of a file; null: no tokens are taken. */
+  abstract readonly tokenIssuers: string | null;
   /** Requests per window and client. */
   abstract readonly rateLimit: number;
   /** Milliseconds. */
@@ -67,7 +69,7 @@ export abstract class Configuration {
   abstract readonly previousVerifierKeys: readonly VerifierKey[];
   /** What the log calls itself in its checkpoints. */
   abstract readonly checkpointOrigin: string;
-  /** Where the last checkpoint is kept, and a signing key of the service's own; null: beside the database. */
+  /** Where the last checkpoint is kept, and a signing key of the service's own; null: next to the database. */
   abstract readonly checkpointFolder: string | null;
   /** Names of kept checkpoints that a restored database need not extend. */
   abstract readonly givenUpCheckpoints: readonly string[];
@@ -77,6 +79,8 @@ export abstract class Configuration {
   abstract readonly acceptedHeadTime: string | null;
   /** Bytes. */
   abstract readonly bodyLimit: number;
+  /** Bytes of a body that holds a whole set of policies. */
+  abstract readonly planBodyLimit: number;
   /** Bytes of large bodies that are held at a time, those of all requests together. */
   abstract readonly bodyTotalLimit: number;
   /** Bytes of large answers that wait for their clients, those of all together. */
@@ -91,7 +95,23 @@ export abstract class Configuration {
   abstract readonly maxPolicies: number;
   /** Bytes of all patterns of the policies in force. */
   abstract readonly maxPolicyText: number;
+  /** Where clients reach the service: an origin, without a `/` at its end. Null: AuthZEN's configuration is not served. */
+  abstract readonly publicUrl: string | null;
+  /** Milliseconds that the comparison of two sets of policies may take. */
+  abstract readonly planTimeout: number;
+  /** Executions of one agent that wait for approval. */
+  abstract readonly maxPendingApprovals: number;
+  /** Requests that wait for an outcome. */
+  abstract readonly maxWaiting: number;
+  /** Streams of events that may be open at a time. */
+  abstract readonly maxEventStreams: number;
+  /** Whether webhooks are delivered over plain HTTP, too. */
+  abstract readonly webhookAllowHttp: boolean;
+  /** Whether webhooks are delivered to private addresses, too. */
+  abstract readonly webhookAllowPrivate: boolean;
   abstract readonly allowSelfApproval: boolean;
+  /** Reviews need a key or token that is bound to the reviewer, whatever the decision is about. */
+  abstract readonly requireBoundReviewers: boolean;
   abstract readonly requiredApprovals: RequiredApprovals;
   /** Milliseconds an action handler may run. */
   abstract readonly actionTimeout: number;
@@ -99,4 +119,18 @@ export abstract class Configuration {
   abstract readonly swaggerEnabled: boolean;
   /** Null: the metrics have no port of their own and stand behind the API key. */
   abstract readonly metricsPort: number | null;
+}
+
+/** What no log line, answer or audit entry may show: keys, and the passwords inside URLs, as written and as meant. */
+export function secretsOf(configuration: Configuration): string[] {
+  const { apiKey, apiKeyPrevious, signingKey, database, redisUrl } = configuration;
+  const urls = [database.kind === 'postgres' ? database.url : null, redisUrl];
+  const given = [apiKey, apiKeyPrevious, signingKey?.toString('base64') ?? null, ...urls.flatMap(passwordForms)];
+  return given.filter((secret): secret is string => secret !== null && secret !== '');
+}
+
+function passwordForms(url: string | null): string[] {
+  if (url === null) return [];
+  const { password } = new URL(url);
+  return [password, decodeURIComponent(password)];
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { VARIABLES } from './variables';
+import { VARIABLES } from './variables/variables';
 
 const text = readFileSync(join(__dirname, '..', '..', '.env.example'), 'utf8');
 const lines = text.split('\n');

@@ -1,9 +1,8 @@
 import { tmpdir } from 'node:os';
 import type { Configuration } from './configuration';
-import { ConfigurationError } from './configuration-error';
-import { configurationWarnings, readConfiguration } from './read-configuration';
-import type { Environment } from './variable';
-import { VARIABLES } from './variables';
+import { ConfigurationError, configurationWarnings, readConfiguration } from './read-configuration';
+import type { Environment } from './variables/variable';
+import { VARIABLES } from './variables/variables';
 
 const KEY = 'a-key-that-is-long-enough';
 
@@ -26,9 +25,11 @@ describe('defaults', () => {
       nodeEnvironment: 'development',
       port: 3000,
       host: '0.0.0.0',
+      publicUrl: null,
       apiKey: expect.stringMatching(/^[0-9a-f]{48}$/),
       apiKeyGenerated: true,
       apiKeyPrevious: null,
+      tokenIssuers: null,
       rateLimit: 100,
       rateWindow: 60_000,
       redisUrl: null,
@@ -43,6 +44,7 @@ describe('defaults', () => {
       database: { kind: 'sqlite', path: './data/governance.db' },
       databaseDriver: 'sqlite3',
       bodyLimit: 1_048_576,
+      planBodyLimit: 16_777_216,
       bodyTotalLimit: 8_388_608,
       answerTotalLimit: 67_108_864,
       maxConnections: 5000,
@@ -51,7 +53,14 @@ describe('defaults', () => {
       policyDefaultEffect: 'deny',
       maxPolicies: 10_000,
       maxPolicyText: 33_554_432,
+      planTimeout: 10_000,
+      maxPendingApprovals: 100,
+      maxWaiting: 1000,
+      maxEventStreams: 200,
+      webhookAllowHttp: false,
+      webhookAllowPrivate: false,
       allowSelfApproval: false,
+      requireBoundReviewers: false,
       requiredApprovals: { low: 1, medium: 1, high: 1, critical: 1 },
       actionTimeout: 30_000,
       logLevel: 'info',
@@ -133,11 +142,20 @@ describe('values', () => {
     ['maxClockStep', 'MAX_CLOCK_STEP', '60000', 60_000],
     ['acceptedHeadTime', 'ACCEPT_HEAD_TIME', '2026-11-22T08:30:00.000Z', '2026-11-22T08:30:00.000Z'],
     ['bodyLimit', 'BODY_LIMIT', '1', 1],
+    ['publicUrl', 'PUBLIC_URL', 'https://governance.example.com/', 'https://governance.example.com'],
+    ['publicUrl', 'PUBLIC_URL', 'http://127.0.0.1:3000', 'http://127.0.0.1:3000'],
+    ['planBodyLimit', 'PLAN_BODY_LIMIT', '1', 1],
     ['bodyTotalLimit', 'BODY_TOTAL_LIMIT', '1', 1],
     ['answerTotalLimit', 'ANSWER_TOTAL_LIMIT', '1', 1],
     ['maxConnections', 'MAX_CONNECTIONS', '1', 1],
     ['maxPolicies', 'MAX_POLICIES', '1', 1],
+    ['maxPendingApprovals', 'MAX_PENDING_APPROVALS', '7', 7],
+    ['maxWaiting', 'MAX_WAITING', '0', 0],
+    ['maxEventStreams', 'MAX_EVENT_STREAMS', '0', 0],
+    ['webhookAllowHttp', 'WEBHOOK_ALLOW_HTTP', 'true', true],
+    ['webhookAllowPrivate', 'WEBHOOK_ALLOW_PRIVATE', 'true', true],
     ['maxPolicyText', 'MAX_POLICY_TEXT', '1', 1],
+    ['planTimeout', 'PLAN_TIMEOUT', '1', 1],
     ['maxConnectionsPerAddress', 'MAX_CONNECTIONS_PER_ADDRESS', '1', 1],
     ['trustedProxies', 'TRUST_PROXY', '2', 2],
     ['trustedProxies', 'TRUST_PROXY', '10.0.0.0/8, ::1,192.0.2.7', ['10.0.0.0/8', '::1', '192.0.2.7']],
@@ -157,6 +175,17 @@ describe('values', () => {
   const refused: Record<string, string[]> = {
     NODE_ENV: ['staging', 'Production', ' '],
     PORT: ['65536', '-1', '0x50', '1e3', ' 80', '80.0', '٣٠٠٠', '9'.repeat(40)],
+    PUBLIC_URL: [
+      ...[
+        'http://governance.example.com',
+        'https://h/path',
+        'https://h?q',
+        'https://h#f',
+        'https://u@h',
+        'h',
+        'https://h//',
+      ],
+    ],
     HOST: ['a b', '1.2.3', '256.0.0.1', '-x', 'http://host'],
     API_KEY: ['two words', 'schlüssel', 'k'.repeat(1025), 'tab\tbed'],
     API_KEY_PREVIOUS: ['two words'],
@@ -231,15 +260,24 @@ describe('values', () => {
       '2026-13-22T08:30:00.000Z',
     ],
     BODY_LIMIT: ['0', '1mb', '104857601'],
+    PLAN_BODY_LIMIT: ['0', '1mb', '104857601'],
     BODY_TOTAL_LIMIT: ['0', '32mb', '107374182401'],
     ANSWER_TOTAL_LIMIT: ['0', '64mb', '107374182401'],
     MAX_CONNECTIONS: ['0', 'none', '1000001'],
     MAX_POLICIES: ['0', '1000001', 'many', '1.5'],
+    MAX_PENDING_APPROVALS: ['0', '1000001', 'many'],
+    MAX_WAITING: ['-1', '1000001', 'many'],
+    MAX_EVENT_STREAMS: ['-1', '1000001', 'many'],
+    WEBHOOK_ALLOW_HTTP: ['yes', '1', 'True'],
+    WEBHOOK_ALLOW_PRIVATE: ['yes', '1', 'True'],
+    PLAN_TIMEOUT: ['0', '600001', '10s'],
     MAX_POLICY_TEXT: ['0', '2147483648', '32MiB', '-1'],
     MAX_CONNECTIONS_PER_ADDRESS: ['0', 'all', '1000001'],
     TRUST_PROXY: ['true', '33', '10.0.0.0/0', '10.0.0.0/33', '10.0.0.0/', 'loopback', '10.0.0.1,', 'fe80::1%eth0'],
     POLICY_DEFAULT_EFFECT: ['Deny', 'require_approval'],
     ALLOW_SELF_APPROVAL: ['yes', '1', 'TRUE'],
+    REQUIRE_BOUND_REVIEWERS: ['yes', '1'],
+    TOKEN_ISSUERS: ['issuers.yaml'],
     REQUIRED_APPROVALS: ['2', 'low', 'low=0', 'low=101', 'severe=1', 'low=1,low=2', 'low=1,', 'low = 1'],
     ACTION_TIMEOUT: ['0', '30s'],
     LOG_LEVEL: ['verbose', 'INFO'],

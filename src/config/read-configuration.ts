@@ -1,23 +1,32 @@
-import { generateApiKey, isGuessable, SHORTEST_SAFE_KEY } from './api-key';
+import { generateApiKey, isGuessable, SHORTEST_SAFE_KEY } from './variables/api-key';
 import type { Configuration, ConfiguredDatabase } from './configuration';
-import { ConfigurationError } from './configuration-error';
-import type { Environment, Variable } from './variable';
-import { VARIABLES, type Settings } from './variables';
+import type { VariableTable } from './settings-contribution';
+import type { Environment, Settings, Variable } from './variables/variable';
+import { VARIABLES } from './variables/variables';
 
 const LONGEST_SHOWN = 100;
 
-/** Reads every variable; throws a ConfigurationError that lists all faults at once. */
-export function readConfiguration(environment: Environment): Configuration {
-  const settings: Record<string, unknown> = {};
+/** Reads the variables of all tables; throws a ConfigurationError that lists all faults at once. */
+export function readTables(environment: Environment, tables: readonly VariableTable[]): Record<string, unknown>[] {
   const faults: string[] = [];
-  for (const [member, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
-    const text = textOf(variable, environment);
-    const value = variable.parse(text);
-    if (value === undefined || isRefusedInProduction(variable, text, environment))
-      faults.push(faultLine(variable, text));
-    settings[member] = value;
-  }
+  const read = tables.map((table) => {
+    const values: Record<string, unknown> = {};
+    for (const [member, variable] of Object.entries(table)) {
+      const text = textOf(variable, environment);
+      const value = variable.parse(text);
+      if (value === undefined || isRefusedInProduction(variable, text, environment))
+        faults.push(faultLine(variable, text));
+      values[member] = value;
+    }
+    return values;
+  });
   if (faults.length > 0) throw new ConfigurationError(faults);
+  return read;
+}
+
+/** Reads the variables of the service alone; throws a ConfigurationError that lists all faults at once. */
+export function readConfiguration(environment: Environment): Configuration {
+  const [settings] = readTables(environment, [VARIABLES]);
   // Complete and of the right types, because the table has a row of the right type for every member.
   return withApiKey(settings as unknown as Settings);
 }
@@ -67,7 +76,16 @@ function shorten(text: string): string {
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
 }
 
-function withApiKey(settings: Settings): Configuration {
+/** Makes a key where none was given. */
+export function withApiKey(settings: Settings): Configuration {
   const apiKeyGenerated = settings.apiKey === '';
   return { ...settings, apiKeyGenerated, apiKey: apiKeyGenerated ? generateApiKey() : settings.apiKey };
+}
+
+/** The environment cannot be used. `faults` holds one line for each variable at fault, fit to be printed; no secrets. */
+export class ConfigurationError extends Error {
+  constructor(readonly faults: readonly string[]) {
+    super(`The configuration is invalid:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.name = 'ConfigurationError';
+  }
 }

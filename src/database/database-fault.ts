@@ -1,5 +1,5 @@
 /**
- * What a failed statement means for the ones beside it.
+ * What a failed statement means for the ones next to it.
  * - `constraint`: the data broke a rule of the schema; only the command that brought it is at fault.
  * - `unavailable`: the database cannot work now (full, locked, read-only, gone); a retry may succeed.
  * - `busy`: somebody else held a lock for too long; the database works, and so does the connection.

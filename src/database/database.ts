@@ -21,8 +21,15 @@ export abstract class Database {
   abstract readonly isCutOff: boolean;
   /** For what waits and has not asked yet. */
   abstract onCutOff(listener: () => void): void;
-  /** A new writing connection, set up and checked for durable commits. The caller closes the former one. */
+  /** A new writing connection, set up and checked for durable commits. The caller closes the previous one. */
   abstract openWriter(): Promise<SqlConnection>;
+  /**
+   * A connection that writes what is no record, such as where a delivery stands, by single statements that do no harm when they
+   * run twice. A file that is locked is not waited for. The caller closes it.
+   */
+  abstract openSideWriter(): Promise<SqlConnection>;
+  /** Another connection that cannot write, for a transaction that reads. The caller closes it. */
+  abstract openReader(): Promise<SqlConnection>;
   /** False when what is written now would not be found at the next start, such as a removed file. */
   abstract isInPlace(): boolean;
   /** False while a disk is so full that an ordinary batch would not fit, even where a single page does. */

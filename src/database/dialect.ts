@@ -19,6 +19,8 @@ export interface StorageForms {
 export interface Dialect {
   /** Starts a transaction that holds the right to write. */
   readonly begin: string;
+  /** Starts a transaction that reads, all of it as of its first statement. */
+  readonly beginReading: string;
   /** Selects the time of the database as `now`, in milliseconds; null where it is the machine's. */
   readonly clock: string | null;
   /** Keeps the head row to this transaction; empty where one process owns the file. */
@@ -31,7 +33,7 @@ export interface Dialect {
   unindexed(column: string): string;
   /** Aggregates rows to the text of a JSON list, each row a list of the columns' values. */
   jsonRows(columns: readonly string[]): string;
-  /** A text column's value as a text from which `placeAt` makes it again, whatever it is: drivers change what is no UTF-8. */
+  /** A text column's value as a text from which `placeAt` makes it again, whatever it is: drivers change what is not UTF-8. */
   place(column: string): string;
   placeAt(parameter: string): string;
   /** Null where a column holds values of its type and nothing else. */

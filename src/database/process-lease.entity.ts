@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * Until when a process counts as living. Written where several processes share a database, beside the ledger: a renewal
- * is no change of a record, and nothing is hashed here.
+ * Until when a process counts as living. Written where several processes share a database, next to the ledger: a renewal
+ * is not a change of a record, and nothing is hashed here.
  */
 @Entity('process_leases')
 export class ProcessLease {

@@ -1,7 +1,18 @@
 import type { Configuration } from '../config/configuration';
 import type { Dialect } from './dialect';
-import type { SchemaContribution } from './schema-contribution';
 import type { SqlConnection } from './sql-connection';
+import type { MigrationInterface } from 'typeorm';
+
+type TableClass = new () => object;
+export type MigrationClass = new () => MigrationInterface;
+
+/** What a module adds to the schema. Provided as a value, found by the database module before it opens anything. */
+export class SchemaContribution {
+  constructor(
+    readonly tables: readonly TableClass[],
+    readonly migrations: readonly MigrationClass[],
+  ) {}
+}
 
 /** A database as the start found it: nothing is migrated or written yet. */
 export interface FoundDatabase {

@@ -1,6 +1,6 @@
 import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { createIndexes, dropIndexes } from '../database/indexes';
-import { countRows } from '../ledger/count-rows';
+import { createIndexes, dropIndexes } from '../database/columns';
+import { countRows } from '../ledger/schema/count-rows';
 
 /** Decisions are counted by each filter, and found by their status and another. */
 export class DecisionListFilters1763700000040 implements MigrationInterface {

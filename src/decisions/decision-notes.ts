@@ -18,7 +18,7 @@ export function proposedNote({
 /** The entry of a review; it is named after what the review brought about. */
 export function reviewNote(decision: Decision, { verdict, approverId }: Review): EntryNote {
   const { status, requiredApprovals, reviews } = decision;
-  if (status === 'expired') throw new Error('A review cannot make a decision expire.');
+  if (status === 'expired' || status === 'cancelled') throw new Error(`A review cannot make a decision ${status}.`);
   return {
     action: SETTLED_ACTION[status],
     agentId: approverId,
@@ -50,4 +50,10 @@ export function deniedProposalNote(agentId: string, riskLevel: string): EntryNot
 export function expiredNote({ expiresAt, reviews, requiredApprovals }: Decision): EntryNote {
   const details = { expiresAt, approvals: approvalsOf(reviews), requiredApprovals };
   return { action: 'decision.expired', details, bySystem: true };
+}
+
+/** Its proposer took it back, or somebody who holds a key that is bound to no agent. */
+export function cancelledNote({ proposedBy, reviews, requiredApprovals }: Decision, reason: string | null): EntryNote {
+  const details = { approvals: approvalsOf(reviews), requiredApprovals };
+  return { action: 'decision.cancelled', agentId: proposedBy, reason, details };
 }

@@ -1,40 +1,38 @@
 import { Injectable } from '@nestjs/common';
-import { referencedAgent, suspension } from '../agents/agent-reference';
+import { actingAgent } from '../agents/acting-agent';
+import { suspension } from '../agents/agent-reference';
 import type { Agent } from '../agents/agent.entity';
 import { AGENT } from '../agents/agent.kind';
+import { agentLookup } from '../agents/find-agent';
 import { Configuration } from '../config/configuration';
 import { conflict, notFound, policyDenied, type DomainError } from '../errors/domain-error';
-import type { Caller } from '../ledger/caller';
+import { type Caller, SYSTEM_CALLER } from '../ledger/caller';
 import { Refusal, type LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
 import { byId } from '../ledger/lookup';
-import { RecordReader } from '../ledger/record-reader';
+import { groupsOf } from '../policies/approval/approver-groups';
+import { unboundRefusal } from './bound-reviewers';
+import { expireDecision, settleDecision } from './decision-settlement';
+import { RecordReader } from '../ledger/reading/record-reader';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation-request';
-import { PolicyBook } from '../policies/policy-book';
-import { subjectOf } from '../policies/subject-of';
-import { deniedReviewNote, expiredNote, reviewNote } from './decision-notes';
-import {
-  decisionResource,
-  expired,
-  isExpired,
-  proposerSuspension,
-  reviewConflict,
-  reviewed,
-  selfApproval,
-} from './decision-rules';
-import type { Decision, Verdict } from './decision.entity';
+import { deniedReviewNote, reviewNote } from './decision-notes';
+import { approverFault, isExpired, proposerSuspension, reviewConflict, reviewed, selfApproval } from './decision-rules';
+import type { Decision, Review, Verdict } from './decision.entity';
+import { ReviewPolicies } from './review-policies';
 import { DECISION } from './decision.kind';
 
 export interface ReviewRequest {
   readonly verdict: Verdict;
-  /** Null: the holder of the API key rejects. */
-  readonly approverId: string | null;
+  /** Id or name of an agent. Null: the holder of the API key rejects. */
+  readonly approver: string | null;
   readonly comment: string | null;
 }
 
 interface Parties {
   readonly approver: Agent;
   readonly proposer: Agent | undefined;
+  /** The groups of approvers that the approver can fill; null where the decision names none. */
+  readonly groups: readonly number[] | null;
 }
 
 interface Denial {
@@ -48,7 +46,7 @@ export class DecisionReviewsService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
-    private readonly policies: PolicyBook,
+    private readonly policies: ReviewPolicies,
     private readonly configuration: Configuration,
   ) {}
 
@@ -57,12 +55,12 @@ export class DecisionReviewsService {
    * PERMISSION_DENIED and POLICY_DENIED, with the refusal recorded.
    */
   async review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
-    const { approverId } = request;
+    const { approver } = request;
     // Who proposed a decision never changes, so it may be read ahead.
-    const proposerId = (await this.reader.find(DECISION, decisionId))?.proposedBy ?? null;
-    const agents = [approverId, proposerId].flatMap((id) => (id === null ? [] : [byId(AGENT, id)]));
+    const proposerId = (await this.reader.find(DECISION, decisionId, SYSTEM_CALLER))?.proposedBy ?? null;
+    const agents = [approver, proposerId].flatMap((idOrName) => (idOrName === null ? [] : [agentLookup(idOrName)]));
     return this.ledger
-      .expecting(byId(DECISION, decisionId), ...agents)
+      .prefetching(byId(DECISION, decisionId), ...agents)
       .write(caller, (transaction) => this.settle(transaction, decisionId, request));
   }
 
@@ -71,39 +69,38 @@ export class DecisionReviewsService {
     decisionId: string,
     request: ReviewRequest,
   ): Promise<Decision | Refusal> {
-    const { approverId, verdict, comment } = request;
-    const decision = await transaction.find(DECISION, decisionId);
+    const { verdict, comment } = request;
+    const decision = await transaction.findSeen(DECISION, decisionId);
     if (decision === undefined) throw notFound('decision');
-    const approver = approverId === null ? null : await referencedAgent(transaction, 'approverId', approverId);
-    if (isExpired(decision, transaction.now)) return settleExpiry(transaction, decision);
+    const unbound = unboundRefusal(transaction.caller, decision);
+    if (unbound !== null) throw unbound;
+    const approver = request.approver === null ? null : await actingAgent(transaction, 'approverId', request.approver);
+    const approverId = approver?.id ?? null;
+    if (isExpired(decision, transaction.now)) return refuseLate(transaction, decision);
     const obstacle = reviewConflict(decision, approverId);
     if (obstacle !== null) throw obstacle;
     const proposer = await transaction.find(AGENT, decision.proposedBy);
-    const denial = approver === null ? null : this.denialOf(decision, verdict, { approver, proposer });
-    if (denial !== null) return recordDenial(transaction, decision, request, denial);
-    const review = { approverId, verdict, comment, createdAt: transaction.now };
+    const groups = decision.approvers === null ? null : groupsOf(approver, decision.approvers);
+    const denial = approver === null ? null : this.denialOf(decision, verdict, { approver, proposer, groups });
+    if (denial !== null) return recordDenial(transaction, decision, { verdict, approverId }, denial);
+    const review = { approverId, verdict, comment, createdAt: transaction.now, ...(groups !== null && { groups }) };
     const after = reviewed(decision, review);
-    return transaction.update(DECISION, after, reviewNote(after, review));
+    return settleDecision(transaction, after, reviewNote(after, review));
   }
 
-  private denialOf(decision: Decision, verdict: Verdict, { approver, proposer }: Parties): Denial | null {
+  private denialOf(decision: Decision, verdict: Verdict, { approver, proposer, groups }: Parties): Denial | null {
     const error =
-      (this.configuration.allowSelfApproval ? null : selfApproval(decision, verdict, approver.id)) ??
+      selfApproval(decision, verdict, approver.id, this.configuration.allowSelfApproval) ??
       suspension(approver) ??
-      proposerSuspension(verdict, proposer);
+      proposerSuspension(verdict, proposer) ??
+      approverFault(decision, verdict, approver, groups);
     return error === null ? this.policyDenial(decision, verdict, approver) : { error, policies: [] };
   }
 
-  /** Approvers need no policy that allows them; one that denies stops them. */
   private policyDenial(decision: Decision, verdict: Verdict, approver: Agent): Denial | null {
-    const { effect, policies } = this.policies.evaluate({
-      subject: subjectOf(approver),
-      action: `decision:${verdict}`,
-      resourceType: 'decision',
-      resourceId: decisionResource(decision),
-    });
+    const policies = this.policies.denying(decision, verdict, approver);
     const [first] = policies;
-    if (effect !== 'deny' || first === undefined) return null;
+    if (first === undefined) return null;
     const { id, name, version } = first;
     const message = `The policy "${name}" (version ${version}) forbids the agent "${approver.name}" to ${verdict} this decision.`;
     return { error: policyDenied({ id, name, version }, message), policies };
@@ -111,15 +108,15 @@ export class DecisionReviewsService {
 }
 
 /** A review that comes too late brings the expiry to light: it is recorded, and the review is refused. */
-function settleExpiry(transaction: LedgerTransaction, decision: Decision): Refusal {
-  transaction.update(DECISION, expired(decision, transaction.now), expiredNote(decision));
+async function refuseLate(transaction: LedgerTransaction, decision: Decision): Promise<Refusal> {
+  await expireDecision(transaction, decision);
   return new Refusal(conflict('The decision expired before this review, which is final.'));
 }
 
 function recordDenial(
   transaction: LedgerTransaction,
   decision: Decision,
-  { verdict, approverId }: ReviewRequest,
+  { verdict, approverId }: Pick<Review, 'verdict' | 'approverId'>,
   { error, policies }: Denial,
 ): Refusal {
   transaction.record(DECISION, decision, deniedReviewNote(verdict, approverId, error.extras.reason ?? null, policies));

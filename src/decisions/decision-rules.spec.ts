@@ -19,6 +19,10 @@ const PROPOSED: Decision = {
   createdAt: '2026-11-20T06:00:00.000Z',
   updatedAt: '2026-11-20T06:00:00.000Z',
   resolvedAt: null,
+  executionId: null,
+  actionHash: null,
+  approvers: null,
+  executeWithin: null,
 };
 
 const review = (verdict: Review['verdict'], approverId: string): Review => ({

@@ -1,31 +1,61 @@
 import { suspension } from '../agents/agent-reference';
 import type { Agent } from '../agents/agent.entity';
 import { conflict, permissionDenied, type DomainError } from '../errors/domain-error';
-import { labelFault } from '../text/label-fault';
+import { labelFault } from '../shared/label-fault';
+import { wantedApprovals } from '../policies/approval/approval-requirement';
+import { areFilled } from '../policies/approval/reviewer-groups';
 import type { Decision, DecisionStatus, Review, Verdict } from './decision.entity';
 
 /** True from the moment of `expiresAt` on, for a decision that nobody settled before. */
-export function isExpired({ status, expiresAt }: Decision, now: string): boolean {
+export function isExpired({ status, expiresAt }: Pick<Decision, 'status' | 'expiresAt'>, now: string): boolean {
   return status === 'proposed' && expiresAt !== null && expiresAt <= now;
 }
 
 /** Why a decision cannot be reviewed as it stands, whoever asks; null when it can. */
 export function reviewConflict(decision: Decision, approverId: string | null): DomainError | null {
-  if (decision.status !== 'proposed') {
-    return conflict(`The decision is ${decision.status} already, which is final.`);
-  }
+  const settled = finalityConflict(decision);
+  if (settled !== null) return settled;
   if (approverId !== null && decision.reviews.some((review) => review.approverId === approverId)) {
     return conflict(`The agent ${approverId} has reviewed this decision already; each approver reviews once.`);
   }
   return null;
 }
 
-/** Proposing and approving take two; withdrawing one's own proposal does not. */
-export function selfApproval(decision: Decision, verdict: Verdict, approverId: string | null): DomainError | null {
+/**
+ * Proposing and approving take two; withdrawing one's own proposal does not.
+ * @param mayApproveOwn by the configuration, which never counts for what an agent asks to do.
+ */
+export function selfApproval(
+  decision: Pick<Decision, 'proposedBy' | 'executionId'>,
+  verdict: Verdict,
+  approverId: string,
+  mayApproveOwn: boolean,
+): DomainError | null {
   if (verdict === 'reject' || approverId !== decision.proposedBy) return null;
+  if (mayApproveOwn && decision.executionId === null) return null;
+  const remedy = decision.executionId === null ? ' ALLOW_SELF_APPROVAL=true would allow it.' : '';
   return permissionDenied(
     'self_approval',
-    'The proposer of a decision cannot approve it; another agent has to. ALLOW_SELF_APPROVAL=true would allow it.',
+    `The proposer of a decision cannot approve it; another agent has to.${remedy}`,
+  );
+}
+
+/**
+ * Why a reviewer of no group of approvers is refused; null for one of a group, and where the decision names no approvers.
+ * Its proposer may reject it all the same.
+ * @param groups indexes of the groups that the reviewer can fill; null where the decision names none.
+ */
+export function approverFault(
+  decision: Decision,
+  verdict: Verdict,
+  approver: Agent,
+  groups: readonly number[] | null,
+): DomainError | null {
+  if (decision.approvers === null || groups === null || groups.length > 0) return null;
+  if (verdict === 'reject' && approver.id === decision.proposedBy) return null;
+  return permissionDenied(
+    'not_an_approver',
+    `The agent "${approver.name}" is not one of the approvers of this decision: it needs ${wantedApprovals(decision.approvers)}.`,
   );
 }
 
@@ -40,13 +70,14 @@ export function proposerSuspension(verdict: Verdict, proposer: Agent | undefined
 
 /** Says what the type of a decision would have to be, or undefined when it is one: policies name it as part of a path. */
 export function decisionTypeFault(type: string): string | undefined {
-  return type.includes(';') ? 'must not contain ";"' : labelFault(type);
+  // Policies compare in normal form C, in which U+037E, the Greek question mark, is ";".
+  return type.normalize('NFC').includes(';') ? 'must not contain ";"' : labelFault(type);
 }
 
 /** The decision after a review: one rejection rejects, the last needed approval approves. */
 export function reviewed(decision: Decision, review: Review): Decision {
   const reviews = [...decision.reviews, review];
-  const status = statusAfter(reviews, decision.requiredApprovals);
+  const status = statusAfter(decision, reviews);
   const resolvedAt = status === 'proposed' ? null : review.createdAt;
   return { ...decision, reviews, status, resolvedAt, updatedAt: review.createdAt };
 }
@@ -55,13 +86,40 @@ export function expired(decision: Decision, now: string): Decision {
   return { ...decision, status: 'expired', updatedAt: now, resolvedAt: now };
 }
 
+export function cancelled(decision: Decision, now: string): Decision {
+  return { ...decision, status: 'cancelled', updatedAt: now, resolvedAt: now };
+}
+
+/** Whether somebody can still decide it. */
+export function isOpen({ status }: Pick<Decision, 'status'>): boolean {
+  return status === 'proposed';
+}
+
+/** Why nobody can settle a decision any more; null when somebody can. */
+export function finalityConflict({ status }: Decision): DomainError | null {
+  return status === 'proposed' ? null : conflict(`The decision is ${status} already, which is final.`);
+}
+
+/** Of each group of approvers, how many approvals may fill it. */
+export function givenApprovals({ approvers, reviews }: Decision): number[] {
+  const approvals = reviews.filter(({ verdict }) => verdict === 'approve');
+  return (approvers ?? []).map((_, index) => approvals.filter(({ groups }) => groups?.includes(index)).length);
+}
+
 export function approvalsOf(reviews: readonly Review[]): number {
   return reviews.filter(({ verdict }) => verdict === 'approve').length;
 }
 
-function statusAfter(reviews: readonly Review[], requiredApprovals: number): DecisionStatus {
+function statusAfter({ approvers, requiredApprovals }: Decision, reviews: readonly Review[]): DecisionStatus {
   if (reviews.some(({ verdict }) => verdict === 'reject')) return 'rejected';
-  return approvalsOf(reviews) >= requiredApprovals ? 'approved' : 'proposed';
+  const isApproved =
+    approvers === null ? approvalsOf(reviews) >= requiredApprovals : areFilled(approvers, fillableGroups(reviews));
+  return isApproved ? 'approved' : 'proposed';
+}
+
+/** Of each approval, the groups that it may fill. */
+export function fillableGroups(reviews: readonly Review[]): (readonly number[])[] {
+  return reviews.filter(({ verdict }) => verdict === 'approve').map(({ groups = [] }) => groups);
 }
 
 /**

@@ -1,8 +1,9 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { RiskLevel } from '../config/configuration';
+import type { ApproverGroup } from '../policies/approval/approval-requirement';
 import type { JsonObject } from '../json/json-value';
 
-export const DECISION_STATUSES = ['proposed', 'approved', 'rejected', 'expired'] as const;
+export const DECISION_STATUSES = ['proposed', 'approved', 'rejected', 'expired', 'cancelled'] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 
 export const VERDICTS = ['approve', 'reject'] as const;
@@ -14,10 +15,12 @@ export interface Review {
   readonly verdict: Verdict;
   readonly comment: string | null;
   readonly createdAt: string;
+  /** Indexes of the approver groups that the reviewer could fill then; absent where the decision names no approvers. */
+  readonly groups?: readonly number[];
 }
 
 /** As the index of what can expire has it. */
-const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
+export const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
 
 /** Something an agent proposed, and what became of it. */
 @Entity('decisions')
@@ -29,6 +32,7 @@ const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
 @Index(['status', 'riskLevel', 'createdSequence'])
 @Index(['status', 'type', 'createdSequence'])
 @Index(['status', 'proposedBy', 'createdSequence'])
+@Index(['executionId', 'createdSequence'])
 export class Decision {
   @PrimaryColumn('text')
   readonly id!: string;
@@ -74,7 +78,23 @@ export class Decision {
   @Column('text')
   readonly updatedAt!: string;
 
-  /** When it was approved, rejected or expired. */
+  /** When it was approved, rejected, cancelled, or expired. */
   @Column('text', { nullable: true })
   readonly resolvedAt!: string | null;
+
+  /** The execution that waits for it; null for any other decision. */
+  @Column('text', { nullable: true })
+  readonly executionId!: string | null;
+
+  /** Hex SHA-256 of what the execution asks for. */
+  @Column('text', { nullable: true })
+  readonly actionHash!: string | null;
+
+  /** Who has to approve; null: whoever may, by the number alone. */
+  @Column('simple-json', { nullable: true })
+  readonly approvers!: readonly ApproverGroup[] | null;
+
+  /** How long its execution may begin once it is approved: a duration after ISO 8601. */
+  @Column('text', { nullable: true })
+  readonly executeWithin!: string | null;
 }

@@ -1,5 +1,6 @@
 import type { RecordKind } from '../ledger/record-kind';
-import { Decision } from './decision.entity';
+import { RISK_LEVELS } from '../config/configuration';
+import { CAN_EXPIRE, Decision, DECISION_STATUSES } from './decision.entity';
 
 /** How the ledger keeps decisions. The hashed members are frozen. */
 export const DECISION: RecordKind<Decision> = {
@@ -22,8 +23,11 @@ export const DECISION: RecordKind<Decision> = {
     'updatedAt',
     'resolvedAt',
   ],
+  laterMembers: { executionId: null, actionHash: null, approvers: null, executeWithin: null },
   counter: 'decisions',
   freeForm: ['context'],
-  due: { timeColumn: 'expiresAt', unlessSet: 'resolvedAt' },
+  due: { timeColumn: 'expiresAt', where: CAN_EXPIRE },
+  visibility: { allWith: ['read', 'review'], agentColumn: 'proposedBy' },
   countedBy: ['status', 'riskLevel', 'type', 'proposedBy'],
+  decisive: { status: DECISION_STATUSES, riskLevel: RISK_LEVELS },
 };

@@ -1,17 +1,31 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ApiExamples } from '../docs/api-examples.decorator';
-import { ApiRecordId } from '../docs/api-record-id.decorator';
-import { Caller } from '../http/caller.decorator';
-import { ApiErrors } from '../http/errors/api-errors.decorator';
+import { withAgentId } from '../agents/find-agent';
+import { ApiExamples } from '../openapi/api-examples.decorator';
+import { ApiRecordId } from '../openapi/api-record-id.decorator';
+import { AdmittedBy, OwnAgentIn, RequiresScope } from '../http/request/route-marks';
+import { Caller } from '../http/pipeline/caller.decorator';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
+import { ClientLeft } from '../http/answers/client-left.decorator';
+import { WaitQuery } from '../http/waiting/wait.query';
+import { Waits } from '../http/waiting/waits';
 import { Lists } from '../http/lists/lists';
 import type { ListAnswer } from '../http/lists/open-list';
+import { RecordReader } from '../ledger/reading/record-reader';
+import { AwaitingDecisions } from './approvers/awaiting-decisions';
+import { DecisionApproversService } from './approvers/decision-approvers.service';
+import { BoundReviewers } from './bound-reviewers';
 import { DecisionReviewsService } from './decision-reviews.service';
+import { isOpen } from './decision-rules';
+import type { Decision } from './decision.entity';
 import { DECISION } from './decision.kind';
 import { DecisionsService } from './decisions.service';
 import { ApproveDecisionRequest } from './dto/approve-decision.request';
+import { ApproverListQuery } from './dto/approver-list.query';
+import { ApproverListResponse } from './dto/approver.response';
+import { CancelDecisionRequest } from './dto/cancel-decision.request';
 import { DecisionListQuery } from './dto/decision-list.query';
 import { DecisionResponse } from './dto/decision.response';
 import { ProposeDecisionRequest } from './dto/propose-decision.request';
@@ -24,26 +38,47 @@ export class DecisionsController {
     private readonly decisions: DecisionsService,
     private readonly reviews: DecisionReviewsService,
     private readonly lists: Lists,
+    private readonly waits: Waits,
+    private readonly records: RecordReader,
+    private readonly awaited: AwaitingDecisions,
+    private readonly approvers: DecisionApproversService,
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'List decisions' })
+  @RequiresScope('read', 'propose', 'review')
+  @ApiOperation({
+    summary: 'List decisions',
+    description:
+      'Oldest first; filtered by status, risk level, type or proposer, or by an agent that could approve them.',
+  })
   @ApiList(DecisionResponse, 'Decisions in order of creation.')
-  async list(@Query() query: DecisionListQuery): Promise<ListAnswer<DecisionResponse>> {
+  async list(@Caller() caller: Caller, @Query() query: DecisionListQuery): Promise<ListAnswer<DecisionResponse>> {
     const list = this.lists.open('decisions', query, { limit: 50, order: 'asc' });
-    const conditions = conditionsOf(list.filters, {
+    const { awaiting, ...filters } = await withAgentId(this.records, list.filters, 'proposedBy');
+    const conditions = conditionsOf(filters, {
       status: ['status', 'equals'],
       riskLevel: ['riskLevel', 'equals'],
       type: ['type', 'equals'],
       proposedBy: ['proposedBy', 'equals'],
+      executionId: ['executionId', 'equals'],
     });
-    return list.answer(await this.decisions.list(list.request(conditions)), DecisionResponse.from);
+    const request = list.request(conditions);
+    const page =
+      awaiting === undefined
+        ? await this.decisions.list(caller, request)
+        : await this.awaited.page(caller, awaiting, request);
+    return list.answer(page, DecisionResponse.from);
   }
 
   @Post()
-  @ApiOperation({ summary: 'Propose a decision' })
+  @RequiresScope('propose')
+  @OwnAgentIn('proposedBy')
+  @ApiOperation({
+    summary: 'Propose a decision',
+    description: 'Other agents approve or reject it. Its risk level says how many approvals it takes.',
+  })
   @ApiExamples({
-    'one to approve': {},
+    'one to cancel': {},
     'one to reject': { title: 'Deploy release 4.3 of the payment gateway', context: { change: 'CHG-1043' } },
   })
   @ApiCreatedResponse({ type: DecisionResponse, description: 'The recorded decision.' })
@@ -53,15 +88,44 @@ export class DecisionsController {
   }
 
   @Get(':id')
-  @ApiOperation({ summary: 'Read a decision' })
+  @RequiresScope('read', 'propose', 'review')
+  @ApiOperation({ summary: 'Read a decision', description: 'With its reviews so far.' })
   @ApiRecordId(DECISION)
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision.' })
   @ApiErrors('NOT_FOUND')
-  async get(@Param('id') id: string): Promise<DecisionResponse> {
-    return DecisionResponse.from(await this.decisions.get(id));
+  async get(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Param('id') id: string,
+    @Query() { wait: seconds, asOf }: WaitQuery,
+  ): Promise<DecisionResponse> {
+    const read = (): Promise<Decision> => this.decisions.get(caller, id, asOf);
+    return DecisionResponse.from(await this.waits.until({ caller, seconds, leaving, read, isOpen }));
+  }
+
+  @Get(':id/approvers')
+  @RequiresScope('read', 'review')
+  @ApiOperation({
+    summary: 'List who can approve a decision',
+    description:
+      'The agents that its `approvers` match, or every active agent where it names none, in order of creation; and whether the ' +
+      'decision can still be approved.',
+  })
+  @ApiRecordId(DECISION)
+  @ApiOkResponse({ type: ApproverListResponse, description: 'The approvers; once it is settled none of them is able.' })
+  @ApiErrors('NOT_FOUND')
+  async listApprovers(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Query() { limit = 50, offset = 0 }: ApproverListQuery,
+  ): Promise<ApproverListResponse> {
+    return ApproverListResponse.from(await this.approvers.of(caller, id, { limit, offset }));
   }
 
   @Post(':id/approve')
+  @RequiresScope('review')
+  @OwnAgentIn('approverId')
+  @AdmittedBy(BoundReviewers)
   @HttpCode(200)
   @ApiOperation({
     summary: 'Approve a decision',
@@ -77,17 +141,21 @@ export class DecisionsController {
     @Param('id') id: string,
     @Body() { approverId, comment }: ApproveDecisionRequest,
   ): Promise<DecisionResponse> {
-    const review = { verdict: 'approve', approverId, comment: comment ?? null } as const;
+    const review = { verdict: 'approve', approver: approverId, comment: comment ?? null } as const;
     return DecisionResponse.from(await this.reviews.review(caller, id, review));
   }
 
   @Post(':id/reject')
+  @RequiresScope('review')
+  @OwnAgentIn('approverId')
+  @AdmittedBy(BoundReviewers)
   @HttpCode(200)
   @ApiOperation({
     summary: 'Reject a decision',
-    description: 'Without `approverId` the holder of the API key rejects. `reason` is another name of `comment`.',
+    description:
+      'Without `approverId` the holder of the key rejects, or the agent that it is bound to. `reason` is another name of `comment`.',
   })
-  @ApiRecordId(DECISION, { sample: 2 })
+  @ApiRecordId(DECISION, { sample: 4 })
   @ApiBody({ type: RejectDecisionRequest, required: false })
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision; one rejection rejects.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
@@ -96,7 +164,27 @@ export class DecisionsController {
     @Param('id') id: string,
     @Body() { approverId, comment, reason }: RejectDecisionRequest,
   ): Promise<DecisionResponse> {
-    const review = { verdict: 'reject', approverId: approverId ?? null, comment: comment ?? reason ?? null } as const;
+    const review = { verdict: 'reject', approver: approverId ?? null, comment: comment ?? reason ?? null } as const;
     return DecisionResponse.from(await this.reviews.review(caller, id, review));
+  }
+
+  @Post(':id/cancel')
+  @RequiresScope('propose')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Cancel a proposed decision',
+    description:
+      'By its proposer, or a key that is bound to no agent. An execution that waits for it is cancelled, too.',
+  })
+  @ApiRecordId(DECISION, { sample: 3 })
+  @ApiBody({ type: CancelDecisionRequest, required: false })
+  @ApiOkResponse({ type: DecisionResponse, description: 'The cancelled decision.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  async cancel(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: CancelDecisionRequest,
+  ): Promise<DecisionResponse> {
+    return DecisionResponse.from(await this.decisions.cancel(caller, id, reason ?? null));
   }
 }

@@ -1,24 +1,46 @@
 import { Module } from '@nestjs/common';
+import { AgentsModule } from '../agents/agents.module';
+import { WaitingModule } from '../http/waiting/waiting.module';
 import { LedgerModule } from '../ledger/ledger.module';
 import { PoliciesModule } from '../policies/policies.module';
+import { AwaitingDecisions } from './approvers/awaiting-decisions';
+import { DecisionApproversService } from './approvers/decision-approvers.service';
+import { BoundReviewers } from './bound-reviewers';
 import { DecisionExpiryService } from './decision-expiry.service';
 import { DecisionReviewsService } from './decision-reviews.service';
 import { DECISION } from './decision.kind';
+import { DecisionApprovers1764100000040 } from './decision-approvers.migration';
 import { DecisionDue1763900000040 } from './decision-due.migration';
 import { DecisionListFilters1763700000040 } from './decision-list-filters.migration';
 import { DecisionsSchema1763600000040 } from './decisions-schema.migration';
 import { DecisionsController } from './decisions.controller';
 import { DecisionsService } from './decisions.service';
+import { ReviewPolicies } from './review-policies';
 
 @Module({
   imports: [
     LedgerModule.forFeature({
       kinds: [DECISION],
-      migrations: [DecisionsSchema1763600000040, DecisionListFilters1763700000040, DecisionDue1763900000040],
+      migrations: [
+        DecisionsSchema1763600000040,
+        DecisionListFilters1763700000040,
+        DecisionDue1763900000040,
+        DecisionApprovers1764100000040,
+      ],
     }),
+    AgentsModule,
     PoliciesModule,
+    WaitingModule,
   ],
   controllers: [DecisionsController],
-  providers: [DecisionsService, DecisionReviewsService, DecisionExpiryService],
+  providers: [
+    DecisionsService,
+    DecisionReviewsService,
+    DecisionExpiryService,
+    BoundReviewers,
+    ReviewPolicies,
+    DecisionApproversService,
+    AwaitingDecisions,
+  ],
 })
 export class DecisionsModule {}

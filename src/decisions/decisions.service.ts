@@ -1,18 +1,26 @@
 import { Injectable } from '@nestjs/common';
-import { referencedAgent, suspension } from '../agents/agent-reference';
+import { actingAgent, requireActsAs } from '../agents/acting-agent';
+import { suspension } from '../agents/agent-reference';
 import { AGENT } from '../agents/agent.kind';
+import { agentLookup } from '../agents/find-agent';
 import { Configuration } from '../config/configuration';
-import { invalidField, notFound } from '../errors/domain-error';
+import { conflict, invalidField, notFound } from '../errors/domain-error';
+import { requireAhead } from '../http/validation/expiry-field';
 import type { Caller } from '../ledger/caller';
 import { Refusal } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
 import { byId } from '../ledger/lookup';
 import type { Page, PageRequest } from '../ledger/record-page';
-import { RecordReader } from '../ledger/record-reader';
+import { RecordHistory, type Moment } from '../ledger/record-history';
+import { RecordReader } from '../ledger/reading/record-reader';
+import type { ApproverGroup } from '../policies/approval/approval-requirement';
+import { filledGroups } from '../policies/approval/given-approval';
+import { sumOfApprovals } from '../policies/approval/reviewer-groups';
 import { deniedProposalNote, proposedNote } from './decision-notes';
+import { finalityConflict, isExpired } from './decision-rules';
+import { cancelDecision, expireDecision } from './decision-settlement';
 import type { Decision } from './decision.entity';
 import { DECISION } from './decision.kind';
-import { expiryRule } from './dto/expiry-field';
 import type { ProposeDecisionRequest } from './dto/propose-decision.request';
 
 @Injectable()
@@ -20,36 +28,73 @@ export class DecisionsService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
+    private readonly history: RecordHistory,
     private readonly configuration: Configuration,
   ) {}
 
-  list(request: PageRequest): Promise<Page<Decision>> {
-    return this.reader.page(DECISION, request);
+  list(caller: Caller, request: PageRequest): Promise<Page<Decision>> {
+    return this.reader.page(DECISION, request, caller);
   }
 
-  /** @throws NOT_FOUND */
-  async get(id: string): Promise<Decision> {
-    const decision = await this.reader.find(DECISION, id);
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment that has not come. */
+  async get(caller: Caller, id: string, asOf?: Moment): Promise<Decision> {
+    const decision = await this.history.find(DECISION, id, asOf, caller);
     if (decision === undefined) throw notFound('decision');
     return decision;
   }
 
   /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
-  propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
-    return this.ledger.expecting(byId(AGENT, request.proposedBy)).write(caller, async (transaction) => {
-      refusePastExpiry(request.expiresAt, this.ledger.clockTime);
-      const proposer = await referencedAgent(transaction, 'proposedBy', request.proposedBy);
+  async propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
+    const groups = this.approvers(request);
+    return this.ledger.prefetching(agentLookup(request.proposedBy)).write(caller, async (transaction) => {
+      requireAhead(request.expiresAt, this.ledger.clockTime);
+      const proposer = await actingAgent(transaction, 'proposedBy', request.proposedBy);
       const refused = suspension(proposer);
       if (refused !== null) {
         transaction.record(AGENT, proposer, deniedProposalNote(proposer.id, request.riskLevel));
         return new Refusal(refused);
       }
-      const decision = this.proposed(transaction.newId(DECISION), request, transaction.now);
+      const id = transaction.newId(DECISION);
+      const decision = this.proposed(id, { ...request, proposedBy: proposer.id }, groups, transaction.now);
       return transaction.insert(DECISION, decision, proposedNote(decision));
     });
   }
 
-  private proposed(id: string, request: ProposeDecisionRequest, now: string): Omit<Decision, 'createdSequence'> {
+  /** @throws NOT_FOUND; CONFLICT for a settled decision. */
+  cancel(caller: Caller, id: string, reason: string | null): Promise<Decision> {
+    return this.ledger.prefetching(byId(DECISION, id)).write(caller, async (transaction) => {
+      const decision = await transaction.findSeen(DECISION, id);
+      if (decision === undefined) throw notFound('decision');
+      requireActsAs(transaction.caller, decision.proposedBy);
+      if (isExpired(decision, transaction.now)) {
+        await expireDecision(transaction, decision);
+        return new Refusal(conflict('The decision expired before it was cancelled, which is final.'));
+      }
+      const obstacle = finalityConflict(decision);
+      if (obstacle !== null) throw obstacle;
+      return cancelDecision(transaction, decision, reason);
+    });
+  }
+
+  /** @throws VALIDATION_ERROR for groups that ask for fewer approvals than the risk level needs. */
+  private approvers({ approvers, riskLevel }: ProposeDecisionRequest): readonly ApproverGroup[] | null {
+    if (approvers === undefined) return null;
+    const groups = filledGroups(approvers);
+    const required = this.configuration.requiredApprovals[riskLevel];
+    if (sumOfApprovals(groups) >= required) return groups;
+    throw invalidField(
+      'approvers',
+      `must ask for at least ${required} approvals together, as REQUIRED_APPROVALS says for the risk level ${riskLevel}`,
+    );
+  }
+
+  private proposed(
+    id: string,
+    request: ProposeDecisionRequest,
+    approvers: readonly ApproverGroup[] | null,
+    now: string,
+  ): Omit<Decision, 'createdSequence'> {
+    const required = this.configuration.requiredApprovals;
     const { type, title, description = '', context = {}, proposedBy, riskLevel, expiresAt = null } = request;
     return {
       id,
@@ -60,17 +105,16 @@ export class DecisionsService {
       proposedBy,
       riskLevel,
       status: 'proposed',
-      requiredApprovals: this.configuration.requiredApprovals[riskLevel],
+      requiredApprovals: approvers === null ? required[riskLevel] : sumOfApprovals(approvers),
       reviews: [],
       expiresAt,
       createdAt: now,
       updatedAt: now,
       resolvedAt: null,
+      executionId: null,
+      actionHash: null,
+      approvers,
+      executeWithin: null,
     };
   }
-}
-
-/** Compared with what the clock shows, as the client does: the ledger's time may be ahead of that. */
-function refusePastExpiry(expiresAt: string | undefined, now: Date): void {
-  if (expiresAt !== undefined && expiresAt <= now.toISOString()) throw invalidField('expiresAt', expiryRule(now));
 }

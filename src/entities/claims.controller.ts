@@ -1,9 +1,10 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ApiExamples } from '../docs/api-examples.decorator';
-import { ApiRecordId } from '../docs/api-record-id.decorator';
-import { Caller } from '../http/caller.decorator';
-import { ApiErrors } from '../http/errors/api-errors.decorator';
+import { ApiExamples } from '../openapi/api-examples.decorator';
+import { ApiRecordId } from '../openapi/api-record-id.decorator';
+import { RequiresScope } from '../http/request/route-marks';
+import { Caller } from '../http/pipeline/caller.decorator';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -25,7 +26,11 @@ export class ClaimsController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: "List an entity's claims" })
+  @RequiresScope('read')
+  @ApiOperation({
+    summary: "List an entity's claims",
+    description: 'Oldest first; filtered by predicate. Claims that contradict each other are all there.',
+  })
   @ApiRecordId(ENTITY)
   @ApiList(ClaimResponse, 'Claims in order of creation.')
   async list(@Param('id') id: string, @Query() query: ClaimListQuery): Promise<ListAnswer<ClaimResponse>> {
@@ -36,6 +41,7 @@ export class ClaimsController {
   }
 
   @Post()
+  @RequiresScope('entities')
   @ApiOperation({
     summary: 'Add a claim to an entity',
     description: 'Claims that contradict each other stand side by side.',
@@ -55,7 +61,11 @@ export class ClaimsController {
   }
 
   @Get(':claimId')
-  @ApiOperation({ summary: 'Read a claim' })
+  @RequiresScope('read')
+  @ApiOperation({
+    summary: 'Read a claim',
+    description: 'What was stated about the entity, and the context it was stated in.',
+  })
   @ApiRecordId(ENTITY)
   @ApiRecordId(CLAIM, { parameter: 'claimId' })
   @ApiOkResponse({ type: ClaimResponse, description: 'The claim.' })
@@ -64,8 +74,9 @@ export class ClaimsController {
   }
 
   @Delete(':claimId')
+  @RequiresScope('entities')
   @HttpCode(204)
-  @ApiOperation({ summary: 'Remove a claim' })
+  @ApiOperation({ summary: 'Remove a claim', description: 'What it said stays in the audit trail and the chain.' })
   @ApiRecordId(ENTITY)
   @ApiRecordId(CLAIM, { parameter: 'claimId', sample: 2 })
   @ApiNoContentResponse({ description: 'Removed; its history stays.' })

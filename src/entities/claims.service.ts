@@ -4,7 +4,7 @@ import type { Caller } from '../ledger/caller';
 import { LedgerService } from '../ledger/ledger.service';
 import { byId, existence } from '../ledger/lookup';
 import type { Page, PageRequest } from '../ledger/record-page';
-import { RecordReader } from '../ledger/record-reader';
+import { RecordReader } from '../ledger/reading/record-reader';
 import type { Claim } from './claim.entity';
 import { CLAIM } from './claim.kind';
 import type { CreateClaimRequest } from './dto/create-claim.request';
@@ -36,7 +36,7 @@ export class ClaimsService {
 
   /** Claims that contradict each other coexist; none overwrites another. @throws NOT_FOUND */
   add(caller: Caller, entityId: string, { predicate, value, context = {} }: CreateClaimRequest): Promise<Claim> {
-    return this.ledger.expecting(existence(ENTITY, entityId)).write(caller, async (transaction) => {
+    return this.ledger.prefetching(existence(ENTITY, entityId)).write(caller, async (transaction) => {
       if (!(await transaction.exists(ENTITY, entityId))) throw notFound('entity');
       const id = transaction.newId(CLAIM);
       const claim = { id, entityId, predicate, value, context, createdAt: transaction.now };
@@ -47,7 +47,7 @@ export class ClaimsService {
   /** @throws NOT_FOUND */
   remove(caller: Caller, entityId: string, claimId: string): Promise<void> {
     const lookups = [existence(ENTITY, entityId), byId(CLAIM, claimId)];
-    return this.ledger.expecting(...lookups).write(caller, async (transaction) => {
+    return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
       const hasEntity = await transaction.exists(ENTITY, entityId);
       const claim = await transaction.find(CLAIM, claimId);
       if (!hasEntity || claim?.entityId !== entityId) throw notFound('claim');

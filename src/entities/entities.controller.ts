@@ -1,13 +1,14 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ApiExamples } from '../docs/api-examples.decorator';
-import { ApiRecordId } from '../docs/api-record-id.decorator';
+import { ApiExamples } from '../openapi/api-examples.decorator';
+import { ApiRecordId } from '../openapi/api-record-id.decorator';
 import { invalidField } from '../errors/domain-error';
-import { Caller } from '../http/caller.decorator';
+import { RequiresScope, Revisioned } from '../http/request/route-marks';
+import { Caller } from '../http/pipeline/caller.decorator';
 import { IfMatch } from '../http/conditional/if-match.decorator';
 import type { Precondition } from '../http/conditional/precondition';
-import { Revisioned } from '../http/conditional/revisioned.decorator';
-import { ApiErrors } from '../http/errors/api-errors.decorator';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { AsOfQuery } from '../http/as-of/as-of.query';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -28,17 +29,28 @@ export class EntitiesController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'List entities' })
+  @RequiresScope('read')
+  @ApiOperation({
+    summary: 'List entities',
+    description: 'Oldest first, a page at a time; filtered by type and by name.',
+  })
   @ApiList(EntityResponse, 'Entities in order of creation.')
   async list(@Query() query: EntityListQuery): Promise<ListAnswer<EntityResponse>> {
     const list = this.lists.open('entities', query, { limit: 50, order: 'asc' });
-    const page = await this.entities.list(list.request(conditionsOf(list.filters, { type: ['type', 'equals'] })));
+    const page = await this.entities.list(
+      list.request(conditionsOf(list.filters, { type: ['type', 'equals'], name: ['name', 'equals'] })),
+    );
     return list.answer(page, EntityResponse.from);
   }
 
   @Post()
+  @RequiresScope('entities')
   @Revisioned()
-  @ApiOperation({ summary: 'Create an entity' })
+  @ApiOperation({
+    summary: 'Create an entity',
+    description:
+      'What agents work with: a customer, a service, a document. Its `properties` are free-form and come back as they were sent.',
+  })
   @ApiExamples({ 'one to keep': {}, 'one to delete': { name: 'Fax gateway', properties: { owner: 'team-payments' } } })
   @ApiCreatedResponse({ type: EntityResponse, description: 'The created entity.' })
   async create(@Caller() caller: Caller, @Body() body: CreateEntityRequest): Promise<EntityResponse> {
@@ -46,16 +58,21 @@ export class EntitiesController {
   }
 
   @Get(':id')
+  @RequiresScope('read')
   @Revisioned()
-  @ApiOperation({ summary: 'Read an entity' })
+  @ApiOperation({
+    summary: 'Read an entity',
+    description: 'Its `ETag` names its revision, for changes with `If-Match`.',
+  })
   @ApiRecordId(ENTITY)
   @ApiOkResponse({ type: EntityResponse, description: 'The entity.' })
   @ApiErrors('NOT_FOUND')
-  async get(@Param('id') id: string): Promise<EntityResponse> {
-    return EntityResponse.from(await this.entities.get(id));
+  async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<EntityResponse> {
+    return EntityResponse.from(await this.entities.get(id, asOf));
   }
 
   @Put(':id')
+  @RequiresScope('entities')
   @Revisioned()
   @ApiOperation({
     summary: 'Update an entity',
@@ -77,8 +94,12 @@ export class EntitiesController {
   }
 
   @Delete(':id')
+  @RequiresScope('entities')
   @HttpCode(204)
-  @ApiOperation({ summary: 'Delete an entity and its claims' })
+  @ApiOperation({
+    summary: 'Delete an entity and its claims',
+    description: 'Its history stays: entries about it can still be read and verified.',
+  })
   @ApiRecordId(ENTITY, { sample: 2 })
   @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
   @ApiErrors('NOT_FOUND')

@@ -1,33 +1,35 @@
 import { Injectable } from '@nestjs/common';
-import { notFound, preconditionFailed } from '../errors/domain-error';
+import { notFound } from '../errors/domain-error';
 import type { Precondition } from '../http/conditional/precondition';
 import type { Caller } from '../ledger/caller';
 import type { EntryNote, LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
 import { byId } from '../ledger/lookup';
-import { RecordReader } from '../ledger/record-reader';
+import { RecordHistory, type Moment } from '../ledger/record-history';
+import { RecordReader } from '../ledger/reading/record-reader';
 import type { Page, PageRequest } from '../ledger/record-page';
 import { CLAIM } from './claim.kind';
 import type { CreateEntityRequest } from './dto/create-entity.request';
 import type { UpdateEntityRequest } from './dto/update-entity.request';
-import { changedFields, updated } from './entity-changes';
 import { ENTITY } from './entity.kind';
 import type { GovernedEntity } from './governed-entity.entity';
+import { canonicalJson } from '../ledger/chain/canonical-json';
 
 @Injectable()
 export class EntitiesService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
+    private readonly history: RecordHistory,
   ) {}
 
   list(request: PageRequest): Promise<Page<GovernedEntity>> {
     return this.reader.page(ENTITY, request);
   }
 
-  /** @throws NOT_FOUND */
-  async get(id: string): Promise<GovernedEntity> {
-    const entity = await this.reader.find(ENTITY, id);
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment that has not come. */
+  async get(id: string, asOf: Moment | undefined): Promise<GovernedEntity> {
+    const entity = await this.history.find(ENTITY, id, asOf);
     if (entity === undefined) throw notFound('entity');
     return entity;
   }
@@ -43,7 +45,7 @@ export class EntitiesService {
 
   /** An update that changes nothing leaves no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
   update(caller: Caller, id: string, precondition: Precondition, update: UpdateEntityRequest): Promise<GovernedEntity> {
-    return this.ledger.expecting(byId(ENTITY, id)).write(caller, async (transaction) => {
+    return this.ledger.prefetching(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
       const fields = changedFields(entity, update);
       if (fields.length === 0) return entity;
@@ -54,7 +56,7 @@ export class EntitiesService {
 
   /** Its claims go with it; its history stays. @throws NOT_FOUND, PRECONDITION_FAILED */
   remove(caller: Caller, id: string, precondition: Precondition): Promise<void> {
-    return this.ledger.expecting(byId(ENTITY, id)).write(caller, async (transaction) => {
+    return this.ledger.prefetching(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
       const claims = await transaction.removeWithOwner(CLAIM, id);
       transaction.remove(ENTITY, entity, { ...noteOn(id, 'entity.deleted'), details: { claims } });
@@ -69,10 +71,27 @@ async function existing(
 ): Promise<GovernedEntity> {
   const entity = await transaction.find(ENTITY, id);
   if (entity === undefined) throw notFound('entity');
-  if (!precondition.matches(entity.revision)) throw preconditionFailed();
+  precondition.require(entity.revision);
   return entity;
 }
 
 function noteOn(entityId: string, action: string): EntryNote {
   return { action, entityId };
+}
+
+const CHANGEABLE = ['type', 'name', 'properties'] as const;
+
+type ChangedField = (typeof CHANGEABLE)[number];
+
+/** The fields an update really changes: those given with another value than they have. */
+function changedFields(entity: GovernedEntity, update: UpdateEntityRequest): ChangedField[] {
+  return CHANGEABLE.filter((field) => {
+    const value = update[field];
+    return value !== undefined && canonicalJson(value) !== canonicalJson(entity[field]);
+  });
+}
+
+function updated(entity: GovernedEntity, update: UpdateEntityRequest, now: string): GovernedEntity {
+  const { type = entity.type, name = entity.name, properties = entity.properties } = update;
+  return { ...entity, type, name, properties, updatedAt: now, revision: entity.revision + 1 };
 }

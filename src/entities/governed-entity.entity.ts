@@ -4,6 +4,7 @@ import type { JsonObject } from '../json/json-value';
 /** A record of something the enterprise governs. Named so because TypeORM's `@Entity` is another thing. */
 @Entity('entities')
 @Index(['type', 'createdSequence'])
+@Index(['name', 'createdSequence'])
 export class GovernedEntity {
   @PrimaryColumn('text')
   readonly id!: string;

@@ -1,5 +1,5 @@
-import type { DenialReason, ErrorCode } from './error-codes';
-import { FaultList } from './fault-list';
+import type { DenialReason } from './error-codes';
+import type { AnyErrorCode } from './module-error-code';
 
 /** One fault in a request. `field` is a path such as `context.confidence`, `capabilities[1]`, `query.limit`. */
 export interface FieldFault {
@@ -17,6 +17,8 @@ export interface ErrorExtras {
   readonly details?: readonly FieldFault[];
   readonly reason?: DenialReason;
   readonly policy?: PolicyReference;
+  /** The decision that a refusal hangs on. */
+  readonly decisionId?: string;
   /** Of the request that was refused first, where this one repeats it under the same idempotency key. */
   readonly requestId?: string;
   /** Response headers that belong to the error, such as `Allow` or `Retry-After`. */
@@ -26,7 +28,7 @@ export interface ErrorExtras {
 /** What a rule of the service refuses; the exception filter turns it into the answer its code stands for. */
 export class DomainError extends Error {
   constructor(
-    readonly code: ErrorCode,
+    readonly code: AnyErrorCode,
     message: string,
     readonly extras: ErrorExtras = {},
   ) {
@@ -35,7 +37,7 @@ export class DomainError extends Error {
   }
 }
 
-/** Faults told in the message itself; `details` has as many as anybody reads. */
+/** Faults named in the message itself; `details` has as many as anybody reads. */
 const FAULTS_IN_MESSAGE = 3;
 
 /** A malformed or invalid request, with the faults found in it. */
@@ -53,6 +55,15 @@ export function invalidField(field: string, message: string): DomainError {
   return invalid([{ field, message }]);
 }
 
+/** Nobody says who asks, or not rightly. */
+export function unauthorized(): DomainError {
+  return new DomainError(
+    'UNAUTHORIZED',
+    'A valid key or token is required, in exactly one header: X-API-Key, or Authorization with the scheme Bearer.',
+    { headers: { 'WWW-Authenticate': 'ApiKey realm="governance", Bearer realm="governance"' } },
+  );
+}
+
 export function notFound(what: string): DomainError {
   return new DomainError('NOT_FOUND', `The ${what} was not found.`);
 }
@@ -61,19 +72,19 @@ export function conflict(message: string): DomainError {
   return new DomainError('CONFLICT', message);
 }
 
-export function permissionDenied(reason: DenialReason, message: string): DomainError {
-  return new DomainError('PERMISSION_DENIED', message, { reason });
+export function permissionDenied(reason: DenialReason, message: string, extras: ErrorExtras = {}): DomainError {
+  return new DomainError('PERMISSION_DENIED', message, { ...extras, reason });
 }
 
 export function policyDenied(policy: PolicyReference, message: string): DomainError {
   return new DomainError('POLICY_DENIED', message, { reason: 'policy_denied', policy });
 }
 
-export function preconditionFailed(): DomainError {
-  return new DomainError(
-    'PRECONDITION_FAILED',
-    'The record has changed since the revision named in If-Match. Read it again and repeat the change on its current revision.',
-  );
+const HAS_CHANGED =
+  'The record has changed since the revision named in If-Match. Read it again and repeat the change on its current revision.';
+
+export function preconditionFailed(message = HAS_CHANGED): DomainError {
+  return new DomainError('PRECONDITION_FAILED', message);
 }
 
 /** The database cannot take the write now: nothing was written and a retry is safe. */
@@ -81,4 +92,39 @@ export function unavailable(why: string, retryAfterSeconds = 1): DomainError {
   return new DomainError('UNAVAILABLE', `${why} Nothing was written; repeating the request is safe.`, {
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
+}
+
+/** A body of one mebibyte can hold a hundred thousand faults; nobody reads that many. */
+const MOST_FAULTS = 1000;
+/** Characters of fields and messages together: a single path can have thousands. */
+const MOST_CHARACTERS = 128 * 1024;
+
+/** The faults of a request that are reported. Once it is full, no further one needs to be put into words. */
+export class FaultList {
+  private readonly told: FieldFault[] = [];
+  private characters = 0;
+
+  static of(faults: Iterable<FieldFault>): FaultList {
+    const list = new FaultList();
+    for (const fault of faults) {
+      if (list.isFull) break;
+      list.add(fault);
+    }
+    return list;
+  }
+
+  get isFull(): boolean {
+    return this.told.length >= MOST_FAULTS || this.characters >= MOST_CHARACTERS;
+  }
+
+  get faults(): readonly FieldFault[] {
+    return this.told;
+  }
+
+  /** Does nothing when the list is full. */
+  add(fault: FieldFault): void {
+    if (this.isFull) return;
+    this.told.push(fault);
+    this.characters += fault.field.length + fault.message.length;
+  }
 }

@@ -1,26 +1,113 @@
-/**
- * Every error code the service can answer with, and its HTTP status.
- * Adding a code is adding a row here (and a line in docs/api-decisions.md).
- */
-export const ERROR_STATUS = {
-  VALIDATION_ERROR: 400,
-  UNAUTHORIZED: 401,
-  PERMISSION_DENIED: 403,
-  POLICY_DENIED: 403,
-  NOT_FOUND: 404,
-  METHOD_NOT_ALLOWED: 405,
-  REQUEST_TIMEOUT: 408,
-  CONFLICT: 409,
-  PRECONDITION_FAILED: 412,
-  PAYLOAD_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  RATE_LIMITED: 429,
-  HEADERS_TOO_LARGE: 431,
-  INTERNAL_ERROR: 500,
-  UNAVAILABLE: 503,
-} as const;
+/** What stands for a code: the status of the answer, when it is given, and what it can look like, the request id aside. */
+export interface ErrorRow {
+  readonly status: number;
+  /** One sentence; docs/api-decisions.md says more. */
+  readonly meaning: string;
+  readonly example: { readonly message: string; readonly [more: string]: unknown };
+}
 
-export type ErrorCode = keyof typeof ERROR_STATUS;
+/** Every error code the service can answer with. Adding a code is adding a row here, and a line in docs/api-decisions.md. */
+export const ERRORS = table({
+  VALIDATION_ERROR: {
+    status: 400,
+    meaning: 'The request is malformed or invalid, or refers to what does not exist; `details` has every fault.',
+    example: {
+      message: 'Invalid input: name is required; query.limit must be an integer from 1 to 1000, in digits only.',
+      details: [
+        { field: 'name', message: 'is required' },
+        { field: 'query.limit', message: 'must be an integer from 1 to 1000, in digits only' },
+      ],
+    },
+  },
+  UNAUTHORIZED: {
+    status: 401,
+    meaning: 'The key or token is missing or wrong, or has ended.',
+    example: {
+      message:
+        'A valid key or token is required, in exactly one header: X-API-Key, or Authorization with the scheme Bearer.',
+    },
+  },
+  PERMISSION_DENIED: {
+    status: 403,
+    meaning: 'The caller or the agent may not do this; `reason` says why.',
+    example: {
+      message: 'The agent "reminder-bot" is suspended. Resume it before it acts again.',
+      reason: 'agent_suspended',
+    },
+  },
+  POLICY_DENIED: {
+    status: 403,
+    meaning: 'A policy denies this; `policy` names it.',
+    example: {
+      message:
+        'The policy "closed-accounts" (version 1.0) does not let the agent "reminder-bot" use the action "send-reminder" on "invoices/closed/2019".',
+      reason: 'policy_denied',
+      policy: { id: 'pol_00000000000000000000000002', name: 'closed-accounts', version: '1.0' },
+    },
+  },
+  NOT_FOUND: { status: 404, meaning: 'There is no such record.', example: { message: 'The entity was not found.' } },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    meaning: 'The path does not answer this method.',
+    example: { message: 'This path does not answer PUT; it answers GET, HEAD, POST.' },
+  },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    meaning: 'The body came too slowly.',
+    example: { message: 'A request body must arrive faster: 40960 bytes or its end in each 5 seconds.' },
+  },
+  CONFLICT: {
+    status: 409,
+    meaning:
+      'The state of the record does not allow this, a name is taken, or the `Idempotency-Key` was used with another body.',
+    example: { message: 'An agent with the name "reminder-bot" exists already; a name is given once.' },
+  },
+  PRECONDITION_FAILED: {
+    status: 412,
+    meaning: 'The record has another revision than `If-Match` names.',
+    example: {
+      message:
+        'The record has changed since the revision named in If-Match. Read it again and repeat the change on its current revision.',
+    },
+  },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    meaning: 'The body is too large.',
+    example: { message: 'A request body may have at most 1048576 bytes.' },
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    meaning: 'The body is not JSON in UTF-8.',
+    example: { message: 'Send the body as Content-Type: application/json.' },
+  },
+  RATE_LIMITED: {
+    status: 429,
+    meaning: 'Too many requests in this window.',
+    example: { message: 'At most 100 requests are allowed per window. Try again in 42 s.' },
+  },
+  HEADERS_TOO_LARGE: {
+    status: 431,
+    meaning: 'Request line and headers are too large.',
+    example: { message: 'The request line and headers are too large together.' },
+  },
+  INTERNAL_ERROR: {
+    status: 500,
+    meaning: 'Something unforeseen, logged under the request id.',
+    example: {
+      message:
+        'The service could not answer this request because of an error of its own; it is logged under the request id.',
+    },
+  },
+  UNAVAILABLE: {
+    status: 503,
+    meaning: 'The service cannot take this now; nothing was written, and a retry is safe.',
+    example: {
+      message: 'The database cannot take writes now. Nothing was written; repeating the request is safe.',
+    },
+  },
+});
+
+export type ErrorCode = keyof typeof ERRORS;
 
 /** Why a 403 was given, for machines. */
 export const DENIAL_REASONS = [
@@ -29,6 +116,20 @@ export const DENIAL_REASONS = [
   'policy_denied',
   'self_approval',
   'agent_suspended',
+  'agent_unknown',
+  'scope_missing',
+  'reviewer_not_bound',
+  'not_this_agent',
+  'own_agent',
+  'not_an_approver',
+  'approval_too_large',
+  'approval_rejected',
+  'approval_insufficient',
 ] as const;
 
 export type DenialReason = (typeof DENIAL_REASONS)[number];
+
+/** Leaves the codes to be read from the rows: a union of their names. */
+function table<Code extends string>(rows: Readonly<Record<Code, ErrorRow>>): Readonly<Record<Code, ErrorRow>> {
+  return rows;
+}

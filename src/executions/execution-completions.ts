@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DomainError, notFound } from '../errors/domain-error';
-import type { Caller } from '../ledger/caller';
-import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import { admitted, type Caller } from '../ledger/caller';
+import type { EntryNote, LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
 import { byId } from '../ledger/lookup';
 import type { Execution } from './execution.entity';
@@ -55,8 +55,8 @@ export class ExecutionCompletions {
 
   private async attempt({ caller, execution, outcome }: Completion): Promise<Execution> {
     const written = await this.ledger
-      .expecting(byId(EXECUTION, execution.id))
-      .write(caller, (transaction) => complete(transaction, execution.id, outcome));
+      .prefetching(byId(EXECUTION, execution.id))
+      .write(admitted(caller), (transaction) => complete(transaction, execution.id, outcome));
     if (written.outcome !== outcome.outcome) {
       this.logger.error(
         { executionId: execution.id, ended: outcome.outcome },
@@ -86,14 +86,25 @@ function isRefusedByRule(error: unknown): boolean {
   return error instanceof DomainError && error.code !== 'UNAVAILABLE';
 }
 
+/** Writes down what came of an execution. */
+export function completed(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {
+  const { outcome: settled, result, failureReason } = outcome;
+  const ended = { outcome: settled, result, failureReason };
+  return transaction.update(
+    EXECUTION,
+    { ...execution, ...ended, completedAt: transaction.now, runBy: '' },
+    { ...noteOf(execution, 'execution.completed'), ...endOf(outcome) },
+  );
+}
+
+function endOf(outcome: ActionOutcome): Pick<EntryNote, 'outcome' | 'reason'> {
+  return outcome.outcome === 'executed' ? { outcome: 'success' } : { outcome: 'failed', reason: outcome.failureCode };
+}
+
 /** Does nothing when the execution is settled already: by an earlier attempt, or by another process. */
 async function complete(transaction: LedgerTransaction, id: string, outcome: ActionOutcome): Promise<Execution> {
   const execution = await transaction.find(EXECUTION, id);
   if (execution === undefined) throw notFound('execution');
   if (execution.outcome !== 'running') return execution;
-  return transaction.update(
-    EXECUTION,
-    { ...execution, ...outcome, completedAt: transaction.now, runBy: '' },
-    { ...noteOf(execution, 'execution.completed'), outcome: outcome.outcome === 'executed' ? 'success' : 'failed' },
-  );
+  return completed(transaction, execution, outcome);
 }

@@ -1,6 +1,6 @@
 import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { createIndexes, dropIndexes } from '../database/indexes';
-import { countRows } from '../ledger/count-rows';
+import { createIndexes, dropIndexes } from '../database/columns';
+import { countRows } from '../ledger/schema/count-rows';
 
 /** Executions are counted by each filter, and found by two of them. */
 export class ExecutionListFilters1763700000012 implements MigrationInterface {

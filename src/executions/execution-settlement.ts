@@ -1,34 +1,33 @@
 import { Injectable } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Configuration } from '../config/configuration';
-import { RecordReader } from '../ledger/record-reader';
+import { Waits } from '../http/waiting/waits';
+import { SYSTEM_CALLER } from '../ledger/caller';
+import { RecordReader } from '../ledger/reading/record-reader';
 import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
 import { ActionRunner } from './handlers/action-runner';
 
-/** Milliseconds between looks. */
-const INTERVAL = 50;
-/** Milliseconds beyond ACTION_TIMEOUT: what a process leaves that ends meanwhile is marked by then, as its lease has lapsed. */
-const MARGIN = 90_000;
+/** Seconds beyond ACTION_TIMEOUT: what a process leaves that ends meanwhile is marked by then, as its lease has lapsed. */
+const MARGIN = 90;
 
 /** Waits for executions whose handler another request runs, in this process or in another. */
 @Injectable()
 export class ExecutionSettlement {
   constructor(
     private readonly reader: RecordReader,
+    private readonly waits: Waits,
     private readonly runner: ActionRunner,
     private readonly configuration: Configuration,
   ) {}
 
   /** The execution once it runs no more; as it stands when the service stops first, or it takes far too long. */
   async of(execution: Execution): Promise<Execution> {
-    const deadline = performance.now() + this.configuration.actionTimeout + MARGIN;
-    let current = execution;
-    while (current.outcome === 'running') {
-      current = (await this.reader.find(EXECUTION, execution.id)) ?? execution;
-      if (this.runner.hasStopped || performance.now() > deadline) return current;
-      if (current.outcome === 'running') await sleep(INTERVAL);
-    }
-    return current;
+    if (execution.outcome !== 'running') return execution;
+    return this.waits.settled({
+      seconds: this.configuration.actionTimeout / 1000 + MARGIN,
+      leaving: this.runner.stopping,
+      read: async () => (await this.reader.find(EXECUTION, execution.id, SYSTEM_CALLER)) ?? execution,
+      isOpen: ({ outcome }) => outcome === 'running',
+    });
   }
 }

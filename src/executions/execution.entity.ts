@@ -9,9 +9,16 @@ export const EXECUTION_OUTCOMES = [
   'failed',
   'interrupted',
   'pending_approval',
+  'approved',
+  'rejected',
+  'expired',
+  'cancelled',
   'denied',
 ] as const;
 export type ExecutionOutcome = (typeof EXECUTION_OUTCOMES)[number];
+
+/** As the index of approvals that can end has it. */
+export const AWAITS_RESUME = `"outcome" = 'approved'`;
 
 /** What an agent asked to do, and what became of it, as it is stored. */
 @Entity('executions')
@@ -22,6 +29,12 @@ export type ExecutionOutcome = (typeof EXECUTION_OUTCOMES)[number];
 @Index(['agentId', 'action', 'createdSequence'])
 @Index(['agentId', 'outcome', 'createdSequence'])
 @Index(['action', 'outcome', 'createdSequence'])
+@Index(['decisionId', 'createdSequence'])
+@Index(['actionHash', 'createdSequence'])
+@Index(['actionHash', 'outcome', 'createdSequence'])
+@Index(['resourceType', 'createdSequence'])
+@Index(['resourceId', 'createdSequence'])
+@Index(['approvedUntil', 'id'], { where: AWAITS_RESUME })
 export class Execution {
   @PrimaryColumn('text')
   readonly id!: string;
@@ -50,6 +63,18 @@ export class Execution {
 
   @Column('text')
   readonly outcome!: ExecutionOutcome;
+
+  /** The machine reason of a denial; null otherwise. */
+  @Column('text', { nullable: true })
+  readonly reason!: string | null;
+
+  /** Hex SHA-256 of what was asked for: an approval holds for exactly that. Null for executions made before there were approvals. */
+  @Column('text', { nullable: true })
+  readonly actionHash!: string | null;
+
+  /** When the approval ends unless it is taken up; null when there never was one. */
+  @Column('text', { nullable: true })
+  readonly approvedUntil!: string | null;
 
   /** The policies that decided. */
   @Column('simple-json')

@@ -1,5 +1,5 @@
 import type { RecordKind } from '../ledger/record-kind';
-import { Execution } from './execution.entity';
+import { AWAITS_RESUME, Execution, EXECUTION_OUTCOMES } from './execution.entity';
 
 /** How the ledger keeps executions. The hashed members are frozen. */
 export const EXECUTION: RecordKind<Execution> = {
@@ -22,10 +22,14 @@ export const EXECUTION: RecordKind<Execution> = {
     'createdAt',
     'completedAt',
   ],
+  laterMembers: { reason: null, actionHash: null, approvedUntil: null },
   counter: 'executions',
   freeForm: ['parameters', 'result'],
+  visibility: { allWith: ['read', 'review'], agentColumn: 'agentId' },
   countedBy: ['agentId', 'action', 'outcome'],
   timeColumn: 'createdAt',
+  due: { timeColumn: 'approvedUntil', where: AWAITS_RESUME },
+  decisive: { outcome: EXECUTION_OUTCOMES },
   unhashedAgree: ({ entityId, outcome, runBy }, entry) =>
     entityId === entry.entityId && (outcome === 'running') === (runBy !== ''),
 };

@@ -1,13 +1,23 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ApiRecordId } from '../docs/api-record-id.decorator';
-import { ApiErrors } from '../http/errors/api-errors.decorator';
+import { withAgentId } from '../agents/find-agent';
+import { ApiRecordId } from '../openapi/api-record-id.decorator';
+import { Caller } from '../http/pipeline/caller.decorator';
+import { RequiresScope } from '../http/request/route-marks';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
+import { ClientLeft } from '../http/answers/client-left.decorator';
+import { WaitQuery } from '../http/waiting/wait.query';
+import { Waits } from '../http/waiting/waits';
 import { Lists } from '../http/lists/lists';
 import type { ListAnswer } from '../http/lists/open-list';
+import { RecordReader } from '../ledger/reading/record-reader';
 import { ExecutionListQuery } from './dto/execution-list.query';
+import { ReportResultRequest } from './dto/report-result.request';
 import { ExecutionResponse } from './dto/execution.response';
+import { isAwaited } from './execution-rules';
+import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
 import { ExecutionsService } from './executions.service';
 
@@ -17,29 +27,69 @@ export class ExecutionsController {
   constructor(
     private readonly executions: ExecutionsService,
     private readonly lists: Lists,
+    private readonly waits: Waits,
+    private readonly records: RecordReader,
   ) {}
 
   @Get()
+  @RequiresScope('read', 'execute', 'review')
   @ApiOperation({ summary: 'List executions', description: 'Those that were refused, too.' })
   @ApiList(ExecutionResponse, 'Executions in order of creation.')
-  async list(@Query() query: ExecutionListQuery): Promise<ListAnswer<ExecutionResponse>> {
+  async list(@Caller() caller: Caller, @Query() query: ExecutionListQuery): Promise<ListAnswer<ExecutionResponse>> {
     const list = this.lists.open('executions', query, { limit: 50, order: 'asc' });
-    const conditions = conditionsOf(list.filters, {
+    const filters = await withAgentId(this.records, list.filters, 'agentId');
+    const conditions = conditionsOf(filters, {
       agentId: ['agentId', 'equals'],
       action: ['action', 'equals'],
       outcome: ['outcome', 'equals'],
+      decisionId: ['decisionId', 'equals'],
+      actionHash: ['actionHash', 'equals'],
+      resourceType: ['resourceType', 'equals'],
+      resourceId: ['resourceId', 'equals'],
       from: ['createdAt', 'atLeast'],
       to: ['createdAt', 'atMost'],
     });
-    return list.answer(await this.executions.list(list.request(conditions)), ExecutionResponse.from);
+    return list.answer(await this.executions.list(caller, list.request(conditions)), ExecutionResponse.from);
   }
 
   @Get(':id')
-  @ApiOperation({ summary: 'Read an execution' })
+  @RequiresScope('read', 'execute', 'review')
+  @ApiOperation({
+    summary: 'Read an execution',
+    description: 'What was asked for, which policies decided, and what became of it.',
+  })
   @ApiRecordId(EXECUTION)
   @ApiOkResponse({ type: ExecutionResponse, description: 'The execution.' })
   @ApiErrors('NOT_FOUND')
-  async get(@Param('id') id: string): Promise<ExecutionResponse> {
-    return ExecutionResponse.from(await this.executions.get(id));
+  async get(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Param('id') id: string,
+    @Query() { wait: seconds, asOf }: WaitQuery,
+  ): Promise<ExecutionResponse> {
+    const read = (): Promise<Execution> => this.executions.get(caller, id, asOf);
+    return ExecutionResponse.from(await this.waits.until({ caller, seconds, leaving, read, isOpen: isAwaited }));
+  }
+
+  @Post(':id/result')
+  @RequiresScope('execute')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Report what came of an execution',
+    description: 'Of one that was `authorized`, so that its caller carried it out; once.',
+  })
+  @ApiRecordId(EXECUTION)
+  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution, which is settled now.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  async report(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { outcome, result = null, failureReason }: ReportResultRequest,
+  ): Promise<ExecutionResponse> {
+    const reported =
+      outcome === 'executed'
+        ? ({ outcome, result, failureReason: null } as const)
+        : ({ outcome, result: null, failureReason: failureReason ?? null, failureCode: null } as const);
+    return ExecutionResponse.from(await this.executions.report(caller, id, reported));
   }
 }

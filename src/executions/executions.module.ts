@@ -1,10 +1,11 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { WaitingModule } from '../http/waiting/waiting.module';
 import { LedgerModule } from '../ledger/ledger.module';
-import { PoliciesModule } from '../policies/policies.module';
-import { ExecuteController } from './execute.controller';
-import { ExecuteService } from './execute.service';
+import { ApprovalExpiryService } from './approval-expiry.service';
+import { ExecutionApprovals1764100000012 } from './execution-approvals.migration';
 import { ExecutionCompletions } from './execution-completions';
+import { ExecutionRunner } from './execution-runner';
 import { ExecutionSettlement } from './execution-settlement';
 import { EXECUTION } from './execution.kind';
 import { ExecutionListFilters1763700000012 } from './execution-list-filters.migration';
@@ -26,20 +27,23 @@ import { InterruptedExecutions } from './interrupted-executions';
         ExecutionProcess1763600000013,
         ExecutionListFilters1763700000012,
         ExecutionProcessEnded1763800000012,
+        ExecutionApprovals1764100000012,
       ],
     }),
     DiscoveryModule,
-    PoliciesModule,
+    WaitingModule,
   ],
-  controllers: [ExecuteController, ExecutionsController],
+  controllers: [ExecutionsController],
   providers: [
-    ExecuteService,
     ExecutionsService,
+    ExecutionRunner,
     ExecutionCompletions,
     ExecutionSettlement,
     InterruptedExecutions,
+    ApprovalExpiryService,
     ActionHandlers,
     ActionRunner,
   ],
+  exports: [ExecutionRunner],
 })
 export class ExecutionsModule {}

@@ -1,23 +1,47 @@
 import { Injectable } from '@nestjs/common';
+import { requireActsAs } from '../agents/acting-agent';
 import { notFound } from '../errors/domain-error';
+import type { Caller } from '../ledger/caller';
+import { LedgerService } from '../ledger/ledger.service';
+import { byId } from '../ledger/lookup';
 import type { Page, PageRequest } from '../ledger/record-page';
-import { RecordReader } from '../ledger/record-reader';
+import { RecordHistory, type Moment } from '../ledger/record-history';
+import { RecordReader } from '../ledger/reading/record-reader';
+import { completed } from './execution-completions';
+import { resultConflict } from './execution-rules';
 import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
+import type { ActionOutcome } from './handlers/action-runner';
 
-/** Reads executions; `ExecuteService` makes them. */
+/** Reads executions, and takes down what came of those that their callers carry out. */
 @Injectable()
 export class ExecutionsService {
-  constructor(private readonly reader: RecordReader) {}
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly history: RecordHistory,
+  ) {}
 
-  list(request: PageRequest): Promise<Page<Execution>> {
-    return this.reader.page(EXECUTION, request);
+  list(caller: Caller, request: PageRequest): Promise<Page<Execution>> {
+    return this.reader.page(EXECUTION, request, caller);
   }
 
-  /** @throws NOT_FOUND */
-  async get(id: string): Promise<Execution> {
-    const execution = await this.reader.find(EXECUTION, id);
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment that has not come. */
+  async get(caller: Caller, id: string, asOf?: Moment): Promise<Execution> {
+    const execution = await this.history.find(EXECUTION, id, asOf, caller);
     if (execution === undefined) throw notFound('execution');
     return execution;
+  }
+
+  /** @throws NOT_FOUND; CONFLICT unless the execution is authorized. */
+  report(caller: Caller, id: string, outcome: ActionOutcome): Promise<Execution> {
+    return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
+      const execution = await transaction.findSeen(EXECUTION, id);
+      if (execution === undefined) throw notFound('execution');
+      requireActsAs(transaction.caller, execution.agentId);
+      const obstacle = resultConflict(execution);
+      if (obstacle !== null) throw obstacle;
+      return completed(transaction, execution, outcome);
+    });
   }
 }

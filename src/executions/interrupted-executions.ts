@@ -6,7 +6,7 @@ import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
 import { byId } from '../ledger/lookup';
 import type { Condition } from '../ledger/record-page';
-import { RecordReader } from '../ledger/record-reader';
+import { RecordReader } from '../ledger/reading/record-reader';
 import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
 import { noteOf } from './execution-note';
@@ -70,7 +70,7 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
   private async markAllOf(runBy: string): Promise<number> {
     let count = 0;
     const condition: Condition = { column: 'runBy', comparison: 'equals', value: runBy };
-    for await (const executions of this.reader.pieces(EXECUTION, [...RUNNING, condition], PIECE)) {
+    for await (const executions of this.reader.pieces(EXECUTION, [...RUNNING, condition], PIECE, SYSTEM_CALLER)) {
       const marked = await Promise.all(executions.map((execution) => this.markOne(execution)));
       count += marked.filter(Boolean).length;
       if (this.isStopping) break;
@@ -80,13 +80,13 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
 
   private markOne(execution: Execution): Promise<boolean> {
     return this.ledger
-      .expecting(byId(EXECUTION, execution.id))
+      .prefetching(byId(EXECUTION, execution.id))
       .write(SYSTEM_CALLER, (transaction) => markInterrupted(transaction, execution));
   }
 
   private async processesThatRun(): Promise<string[]> {
     const processes = new Set<string>();
-    for await (const executions of this.reader.pieces(EXECUTION, RUNNING, PIECE)) {
+    for await (const executions of this.reader.pieces(EXECUTION, RUNNING, PIECE, SYSTEM_CALLER)) {
       executions.forEach(({ runBy }) => processes.add(runBy));
     }
     return [...processes];

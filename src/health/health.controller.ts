@@ -1,8 +1,7 @@
 import { Controller, Get, HttpStatus, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { Public } from '../http/authentication/public.decorator';
-import { RateLimitBucket } from '../http/rate-limit/rate-limit-bucket.decorator';
+import { Public, RateLimitBucket } from '../http/request/route-marks';
 import { HealthResponse } from './dto/health.response';
 import { HealthService } from './health.service';
 
@@ -14,7 +13,10 @@ export class HealthController {
   constructor(private readonly health: HealthService) {}
 
   @Get()
-  @ApiOperation({ summary: 'Tell whether the service can do its work' })
+  @ApiOperation({
+    summary: 'Tell whether the service can do its work',
+    description: 'Healthy means that a write would succeed.',
+  })
   @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
   @ApiResponse({ status: 503, type: HealthResponse, description: 'It would not.' })
   async get(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
@@ -33,7 +35,10 @@ export class HealthController {
 
   /** While the service stops, the shutdown guard answers 503 in its place. */
   @Get('ready')
-  @ApiOperation({ summary: 'Tell whether requests should be sent here' })
+  @ApiOperation({
+    summary: 'Tell whether requests should be sent here',
+    description: 'Like `GET /health`; while the service stops it is 503 as well.',
+  })
   @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
   @ApiResponse({ status: 503, type: HealthResponse, description: 'It would not, or the service is stopping.' })
   async ready(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LedgerService } from '../ledger/ledger.service';
-import { within } from '../time/within';
+import { within } from '../shared/within';
 
 /** Milliseconds within which the database has to answer. */
 const PATIENCE = 2_000;

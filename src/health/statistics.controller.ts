@@ -4,7 +4,9 @@ import { AGENT } from '../agents/agent.kind';
 import { DECISION } from '../decisions/decision.kind';
 import { CLAIM } from '../entities/claim.kind';
 import { ENTITY } from '../entities/entity.kind';
-import { CounterReader } from '../ledger/counter-reader';
+import { RequiresScope } from '../http/request/route-marks';
+import { CounterReader } from '../ledger/reading/counter-reader';
+import { RecordCatalog } from '../ledger/records/record-catalog';
 import { POLICY } from '../policies/policy.kind';
 import { StatisticsResponse } from './dto/statistics.response';
 
@@ -13,14 +15,31 @@ const COUNTERS = [ENTITY, CLAIM, AGENT, DECISION, POLICY].map((kind) => kind.cou
 @ApiTags('Health')
 @Controller('stats')
 export class StatisticsController {
-  constructor(private readonly counters: CounterReader) {}
+  private readonly ofModules: readonly string[];
+
+  constructor(
+    private readonly counters: CounterReader,
+    catalog: RecordCatalog,
+  ) {
+    this.ofModules = [...catalog.all].flatMap(({ kind }) => (kind.isInStatistics === true ? kind.counter : []));
+  }
 
   @Get()
-  @ApiOperation({ summary: 'Count what the service keeps' })
+  @RequiresScope('read')
+  @ApiOperation({ summary: 'Count what the service keeps', description: 'Six totals of one moment.' })
   @ApiOkResponse({ type: StatisticsResponse, description: 'All counts are of one moment.' })
-  async get(): Promise<StatisticsResponse> {
-    const { records, entries } = await this.counters.read(COUNTERS);
-    const [entities = 0, claims = 0, agents = 0, decisions = 0, policies = 0] = records;
-    return { entities, claims, agents, decisions, policies, provenanceEntries: entries };
+  async count(): Promise<StatisticsResponse> {
+    const { records, entries } = await this.counters.read([...COUNTERS, ...this.ofModules]);
+    const [entities = 0, claims = 0, agents = 0, decisions = 0, policies = 0, ...others] = records;
+    const modules = Object.fromEntries(this.ofModules.map((name, index) => [name, others[index] ?? 0]));
+    return {
+      entities,
+      claims,
+      agents,
+      decisions,
+      policies,
+      provenanceEntries: entries,
+      ...(others.length > 0 && { modules }),
+    };
   }
 }

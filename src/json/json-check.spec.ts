@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import { Slices } from '../shared/slices';
+import { parseInSlices } from './json-builder';
 import { JsonCheck } from './json-check';
 
 function isParsed(text: string): boolean {
@@ -82,6 +84,23 @@ describe('JsonCheck', () => {
       }),
       { numRuns: 5000 },
     );
+  });
+
+  it('has a value made of the text as JSON.parse makes it, of any names', async () => {
+    const name = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', '1', '\\', '"'));
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof({ maxDepth: 4 }, fc.jsonValue(), fc.array(tie('value')), fc.dictionary(name, tie('value'))),
+    }));
+    await fc.assert(
+      fc.asyncProperty(value, fc.constantFrom(0, 2), async (given, indent) => {
+        const text = JSON.stringify(given, null, indent);
+        const parsed = await parseInSlices(text, new Slices());
+        expect(parsed).toEqual(JSON.parse(text));
+        expect(JSON.stringify(parsed)).toBe(JSON.stringify(JSON.parse(text)));
+      }),
+    );
+    expect(await parseInSlices('{"a":1,"b":-0,"a":2}', new Slices())).toEqual({ a: 2, b: -0 });
+    await expect(parseInSlices('{"a":1,}', new Slices())).rejects.toThrow(SyntaxError);
   });
 
   it('takes texts of any length and depth', () => {

@@ -16,6 +16,14 @@ const SHORT_ESCAPES: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter)
 const SPACES: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20]);
 const FIRST_PRINTABLE = 0x20;
 
+/** What JSON consists of, in its order; texts and other scalars by their place, texts with their quotes. */
+export interface JsonParts {
+  opened(isList: boolean): void;
+  closed(): void;
+  name(start: number, end: number): void;
+  scalar(start: number, end: number): void;
+}
+
 /** What may come next. */
 type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end';
 
@@ -29,9 +37,13 @@ export class JsonCheck {
   /** What closes the lists and objects that are open, the innermost last. */
   private readonly closers: number[] = [];
 
-  constructor(private readonly text: string) {}
+  /** @param parts is called for each part of the text, as far as it is JSON. */
+  constructor(
+    private readonly text: string,
+    private readonly parts?: JsonParts,
+  ) {}
 
-  /** Looks at about so many characters more. True: that was the end. Throws SyntaxError where the text is no JSON. */
+  /** Looks at about so many characters more. True: that was the end. Throws SyntaxError where the text is not JSON. */
   advance(characters: number): boolean {
     const end = Math.min(this.index + characters, this.text.length);
     while (this.index < end) this.step(this.text.charCodeAt(this.index));
@@ -60,7 +72,9 @@ export class JsonCheck {
       return;
     }
     if (code !== QUOTE) this.fail();
+    const start = this.index;
     this.readString();
+    this.parts?.name(start, this.index);
     this.expected = 'colon';
   }
 
@@ -69,19 +83,23 @@ export class JsonCheck {
     else if (code === OPEN_BRACE) this.open(CLOSE_BRACE, 'name or end');
     else if (code === OPEN_BRACKET) this.open(CLOSE_BRACKET, 'value or end');
     else {
+      const start = this.index;
       if (code === QUOTE) this.readString();
       else this.index += this.lengthOf(SCALAR, this.index);
+      this.parts?.scalar(start, this.index);
       this.expected = 'comma or end';
     }
   }
 
   private open(closer: number, expected: Expected): void {
     this.closers.push(closer);
+    this.parts?.opened(closer === CLOSE_BRACKET);
     this.take(true, expected);
   }
 
   private close(): void {
     this.closers.pop();
+    this.parts?.closed();
     this.take(true, 'comma or end');
   }
 
@@ -113,6 +131,6 @@ export class JsonCheck {
   }
 
   private fail(): never {
-    throw new SyntaxError(`The text is no JSON: see about character ${this.index + 1}.`);
+    throw new SyntaxError(`The text is not JSON, about position ${this.index}.`);
   }
 }

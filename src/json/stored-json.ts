@@ -1,4 +1,4 @@
-import type { Slices } from '../time/slices';
+import type { Slices } from '../shared/slices';
 import { JsonCheck } from './json-check';
 import type { JsonValue } from './json-value';
 
@@ -11,7 +11,7 @@ const PART = 64 * 1024;
 export class StoredJson {
   private constructor(readonly text: string) {}
 
-  /** Throws SyntaxError when the text, which others may have altered, is no JSON. */
+  /** Throws SyntaxError when the text, which others may have altered, is not JSON. */
   static async of(text: string, slices: Slices): Promise<StoredJson> {
     const check = new JsonCheck(text);
     while (!check.advance(PART)) await slices.next();

@@ -1,3 +1,4 @@
+import type { Caller } from './caller';
 import type { JsonObject } from '../json/json-value';
 import type { GovernedRow, RecordKind } from './record-kind';
 import type { DomainError } from '../errors/domain-error';
@@ -17,6 +18,9 @@ export interface EntryNote {
   readonly bySystem?: true;
 }
 
+/** What the entry of a refused caller says. */
+export type AccessDeniedNote = Pick<EntryNote, 'agentId' | 'reason' | 'details'>;
+
 /** Returned by a command whose entry must be kept although the caller is refused; becomes the error after the commit. */
 export class Refusal {
   constructor(readonly error: DomainError) {}
@@ -31,14 +35,23 @@ export type SqlValue = string | number | null;
 export interface LedgerTransaction {
   /** The ledger's time of this command: ISO 8601, UTC, milliseconds; never goes back. */
   readonly now: string;
+  /** On whose behalf the command runs. */
+  readonly caller: Caller;
   newId<Row extends GovernedRow>(kind: RecordKind<Row>): string;
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
+  /** The same for a record that the request names: undefined, too, where the caller may not see it. */
+  findSeen<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
   /** Without reading the record, which may be large. */
   exists<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<boolean>;
   /** By all columns of one of the kind's unique keys. */
   findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined>;
-  /** All rows whose columns equal the given values, oldest first. Writes earlier commands out first, so use it sparingly. */
-  findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]>;
+  /**
+   * The rows whose columns equal the given values, oldest first: all, or so many of the newest. Writes earlier commands out
+   * first, so use it sparingly.
+   */
+  findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>, newest?: number): Promise<Row[]>;
+  /** How many rows there are whose columns equal the given values. Writes earlier commands out first, too. */
+  count<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<number>;
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row;
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row;
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
@@ -49,15 +62,17 @@ export interface LedgerTransaction {
   removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number>;
   /** An entry that changes nothing, such as a refused approval. */
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
+  /** An entry that says nothing of its subject's state: a caller was refused, by its key or its token. */
+  recordAccessDenied(subject: Readonly<Record<'type' | 'id', string>>, note: AccessDeniedNote): void;
   /** Runs once the command is on disk and before any later command runs. Must not throw. */
   afterCommit(effect: () => void): void;
 }
 
 /**
- * Asked, where an idempotency key has been answered before, whether that answer may be given again; null when it may. A
- * refusal is answered instead of it, with the entries that it made.
+ * Asked, where an idempotency key has been answered before, whether that answer may be given again; null when it may. What it
+ * returns otherwise is answered instead, with the entries that it made.
  */
-export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Refusal | null>;
+export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Result | Refusal | null>;
 
 /** A unit of writing. It may run more than once, so it does nothing but through its transaction. */
 export type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;

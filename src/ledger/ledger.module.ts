@@ -2,34 +2,34 @@ import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DatabaseModule } from '../database/database.module';
-import { LedgerSchemaVersion1764000000002 } from './ledger-schema-version.migration';
-import { LedgerSchema1763600000000 } from './ledger-schema.migration';
-import { StartCondition } from '../database/start-condition';
-import { SchemaContribution, type MigrationClass } from '../database/schema-contribution';
-import { CounterReader } from './counter-reader';
-import { DerivedDataReader } from './derived-data-reader';
-import { EntryReader } from './entry-reader';
-import { AnswersOnce } from './idempotency/answers-once';
+import { LedgerActors1764200000000 } from './schema/ledger-actors.migration';
+import { LedgerSchemaVersion1764000000002 } from './schema/ledger-schema-version.migration';
+import { LedgerSchema1763600000000 } from './schema/ledger-schema.migration';
+import { StartCondition, SchemaContribution, type MigrationClass } from '../database/start-condition';
+import { CounterReader } from './reading/counter-reader';
+import { EntryReader } from './reading/entry-reader';
+import { AnswersOnce } from './answers-once';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity';
 import { IdempotencyKeys1763800000001 } from './idempotency/idempotency-keys.migration';
-import { refuseHeadAhead } from './found-head-check';
-import { LedgerContribution } from './ledger-contribution';
-import { LedgerCounter } from './ledger-counter.entity';
-import { LedgerEntry } from './ledger-entry.entity';
-import { LedgerHead } from './ledger-head.entity';
-import { LedgerLeftover } from './ledger-leftover.entity';
-import { LedgerLeftovers1764000000000 } from './ledger-leftovers.migration';
-import { LedgerListItem } from './ledger-list-item.entity';
-import { LedgerTreeNode } from './ledger-tree-node.entity';
-import { LedgerTree1763800000000 } from './ledger-tree.migration';
-import { ListFilters1763700000000 } from './list-filters.migration';
+import { refuseHeadAhead } from './head/found-head-check';
+import { LedgerContribution, RecordCatalog } from './records/record-catalog';
+import { LedgerCounter } from './schema/ledger-counter.entity';
+import { LedgerEntry } from './schema/ledger-entry.entity';
+import { LedgerHead } from './schema/ledger-head.entity';
+import { LedgerLeftover } from './schema/ledger-leftover.entity';
+import { LedgerLeftovers1764000000000 } from './schema/ledger-leftovers.migration';
+import { LedgerListItem } from './schema/ledger-list-item.entity';
+import { LedgerTreeNode } from './schema/ledger-tree-node.entity';
+import { LedgerTree1763800000000 } from './schema/ledger-tree.migration';
+import { ListFilters1763700000000 } from './schema/list-filters.migration';
 import { LedgerService } from './ledger.service';
-import { RecordCatalog } from './record-catalog';
+import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';
-import { RecordReader } from './record-reader';
-import { refuseNewerSchema, tellEarlierVersions } from './schema-version';
-import { StateReader } from './state-reader';
-import { TreeReader } from './tree-reader';
+import { PastRecords } from './reading/past-records';
+import { RecordHistory } from './record-history';
+import { RecordReader } from './reading/record-reader';
+import { refuseNewerSchema, tellEarlierVersions } from './schema/schema-version';
+import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
   [LedgerEntry, LedgerHead, LedgerCounter, LedgerListItem, LedgerTreeNode, LedgerLeftover, IdempotencyKey],
@@ -40,6 +40,7 @@ const LEDGER_SCHEMA = new SchemaContribution(
     IdempotencyKeys1763800000001,
     LedgerLeftovers1764000000000,
     LedgerSchemaVersion1764000000002,
+    LedgerActors1764200000000,
   ],
 );
 
@@ -62,24 +63,27 @@ export interface LedgerFeature {
   providers: [
     RecordCatalog,
     LedgerService,
+    LedgerTail,
     RecordReader,
+    PastRecords,
+    RecordHistory,
     EntryReader,
     CounterReader,
-    StateReader,
     TreeReader,
-    DerivedDataReader,
     AnswersOnce,
     { provide: SchemaContribution, useValue: LEDGER_SCHEMA },
     { provide: StartCondition, useValue: START_CONDITION },
   ],
   exports: [
     LedgerService,
+    LedgerTail,
+    PastRecords,
     RecordReader,
+    RecordHistory,
     EntryReader,
     CounterReader,
     TreeReader,
-    StateReader,
-    DerivedDataReader,
+    RecordCatalog,
     AnswersOnce,
   ],
 })

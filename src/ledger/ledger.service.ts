@@ -2,26 +2,27 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { Configuration } from '../config/configuration';
 import { Database } from '../database/database';
 import { unavailable, type DomainError } from '../errors/domain-error';
-import { BatchCommitter } from './batch-committer';
+import { BatchRunner } from './writing/batch-runner';
 import type { Caller } from './caller';
-import { HeadTransaction } from './head-transaction';
-import { KnownHead } from './known-head';
-import { LedgerClock } from './ledger-clock';
-import { ensureHead, readHead } from './ledger-head-row';
+import { ForeignLooks } from './foreign-looks';
+import { BatchTransaction } from './writing/batch-transaction';
+import { KnownHead } from './head/known-head';
+import { LedgerClock } from './head/ledger-clock';
+import { ensureHead, readHead } from './head/head-row';
 import type { LedgerObserver } from './ledger-observer';
-import { ledgerTime, type LedgerPosition } from './ledger-position';
-import { treeOf } from './ledger-tree';
-import { LedgerQueue } from './ledger-queue';
+import { ledgerTime, type LedgerPosition } from './chain/ledger-position';
+import { treeOf } from './merkle/tree-frontier';
+import { LedgerQueue } from './writing/ledger-queue';
 import type { BeforeReplay, Command } from './ledger-transaction';
-import { LedgerWork } from './ledger-work';
-import { Leftovers } from './leftovers';
+import { BatchLoop } from './writing/batch-loop';
+import { Leftovers } from './writing/leftovers';
 import type { Lookup } from './lookup';
 import type { TreeHead } from './merkle/proof-check';
-import { MemoryFollowers, type MemoryFollower } from './memory-followers';
-import { RecordCatalog } from './record-catalog';
-import { SharedRuns } from './shared-runs';
-import { WriteStops } from './write-stops';
-import { WriterConnection } from './writer-connection';
+import { Projections, type Projection } from './writing/projections';
+import { RecordCatalog } from './records/record-catalog';
+import { SingleFlight } from '../shared/single-flight';
+import { WriteStops } from './head/fail-stop';
+import { WriterConnection } from './writing/writer-connection';
 
 const QUEUE_CAPACITY = 10_000;
 /** Milliseconds. */
@@ -30,7 +31,7 @@ const HEARTBEAT = 1_000;
 
 export type LedgerWriter = Pick<LedgerService, 'write'>;
 
-/** What a write may say beside its command. */
+/** What a write may say besides its command. */
 export interface WriteTerms<Result> {
   readonly lookups?: readonly Lookup[];
   readonly beforeReplay?: BeforeReplay<Result>;
@@ -43,15 +44,17 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly known = new KnownHead();
   private readonly stops = new WriteStops();
   /** Many probes at once share a look. */
-  private readonly looks = new SharedRuns<never, unknown>(() => this.look());
+  private readonly looks = new SingleFlight<never, unknown>(() => this.look());
   private readonly clock: LedgerClock;
   private readonly writer: WriterConnection;
-  private readonly followers: MemoryFollowers;
+  private readonly projections: Projections;
+  private readonly foreignLooks: ForeignLooks;
   private readonly leftovers: Leftovers;
-  private readonly work: LedgerWork;
+  private readonly work: BatchLoop;
   private heartbeat: NodeJS.Timeout | null = null;
   private isClosing = false;
 
+  /** @internal */
   constructor(
     private readonly database: Database,
     catalog: RecordCatalog,
@@ -59,12 +62,13 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   ) {
     this.clock = new LedgerClock(database.dialect.clock, maxClockStep, this.stops);
     this.writer = new WriterConnection(database, this.known);
-    this.followers = new MemoryFollowers(catalog);
-    const transaction = new HeadTransaction(database, this.writer, this.known, this.clock);
-    const committer = new BatchCommitter(database, catalog, this.writer, transaction, this.followers, this.clock);
+    this.projections = new Projections(catalog);
+    this.foreignLooks = new ForeignLooks(database.points, this.projections);
+    const transaction = new BatchTransaction(database, this.writer, this.known, this.clock);
+    const runner = new BatchRunner(database, catalog, this.writer, transaction, this.projections, this.clock);
     this.leftovers = new Leftovers(catalog, transaction);
-    const { queue, writer, followers, leftovers, known, stops } = this;
-    this.work = new LedgerWork(queue, writer, committer, followers, leftovers, known, stops);
+    const { queue, writer, projections, leftovers, known, stops } = this;
+    this.work = new BatchLoop(queue, writer, runner, projections, leftovers, known, stops);
   }
 
   async onModuleInit(): Promise<void> {
@@ -77,6 +81,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     // They may stand behind a batch whose end cannot be known before the database is back.
     this.database.onCutOff(() => this.queue.refuse(outOfReach()));
     this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
+    if (this.database.isShared) this.foreignLooks.begin();
   }
 
   /**
@@ -103,20 +108,30 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * For a command whose lookups are known beforehand: they are read for its whole batch at once. Otherwise each command
    * waits for its own, which takes long where the server is far. It changes nothing else.
    */
-  expecting(...lookups: readonly Lookup[]): LedgerWriter {
+  prefetching(...lookups: readonly Lookup[]): LedgerWriter {
     return { write: (caller, command, terms) => this.write(caller, command, { ...terms, lookups }) };
   }
 
   /**
-   * Keeps memory that commands change by `afterCommit` in step with what other processes commit.
+   * @internal Keeps memory that commands change by `afterCommit` in step with what other processes commit.
    * @param upTo sequence of the head before the memory was first read.
    */
-  follow(memory: MemoryFollower, upTo: number): void {
-    this.followers.add(memory, upTo);
+  follow(memory: Projection, upTo: number): void {
+    this.projections.add(memory, upTo);
+  }
+
+  /** False where no other process can write while this one runs. */
+  get hasOthers(): boolean {
+    return this.database.isShared;
+  }
+
+  /** Resolves when memory that reads go by shows all that other processes had committed at the call. */
+  async lookAtOthers(): Promise<void> {
+    if (this.hasOthers) await this.foreignLooks.now();
   }
 
   /**
-   * Tells one listener before the process ends because the database no longer holds what was known of it: the chain as it
+   * @internal Tells one listener before the process ends because the database no longer holds what was known of it: the chain as it
    * was, by its tree.
    */
   whenContradicted(listener: (known: TreeHead) => Promise<void>): void {
@@ -126,12 +141,12 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     };
   }
 
-  /** Tells one observer what happens from now on. */
+  /** @internal Tells one observer what happens from now on. */
   observe(observer: LedgerObserver): void {
     this.work.observer = observer;
   }
 
-  /** Commands that wait for the next batch. */
+  /** @internal Commands that wait for the next batch. */
   get waiting(): number {
     return this.queue.length;
   }
@@ -141,19 +156,19 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     return ledgerTime(this.clock.now(), this.head.timestamp);
   }
 
-  /** What the ledger's clock shows, which the last entry may be ahead of. */
+  /** @internal What the ledger's clock shows, which the last entry may be ahead of. */
   get clockTime(): Date {
     return new Date(this.clock.now());
   }
 
-  /** Where the chain stands, as far as this process has written or read it. */
+  /** @internal Where the chain stands, as far as this process has written or read it. */
   get head(): LedgerPosition {
     const { position } = this.known;
     if (position === null) throw new Error('The ledger has not started yet.');
     return position;
   }
 
-  /** Former versions of the head row that the server keeps for readers of old snapshots: each batch passes them all. */
+  /** @internal Former versions of the head row that the server keeps for readers of old snapshots: each batch passes them all. */
   formerHeads(): Promise<number> {
     return this.database.deadRows('ledger_head');
   }
@@ -169,13 +184,14 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Refuses every write with 503 from now on, until the same cause is lifted.
+   * @internal Refuses every write with 503 from now on, until the same cause is lifted.
    * @param message for the callers.
    */
   stopWrites(cause: string, message: string): void {
     this.stops.stop(cause, message);
   }
 
+  /** @internal */
   liftStop(cause: string): void {
     this.stops.lift(cause);
   }
@@ -183,6 +199,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   /** Writes what was accepted, refuses what comes now, and closes the database. */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
+    await this.foreignLooks.stop();
     await this.work.finished();
     if (this.heartbeat !== null) clearInterval(this.heartbeat);
     await this.writer.finish();

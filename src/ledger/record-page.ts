@@ -1,7 +1,10 @@
 import type { SqlValue } from '../database/sql-connection';
 
-/** `contains`: the JSON list in the column holds the value. `after`: greater than. */
-export type Comparison = 'equals' | 'atLeast' | 'atMost' | 'contains' | 'after';
+/**
+ * `contains`: the JSON list in the column holds the value. `after`: greater than. `among`: one of the whole numbers of the value, a
+ * JSON list of lists of one.
+ */
+export type Comparison = 'equals' | 'atLeast' | 'atMost' | 'contains' | 'after' | 'among';
 
 export interface Condition {
   readonly column: string;
@@ -28,4 +31,10 @@ export interface Page<Row> {
   readonly total: number;
   /** True when rows follow after the last one. */
   readonly more: boolean;
+}
+
+/** Records in order of creation that are looked through. */
+export interface RecordRange extends Pick<PageRequest, 'conditions' | 'order' | 'position'> {
+  /** Rows that are read at once at most. */
+  readonly atOnce: number;
 }

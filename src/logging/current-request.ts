@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { ServiceRequest } from '../http/service-request';
+import type { ServiceRequest } from '../http/request/service-request';
 
 const current = new AsyncLocalStorage<ServiceRequest>();
 

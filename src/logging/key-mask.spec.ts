@@ -16,6 +16,36 @@ describe('maskKeys', () => {
     expect(maskKeys(['level'])('{"level":"info"}')).toBe('{"level":"info"}');
   });
 
+  describe('knows by their form', () => {
+    const key = `agk_01ARZ3NDEKTSV4RRFFQ69G5FAV_${'aB3_-'.repeat(8)}xyz`;
+    const token = `${['{"alg":"ES256"}', '{"sub":"bot"}'].map((part) => Buffer.from(part).toString('base64url')).join('.')}.sig-_1`;
+    const encode = (text: string): string => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
+    const mask = maskKeys([]);
+
+    it.each([
+      ['an issued key', key],
+      ['a token', token],
+    ])('%s', (_, secret) => {
+      const logged = (text: string): string => mask(JSON.stringify({ msg: text }));
+      expect(logged(`got ${secret}, and ${secret}`)).toBe('{"msg":"got [key], and [key]"}');
+      expect(logged(`a\n${secret}`)).toBe('{"msg":"a\\n[key]"}');
+      expect(logged(`/é/${secret}/b?key=${secret}`)).toBe('{"msg":"/é/[key]/b?key=[key]"}');
+      for (const text of [encode(secret), encode(encode(secret)), `Bearer%20${secret}`])
+        expect(logged(text)).toMatch(/^\{"msg":"(Bearer%20)?\[key\]"\}$/);
+      expect(logged(cutText(`x ${secret}`, secret.length - 1))).toMatch(/^\{"msg":"x \[key\]…"\}$/);
+    });
+
+    it('but neither the prefix of a key nor a word with a dot', () => {
+      const line = JSON.stringify({ msg: 'agk_01ARZ3NDEKTSV4RRFFQ69G5FAV keyJar.open eyJ' });
+      expect(mask(line)).toBe(line);
+    });
+
+    it('in time that grows with the line alone', () => {
+      for (const text of ['eyJ', 'eyJ.', 'eyJ-', 'agk_', key.slice(0, 31)])
+        expect(mask(text.repeat(300_000 / text.length)).length).toBeGreaterThan(0);
+    });
+  });
+
   describe('finds a key that is percent-encoded', () => {
     const key = 'ab"cdef%41-ü';
     const encode = (text: string): string => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');

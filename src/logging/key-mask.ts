@@ -1,4 +1,3 @@
-import { cutKeys } from './cut-keys';
 import { CUT } from './cut-text';
 import { BORDER, bytesOf, jsonTexts, percentDecoded, type Span, traced, type TracedText } from './traced-text';
 
@@ -7,11 +6,22 @@ const SHORTEST_MASKED_KEY = 8;
 /** How often something may be percent-encoded; nobody means what is encoded more often, and to decode it takes long. */
 const DEEPEST_ENCODING = 8;
 const MASK = '[key]';
+/** What the service issues, but for the part that is not secret, and what an issuer of tokens does: nobody knows them by heart. */
+const ISSUED: readonly IssuedForm[] = [
+  { sign: 'agk_', pattern: /agk_[0-9A-Z]{26}_[\w-]+/gi },
+  { sign: 'eyJ', pattern: /(?:(?<![\w-])|(?<=\\[bfnrt]))eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g },
+];
+
+interface IssuedForm {
+  /** Without it the pattern matches nothing. */
+  readonly sign: string;
+  readonly pattern: RegExp;
+}
 
 /**
  * Takes keys and passwords out of a finished log line, whatever message or member brought them there, as they are and
  * percent-encoded, in part or several times, and what is left of one where a text was cut. A text encoded more than eight
- * times is taken out whole.
+ * times is taken out whole. Issued keys and tokens are known by their form.
  */
 export function maskKeys(keys: readonly string[]): (line: string) => string {
   const masked = keys.filter((key) => key.length >= SHORTEST_MASKED_KEY);
@@ -19,7 +29,11 @@ export function maskKeys(keys: readonly string[]): (line: string) => string {
   const asBytes = masked.flatMap(decodedForms);
   return (line) => {
     const readable = line.includes('%') || line.includes(CUT) ? withoutHidden(bytesOf(line), asBytes) : line;
-    return asJson.reduce((rest, needle) => rest.replaceAll(needle, MASK), readable);
+    const withoutKeys = asJson.reduce((rest, needle) => rest.replaceAll(needle, MASK), readable);
+    return ISSUED.reduce(
+      (rest, form) => (rest.includes(form.sign) ? rest.replace(form.pattern, MASK) : rest),
+      withoutKeys,
+    );
   };
 }
 
@@ -40,6 +54,7 @@ function withoutHidden(line: string, needles: readonly string[]): string {
   for (let depth = 0; decoded !== undefined; depth += 1) {
     const current = decoded;
     spans.push(...needles.flatMap((needle) => occurrences(current, needle)), ...cutKeys(current, needles));
+    spans.push(...issuedIn(current));
     decoded = percentDecoded(current);
     if (depth + 1 < DEEPEST_ENCODING || decoded === undefined) continue;
     spans.push(...encodedTexts(current));
@@ -54,6 +69,11 @@ function occurrences({ text, places }: TracedText, needle: string): Span[] {
     found.push([places[at] ?? 0, places[at + needle.length] ?? 0]);
   }
   return found;
+}
+
+function issuedIn({ text, places }: TracedText): Span[] {
+  const matches = ISSUED.flatMap(({ pattern }) => [...text.matchAll(pattern)]);
+  return matches.map(({ 0: found, index }) => [places[index] ?? 0, places[index + found.length] ?? 0]);
 }
 
 /** The texts of the line in which something is still encoded. */
@@ -76,4 +96,38 @@ function withoutSpans(line: string, spans: readonly Span[]): string {
     at = Math.max(at, end);
   }
   return rest + line.slice(at);
+}
+
+/** Less of a key than this is of no use to anybody, and ordinary words begin with it. */
+const SHORTEST_BEGINNING = 4;
+const CUT_BYTES = bytesOf(CUT);
+const HEXADECIMAL_DIGIT = /[0-9a-f]/i;
+
+/** Where a text was cut in the middle of a key: from the beginning of that to the cut. */
+function cutKeys({ text, places }: TracedText, keys: readonly string[]): Span[] {
+  const spans: Span[] = [];
+  for (let cut = text.indexOf(CUT_BYTES); cut >= 0; cut = text.indexOf(CUT_BYTES, cut + 1)) {
+    const end = beforeBegunEncoding(text, cut);
+    const length = Math.max(...keys.map((key) => begunLength(text, end, key)));
+    if (length > 0) spans.push([places[end - length] ?? 0, places[cut] ?? 0]);
+  }
+  return spans;
+}
+
+/** Where what is left of encoded bytes begins, whose rest was cut off: `%`, `%4`, and with encoded digits `%%4`. */
+function beforeBegunEncoding(text: string, cut: number): number {
+  let end = cut;
+  for (;;) {
+    if (text.charAt(end - 1) === '%') end -= 1;
+    else if (text.charAt(end - 2) === '%' && HEXADECIMAL_DIGIT.test(text.charAt(end - 1))) end -= 2;
+    else return end;
+  }
+}
+
+/** How much of the key's beginning stands before the end. */
+function begunLength(text: string, end: number, key: string): number {
+  for (let length = Math.min(key.length, end); length >= SHORTEST_BEGINNING; length -= 1) {
+    if (text.startsWith(key.slice(0, length), end - length)) return length;
+  }
+  return 0;
 }

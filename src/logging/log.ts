@@ -1,8 +1,7 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
-import type { Configuration } from '../config/configuration';
-import { secretsOf } from '../config/secrets';
-import { serializeError } from './error-serializer';
+import { type Configuration, secretsOf } from '../config/configuration';
 import { maskKeys } from './key-mask';
+import { isNativeError } from 'node:util/types';
 
 /** Where every line of the application is written, by `ApplicationLogger` and `RequestLog` alone. */
 export const LOG = Symbol('LOG');
@@ -20,4 +19,28 @@ export function createLog(configuration: Configuration, stream: DestinationStrea
     },
     stream,
   );
+}
+
+/** What a log line says about an error. */
+interface LoggedError {
+  readonly type: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly code?: string | number;
+}
+
+/**
+ * Keeps the four members that help and drops every other: TypeORM's QueryFailedError carries the statement and its
+ * parameters, which are the clients' content. A value that is not an error passes as it is.
+ */
+export function serializeError(error: unknown): unknown {
+  if (!isNativeError(error)) return error;
+  const { message, stack } = error;
+  const code = 'code' in error ? error.code : undefined;
+  return {
+    type: error.constructor.name,
+    message,
+    ...(stack !== undefined && { stack }),
+    ...((typeof code === 'string' || typeof code === 'number') && { code }),
+  } satisfies LoggedError;
 }

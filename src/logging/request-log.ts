@@ -3,8 +3,9 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Response } from 'express';
 import type { Server, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { clientAddress } from '../http/rate-limit/client-address';
-import type { ServiceRequest } from '../http/service-request';
+import { clientAddress } from '../http/request/client-address';
+import { routeTemplate } from '../http/request/route-template';
+import type { ServiceRequest } from '../http/request/service-request';
 import { beginRequest } from './current-request';
 import { cutText } from './cut-text';
 import { LOG } from './log';
@@ -72,13 +73,6 @@ function requestLine(request: ServiceRequest, response: Response, durationMs: nu
     durationMs,
     ip: clientAddress(request),
   };
-}
-
-/** Template such as `/api/v1/entities/:id`; null when no route has the path. */
-export function routeTemplate(request: ServiceRequest): string | null {
-  const route = request.route as { readonly path?: unknown } | undefined;
-  const template = typeof route?.path === 'string' ? route.path : '*';
-  return template.includes('*') ? null : template;
 }
 
 function pathOf(url: string): string {

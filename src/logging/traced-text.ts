@@ -7,7 +7,7 @@ export interface TracedText {
 /** Where something stands in a line, in bytes. */
 export type Span = readonly [begin: number, end: number];
 
-/** Stands where a text of JSON begins or ends. It is no byte, so that nothing that is looked for reaches across it. */
+/** Stands where a text of JSON begins or ends. It is not a byte, so that nothing that is looked for reaches across it. */
 export const BORDER = '\u0100';
 
 const JSON_TOKEN = /\\(?:u[0-9A-Fa-f]{4}|["\\/bfnrt])|"/g;

@@ -3,7 +3,7 @@ import { Counter, Histogram } from 'prom-client';
 import type { LedgerObserver, ObservedBatch } from '../ledger/ledger-observer';
 import { LedgerService } from '../ledger/ledger.service';
 import { DENIAL_REASONS } from '../errors/error-codes';
-import { within } from '../time/within';
+import { within } from '../shared/within';
 import { Metrics } from './metrics';
 
 /** Commands. A batch has 512 at most. */

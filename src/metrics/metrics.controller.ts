@@ -2,8 +2,8 @@ import { Controller, Get, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Configuration } from '../config/configuration';
-import { routeNotFound } from '../http/errors/request-errors';
-import { RateLimitBucket } from '../http/rate-limit/rate-limit-bucket.decorator';
+import { routeNotFound } from '../http/request/request-errors';
+import { RateLimitBucket, RequiresScope } from '../http/request/route-marks';
 import { Metrics } from './metrics';
 
 /** Serves the metrics behind the API key, unless they have a port of their own. */
@@ -20,6 +20,7 @@ export class MetricsController {
   }
 
   @Get()
+  @RequiresScope('read')
   @RateLimitBucket('health')
   async get(@Res({ passthrough: true }) response: Response): Promise<string> {
     if (this.isElsewhere) throw routeNotFound();

@@ -2,8 +2,8 @@ import { Module } from '@nestjs/common';
 import { CheckpointsModule } from '../checkpoints/checkpoints.module';
 import { AnswersModule } from '../http/answers/answers.module';
 import { BodyModule } from '../http/body/body.module';
-import { AnswerMetrics } from './answer-metrics';
-import { BodyMetrics } from './body-metrics';
+import { AccessMetrics } from './access-metrics';
+import { AnswerMetrics, BodyMetrics } from './memory-metrics';
 import { CheckpointMetrics } from './checkpoint-metrics';
 import { LedgerMetrics } from './ledger-metrics';
 import { Metrics } from './metrics';
@@ -15,6 +15,15 @@ import { RequestMetrics } from './request-metrics';
 @Module({
   imports: [AnswersModule, BodyModule, CheckpointsModule],
   controllers: [MetricsController],
-  providers: [Metrics, LedgerMetrics, AnswerMetrics, BodyMetrics, CheckpointMetrics, RequestMetrics, MetricsServer],
+  providers: [
+    Metrics,
+    AccessMetrics,
+    LedgerMetrics,
+    AnswerMetrics,
+    BodyMetrics,
+    CheckpointMetrics,
+    RequestMetrics,
+    MetricsServer,
+  ],
 })
 export class MetricsModule {}

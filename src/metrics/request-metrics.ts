@@ -3,8 +3,8 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Response } from 'express';
 import type { Server, ServerResponse } from 'node:http';
 import { Counter, Histogram } from 'prom-client';
-import type { ServiceRequest } from '../http/service-request';
-import { routeTemplate } from '../logging/request-log';
+import { routeTemplate } from '../http/request/route-template';
+import type { ServiceRequest } from '../http/request/service-request';
 import { Metrics } from './metrics';
 
 /** Seconds. */

@@ -1,9 +1,12 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ApiExamples } from '../docs/api-examples.decorator';
-import { ApiRecordId } from '../docs/api-record-id.decorator';
-import { Caller } from '../http/caller.decorator';
-import { ApiErrors } from '../http/errors/api-errors.decorator';
+import type { Response } from 'express';
+import { ApiExamples } from '../openapi/api-examples.decorator';
+import { ApiRecordId } from '../openapi/api-record-id.decorator';
+import { RequiresScope } from '../http/request/route-marks';
+import { Caller } from '../http/pipeline/caller.decorator';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { AsOfQuery } from '../http/as-of/as-of.query';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -23,6 +26,7 @@ export class PoliciesController {
   ) {}
 
   @Get()
+  @RequiresScope('read')
   @ApiOperation({ summary: 'List policies', description: 'All versions.' })
   @ApiList(PolicyResponse, 'Policies in order of creation.')
   async list(@Query() query: PolicyListQuery): Promise<ListAnswer<PolicyResponse>> {
@@ -36,37 +40,59 @@ export class PoliciesController {
   }
 
   @Post()
+  @RequiresScope('policies')
   @ApiOperation({
     summary: 'Create a policy, or a new version of one',
-    description: 'It is in force at once; the version that was in force is superseded. A policy is never edited.',
+    description:
+      'It is in force at once; the version that was in force is superseded. A policy is never edited. A version that is in ' +
+      'force and says the same is answered as it stands.',
   })
   @ApiExamples({
     'one that allows': {},
     'one that denies': {
-      name: 'closed-years',
+      name: 'closed-accounts',
       description: 'Nobody touches the invoices of closed years.',
       effect: 'deny',
       subjects: ['*'],
       actions: ['*'],
       resources: ['invoices/closed/*'],
     },
+    'one that requires an approval': {
+      name: 'write-offs-need-approval',
+      description: 'A reviewer approves each write-off.',
+      effect: 'require_approval',
+      actions: ['write-off'],
+      approval: { riskLevel: 'medium', approvers: [{ subjects: ['role:reviewer'], approvals: 1 }] },
+    },
   })
   @ApiCreatedResponse({ type: PolicyResponse, description: 'The created policy.' })
+  @ApiOkResponse({ type: PolicyResponse, description: 'This version is in force already; nothing was written.' })
   @ApiErrors('CONFLICT')
-  async create(@Caller() caller: Caller, @Body() body: CreatePolicyRequest): Promise<PolicyResponse> {
-    return PolicyResponse.from(await this.policies.create(caller, body));
+  async create(
+    @Caller() caller: Caller,
+    @Body() body: CreatePolicyRequest,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<PolicyResponse> {
+    const policy = await this.policies.create(caller, body);
+    if (policy.wasInForce) response.status(200);
+    return PolicyResponse.from(policy);
   }
 
   @Get(':id')
-  @ApiOperation({ summary: 'Read a policy' })
+  @RequiresScope('read')
+  @ApiOperation({
+    summary: 'Read a policy',
+    description: 'One version of it, with its status and what in it matches nothing.',
+  })
   @ApiRecordId(POLICY)
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy.' })
   @ApiErrors('NOT_FOUND')
-  async get(@Param('id') id: string): Promise<PolicyResponse> {
-    return PolicyResponse.from(await this.policies.get(id));
+  async get(@Param('id') id: string, @Query() { asOf }: AsOfQuery): Promise<PolicyResponse> {
+    return PolicyResponse.from(await this.policies.get(id, asOf));
   }
 
   @Post(':id/activate')
+  @RequiresScope('policies')
   @HttpCode(200)
   @ApiOperation({
     summary: 'Put a version of a policy in force',
@@ -80,6 +106,7 @@ export class PoliciesController {
   }
 
   @Post(':id/deactivate')
+  @RequiresScope('policies')
   @HttpCode(200)
   @ApiOperation({
     summary: 'Take a policy out of force',

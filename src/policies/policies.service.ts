@@ -1,16 +1,25 @@
 import { Injectable } from '@nestjs/common';
+import { Configuration } from '../config/configuration';
 import { conflict, notFound } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
 import type { Page, PageRequest } from '../ledger/record-page';
-import { RecordReader } from '../ledger/record-reader';
+import { RecordHistory, type Moment } from '../ledger/record-history';
+import { RecordReader } from '../ledger/reading/record-reader';
 import type { CreatePolicyRequest } from './dto/create-policy.request';
-import { policyWarnings } from './evaluation/policy-warnings';
-import { PolicyBook } from './policy-book';
+import { ActivePolicies } from './active-policies';
+import { CreationWarnings } from './creation-warnings';
+import { contentOf, firstDifference, type PolicyContent } from './policy-content';
 import { noteOn } from './policy-notes';
 import type { Policy } from './policy.entity';
 import { POLICY } from './policy.kind';
+
+/** What a creation came to. */
+type CreatedPolicy = Policy & {
+  /** True where it was in force before, and nothing was written. */
+  readonly wasInForce?: true;
+};
 
 /** Policies are never edited: one version of a name is in force, and only which one it is can change. */
 @Injectable()
@@ -18,43 +27,41 @@ export class PoliciesService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
-    private readonly book: PolicyBook,
+    private readonly history: RecordHistory,
+    private readonly activePolicies: ActivePolicies,
+    private readonly warnings: CreationWarnings,
+    private readonly configuration: Configuration,
   ) {}
 
   list(request: PageRequest): Promise<Page<Policy>> {
     return this.reader.page(POLICY, request);
   }
 
-  /** @throws NOT_FOUND */
-  async get(id: string): Promise<Policy> {
-    const policy = await this.reader.find(POLICY, id);
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment that has not come. */
+  async get(id: string, asOf: Moment | undefined): Promise<Policy> {
+    const policy = await this.history.find(POLICY, id, asOf);
     if (policy === undefined) throw notFound('policy');
     return policy;
   }
 
-  /** Puts the new version in force in place of the former. @throws CONFLICT when the name has this version already, or there is no room. */
-  create(caller: Caller, request: CreatePolicyRequest): Promise<Policy> {
-    const { name, version, description = '', effect, subjects, actions, resources } = request;
-    const { resourceTypes = [], priority = 0 } = request;
-    const warnings = policyWarnings({ subjects, actions, resources, resourceTypes });
-    return this.ledger.write(caller, async (transaction) => {
-      if ((await transaction.findBy(POLICY, { name, version })) !== undefined) throw versionTaken(name, version);
+  /**
+   * Puts the new version in force in place of the previous one; one that is in force and says the same stays as it is.
+   * @throws CONFLICT when the name has this version already, or there is no room.
+   */
+  async create(caller: Caller, request: CreatePolicyRequest): Promise<CreatedPolicy> {
+    const content = contentOf(request, this.configuration.requiredApprovals);
+    const { name, version } = content;
+    const warnings = await this.warnings.of(content);
+    return this.ledger.write(caller, async (transaction): Promise<CreatedPolicy> => {
+      const same = await transaction.findBy(POLICY, { name, version });
+      if (same !== undefined) return inForceAlready(same, content);
       const former = await inForce(transaction, name);
-      const rules = { effect, subjects, actions, resources, resourceTypes, priority };
-      this.book.requireRoom(rules, former);
+      this.activePolicies.requireRoom(content, former);
       const id = transaction.newId(POLICY);
-      this.supersede(transaction, former, id);
-      const policy = {
-        id,
-        name,
-        version,
-        description,
-        ...rules,
-        status: 'active',
-        warnings,
-        createdAt: transaction.now,
-      } as const;
-      return this.followed(transaction, transaction.insert(POLICY, policy, noteOn(policy, 'policy.created')));
+      const policySet = this.supersede(transaction, former, id);
+      const policy = { id, ...content, status: 'active', warnings, createdAt: transaction.now } as const;
+      const note = noteOn(policy, 'policy.created', { policySet });
+      return this.followed(transaction, transaction.insert(POLICY, policy, note));
     });
   }
 
@@ -64,10 +71,13 @@ export class PoliciesService {
       const policy = await existing(transaction, id);
       if (policy.status === 'active') return policy;
       const former = await inForce(transaction, policy.name);
-      this.book.requireRoom(policy, former);
-      this.supersede(transaction, former, id);
+      this.activePolicies.requireRoom(policy, former);
+      const policySet = this.supersede(transaction, former, id);
       const active = { ...policy, status: 'active' } as const;
-      return this.followed(transaction, transaction.update(POLICY, active, noteOn(policy, 'policy.activated')));
+      return this.followed(
+        transaction,
+        transaction.update(POLICY, active, noteOn(policy, 'policy.activated', { policySet })),
+      );
     });
   }
 
@@ -78,19 +88,24 @@ export class PoliciesService {
       if (policy.status === 'superseded') throw notInForce(policy);
       if (policy.status === 'inactive') return policy;
       const inactive = { ...policy, status: 'inactive' } as const;
-      return this.followed(transaction, transaction.update(POLICY, inactive, noteOn(policy, 'policy.deactivated')));
+      const policySet = this.activePolicies.policySetWith([], [id]);
+      const note = noteOn(policy, 'policy.deactivated', { policySet });
+      return this.followed(transaction, transaction.update(POLICY, inactive, note));
     });
   }
 
-  private supersede(transaction: LedgerTransaction, former: Policy | undefined, supersededBy: string): void {
-    if (former === undefined) return;
+  /** Returns the set that is in force once the successor is. */
+  private supersede(transaction: LedgerTransaction, former: Policy | undefined, supersededBy: string): string {
+    if (former === undefined) return this.activePolicies.policySetWith([supersededBy], []);
+    const policySet = this.activePolicies.policySetWith([supersededBy], [former.id]);
     const superseded = { ...former, status: 'superseded' } as const;
-    const note = noteOn(former, 'policy.superseded', { supersededBy });
+    const note = noteOn(former, 'policy.superseded', { supersededBy, policySet });
     this.followed(transaction, transaction.update(POLICY, superseded, note));
+    return policySet;
   }
 
   private followed(transaction: LedgerTransaction, policy: Policy): Policy {
-    this.book.follow(transaction, policy);
+    this.activePolicies.follow(transaction, policy);
     return policy;
   }
 }
@@ -106,8 +121,20 @@ async function inForce(transaction: LedgerTransaction, name: string): Promise<Po
   return policy;
 }
 
-function versionTaken(name: string, version: string): Error {
-  return conflict(`The policy "${name}" has a version ${version} already. Give the new one another version.`);
+/** @throws CONFLICT when the version says something else, or is not in force. */
+function inForceAlready(policy: Policy, content: PolicyContent): CreatedPolicy {
+  const { id, name, version, status } = policy;
+  const difference = firstDifference(policy, content);
+  if (difference !== undefined)
+    throw conflict(
+      `The policy "${name}" has a version ${version} already, with another ${difference}. Give the new one another version.`,
+    );
+  if (status !== 'active')
+    throw conflict(
+      `The policy "${name}" has exactly this version ${version} already, but it is not in force: ` +
+        `POST /api/v1/policies/${id}/activate puts it back.`,
+    );
+  return { ...policy, wasInForce: true };
 }
 
 function notInForce({ name, version }: Policy): Error {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { countRows } from '../ledger/count-rows';
+import { countRows } from '../ledger/schema/count-rows';
 
 /** Policies are counted by their status and their effect. */
 export class PolicyListFilters1763700000011 implements MigrationInterface {

@@ -11,11 +11,14 @@ export const POLICY_ACTIONS = [
 ] as const;
 type PolicyAction = (typeof POLICY_ACTIONS)[number];
 
-/** What the audit entry of a policy says: which policy it is about. */
+/**
+ * What the audit entry of a policy says: which policy it is about, and which set is in force after the commit, one for all
+ * entries of a request.
+ */
 export function noteOn(
   policy: Pick<Policy, 'id' | 'name' | 'version'>,
   action: PolicyAction,
-  more: JsonObject = {},
+  more: JsonObject & { readonly policySet: string },
 ): EntryNote {
   const { id, name, version } = policy;
   return { action, details: { policies: [{ id, name, version }], ...more } };

@@ -1,4 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { ApprovalRequirement } from './approval/approval-requirement';
+import type { PolicyCondition } from './conditions/condition';
 import type { PolicyEffect } from './evaluation/policy-effect';
 
 export const POLICY_STATUSES = ['active', 'superseded', 'inactive'] as const;
@@ -45,6 +47,14 @@ export class Policy {
 
   @Column('integer')
   readonly priority!: number;
+
+  /** All of them must hold. */
+  @Column('simple-json', { default: '[]' })
+  readonly conditions!: readonly PolicyCondition[];
+
+  /** What has to be approved; null unless the effect is `require_approval`. */
+  @Column('simple-json', { nullable: true })
+  readonly approval!: ApprovalRequirement | null;
 
   /** `active`: in force. `superseded`: another version is, or was later. `inactive`: taken out of force. */
   @Column('text')

@@ -1,5 +1,6 @@
 import type { RecordKind } from '../ledger/record-kind';
-import { Policy } from './policy.entity';
+import { POLICY_EFFECTS } from './evaluation/policy-effect';
+import { Policy, POLICY_STATUSES } from './policy.entity';
 
 /** How the ledger keeps policies. The hashed members are frozen. */
 export const POLICY: RecordKind<Policy> = {
@@ -21,8 +22,17 @@ export const POLICY: RecordKind<Policy> = {
     'warnings',
     'createdAt',
   ],
+  laterMembers: { approval: null, conditions: [] },
   uniqueKeys: [['name', 'version']],
   counter: 'policies',
   countedBy: ['status', 'effect'],
+  decisive: {
+    effect: POLICY_EFFECTS,
+    status: POLICY_STATUSES,
+    subjects: 'texts',
+    actions: 'texts',
+    resources: 'texts',
+    resourceTypes: 'texts',
+  },
   isKeptInMemory: true,
 };

@@ -1,8 +1,11 @@
 import type { Agent } from '../agents/agent.entity';
-import { labelFault } from '../text/label-fault';
-import type { EvaluationSubject } from './evaluation/evaluation-request';
+import { labelFault } from '../shared/label-fault';
+import type { AgentSubject } from './patterns/subject';
+
+/** What policies know of an agent. */
+export type PolicyAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles'>;
 
 /** The agent as policies see it: a role that no agent can have any more is none. */
-export function subjectOf({ id, name, roles }: Agent): EvaluationSubject {
-  return { agentId: id, agentName: name, roles: roles.filter((role) => labelFault(role) === undefined) };
+export function subjectOf({ id, name, kind, roles }: PolicyAgent): AgentSubject {
+  return { agentId: id, agentName: name, kind, roles: roles.filter((role) => labelFault(role) === undefined) };
 }

@@ -1,18 +1,21 @@
 import { addAbortSignal, Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { unavailable } from '../errors/domain-error';
+import { type DomainError, unavailable } from '../errors/domain-error';
 import { jsonParts } from '../http/answers/json-parts';
+import { countedClient } from '../http/request/client-address';
 import { ShutdownGate } from '../http/shutdown/shutdown-gate';
-import { answeredEntry } from '../ledger/answered-entry';
-import { entriesFromJson } from '../ledger/entry-columns';
-import { type ChainExtent, EntryReader } from '../ledger/entry-reader';
-import type { StoredEntry } from '../ledger/hash-chain';
-import { Slices } from '../time/slices';
-import { type ChainEnd, ExportEndResponse } from './dto/export-end.response';
+import { answeredEntry, type ChainExtent, EntryReader } from '../ledger/reading/entry-reader';
+import { entriesFromJson } from '../ledger/chain/entry-columns';
+import type { StoredEntry } from '../ledger/chain/hash-chain';
+import { Slices } from '../shared/slices';
+import { ExportEndResponse } from './dto/export-end.response';
+import type { ChainHeadResponse } from './dto/verification.response';
 import { ProvenanceProofResponse } from './dto/provenance-entry.response';
 
 /** Exports that are under way at a time; each holds a piece of the chain in memory. */
-const MOST_AT_ONCE = 2;
+const MOST_AT_ONCE = 3;
+/** Of these, those of one client: one that reads slowly, or asks again at once, must not keep the others out. */
+const MOST_OF_A_CLIENT = 2;
 /** Seconds after which one that found no place may come again. */
 const RETRY_AFTER = 5;
 /** Lines that are sent together at most, and characters from which on they are enough. */
@@ -21,15 +24,16 @@ const CHARACTERS_TOGETHER = 64 * 1024;
 
 /** The chain as lines of JSON, up to the head that was found when it was opened, and a last one that says where that is. */
 export interface OpenedExport {
-  readonly head: ChainEnd;
+  readonly head: ChainHeadResponse;
   /** Fails rather than end before the head, or leave an entry out. */
   readonly lines: Readable;
 }
 
-/** Reads the chain in pieces, each when the former one has been taken: memory stays flat however slow the client is. */
+/** Reads the chain in pieces, each when the previous one has been taken: memory stays flat however slow the client is. */
 @Injectable()
 export class ChainExport {
-  private underWay = 0;
+  /** The client of each export that is under way. */
+  private readonly underWay: string[] = [];
 
   constructor(
     private readonly entries: EntryReader,
@@ -38,36 +42,43 @@ export class ChainExport {
 
   /**
    * @param after the sequence before the first entry; what is wrong with the first lines is thrown, not streamed.
+   * @param address the client's.
    * @param leaving aborted when the client leaves: the lines end, and their place is free.
-   * @throws UNAVAILABLE when as many exports as are made at a time are under way.
+   * @throws UNAVAILABLE when as many exports as are made at a time, or as many as one client gets, are under way.
    */
-  async open(after: number, leaving: AbortSignal): Promise<OpenedExport> {
-    if (this.underWay >= MOST_AT_ONCE) {
-      throw unavailable(
-        `There are ${MOST_AT_ONCE} exports under way, which is as many as are made at a time.`,
-        RETRY_AFTER,
-      );
-    }
-    this.underWay += 1;
+  async open(after: number, address: string | null, leaving: AbortSignal): Promise<OpenedExport> {
+    const client = countedClient(address ?? '');
+    this.refuseWithoutPlace(client);
+    this.underWay.push(client);
     try {
       const opened = await this.opened(after);
-      // Nobody listens to the lines yet, so they must not fail at once.
+      // Nobody listens to the lines yet: a signal that is aborted already would end the process by their error.
       if (leaving.aborted || this.gate.isClosed) throw unavailable('The service is stopping, or the client has left.');
+      for (const signal of [leaving, this.gate.signal]) addAbortSignal(signal, opened.lines);
       // It closes when all has been taken, when it fails, and when the client leaves or the service stops.
-      addAbortSignal(leaving, opened.lines).once('close', () => (this.underWay -= 1));
+      opened.lines.once('close', () => this.freePlace(client));
       return opened;
     } catch (error) {
-      this.underWay -= 1;
+      this.freePlace(client);
       throw error;
     }
+  }
+
+  private refuseWithoutPlace(client: string): void {
+    const ofClient = this.underWay.filter((other) => other === client).length;
+    if (ofClient >= MOST_OF_A_CLIENT) throw refusal(`${MOST_OF_A_CLIENT} exports for this client`, 'for one client');
+    if (this.underWay.length >= MOST_AT_ONCE) throw refusal(`${MOST_AT_ONCE} exports`, 'at a time');
+  }
+
+  private freePlace(client: string): void {
+    this.underWay.splice(this.underWay.indexOf(client), 1);
   }
 
   private async opened(after: number): Promise<OpenedExport> {
     const extent = await this.entries.extent();
     const chunks = this.chunks(after, extent);
     const first = await chunks.next();
-    const lines = Readable.from(resumed(first, chunks), { signal: this.gate.signal });
-    return { head: headOf(extent), lines };
+    return { head: headOf(extent), lines: Readable.from(resumed(first, chunks)) };
   }
 
   private async *chunks(after: number, extent: ChainExtent): AsyncGenerator<string, void> {
@@ -88,7 +99,11 @@ export class ChainExport {
   }
 }
 
-function headOf({ sequence, hash }: ChainExtent): ChainEnd {
+function refusal(underWay: string, bound: string): DomainError {
+  return unavailable(`There are ${underWay} under way, which is as many as are made ${bound}.`, RETRY_AFTER);
+}
+
+function headOf({ sequence, hash }: ChainExtent): ChainHeadResponse {
   if (sequence === null || hash === null) throw new Error('The head record of the chain is gone.');
   return { sequence, hash };
 }

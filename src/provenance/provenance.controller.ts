@@ -1,33 +1,37 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
 import { ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { withAgentId } from '../agents/find-agent';
 import { readCheckpoint } from '../checkpoints/checkpoint';
 import { LogSigner } from '../checkpoints/log-signer';
 import { notFound } from '../errors/domain-error';
-import { Caller } from '../http/caller.decorator';
+import { RequiresScope } from '../http/request/route-marks';
+import { Caller } from '../http/pipeline/caller.decorator';
 import { ClientLeft } from '../http/answers/client-left.decorator';
-import { ApiErrors } from '../http/errors/api-errors.decorator';
-import { ApiLines, lineStream } from '../http/lines';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { ApiNdjson, ndjsonStream } from '../http/answers/ndjson';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
 import type { ListAnswer } from '../http/lists/open-list';
-import { ApiSequence, sequenceOf } from '../http/sequence-parameter';
-import { EntryReader } from '../ledger/entry-reader';
-import { AnswersOnce } from '../ledger/idempotency/answers-once';
+import { ApiSequence, sequenceOf } from '../http/query/sequence-parameter';
+import { EntryReader } from '../ledger/reading/entry-reader';
+import { RecordReader } from '../ledger/reading/record-reader';
+import { AnswersOnce } from '../ledger/answers-once';
 import { ChainExport } from './chain-export';
-import { checkpointVerdict } from './checkpoint-check';
-import { ChainVerifier } from './chain-verifier';
-import { ExportEndResponse } from './dto/export-end.response';
+import { checkpointVerdict } from '../verification/checkpoint-check';
+import { ChainVerifier } from '../verification/chain-verifier';
+import { EXPORT_LINE } from './dto/export-end.response';
 import { ExportQuery } from './dto/export.query';
 import { ProvenanceEntryResponse, ProvenanceProofResponse } from './dto/provenance-entry.response';
 import { ProvenanceListQuery } from './dto/provenance-list.query';
 import { VerifyChainRequest } from './dto/verify-chain.request';
 import { VerificationResponse } from './dto/verification.response';
-import { StateVerifier } from './state-verifier';
+import { StateVerifier } from '../verification/state-verifier';
 
 /** The provenance view of the ledger's entries: the chain that seals them. */
 @ApiTags('Provenance')
+@RequiresScope('audit')
 @Controller('provenance')
 export class ProvenanceController {
   constructor(
@@ -37,15 +41,20 @@ export class ProvenanceController {
     private readonly exports: ChainExport,
     private readonly answers: AnswersOnce,
     private readonly lists: Lists,
+    private readonly records: RecordReader,
     private readonly signer: LogSigner,
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'List the chain' })
+  @ApiOperation({
+    summary: 'List the chain',
+    description: 'An entry of the chain seals an entry of the audit trail and the state it left behind.',
+  })
   @ApiList(ProvenanceEntryResponse, 'Entries, oldest first unless asked otherwise.')
   async list(@Query() query: ProvenanceListQuery): Promise<ListAnswer<ProvenanceEntryResponse>> {
     const list = this.lists.open('provenance', query, { limit: 100, order: 'asc' });
-    const conditions = conditionsOf(list.filters, {
+    const filters = await withAgentId(this.records, list.filters, 'agentId');
+    const conditions = conditionsOf(filters, {
       entityId: ['entityId', 'equals'],
       agentId: ['agentId', 'equals'],
       subjectId: ['subjectId', 'equals'],
@@ -84,23 +93,27 @@ export class ProvenanceController {
       'A line of JSON for each entry, as `GET /provenance/{sequence}` answers it, up to the head found at the start, and a ' +
       'last one with the `end`. What cannot be sent whole resets the connection; an export with its `end` is complete.',
   })
-  @ApiLines([ProvenanceProofResponse, ExportEndResponse], {
+  @ApiNdjson(EXPORT_LINE, {
     'X-Head-Sequence': { schema: { type: 'integer' }, description: 'Sequence of the head: of the last entry.' },
     'X-Head-Hash': { schema: { type: 'string' }, description: 'Hash of the head.' },
   })
   async export(
+    @Caller() { ip }: Caller,
     @Query() { after = 0 }: ExportQuery,
     @ClientLeft() leaving: AbortSignal,
     @Res({ passthrough: true }) response: Response,
   ): Promise<StreamableFile> {
-    const { head, lines } = await this.exports.open(after, leaving);
+    const { head, lines } = await this.exports.open(after, ip, leaving);
     response.setHeader('X-Head-Sequence', head.sequence);
     response.setHeader('X-Head-Hash', head.hash);
-    return lineStream(lines, response);
+    return ndjsonStream(lines, response);
   }
 
   @Get(':sequence')
-  @ApiOperation({ summary: 'Read an entry with its audit entry and the state it sealed' })
+  @ApiOperation({
+    summary: 'Read an entry with its audit entry and the state it sealed',
+    description: 'All that its hashes are made of, so that anyone can recompute them.',
+  })
   @ApiSequence()
   @ApiOkResponse({ type: ProvenanceProofResponse, description: 'Everything the hashes of the entry were made of.' })
   @ApiErrors('NOT_FOUND')

@@ -1,13 +1,12 @@
 import { Module } from '@nestjs/common';
 import { ChainExport } from './chain-export';
 import { CheckpointsModule } from '../checkpoints/checkpoints.module';
-import { ChainVerifier } from './chain-verifier';
 import { ProvenanceController } from './provenance.controller';
-import { StateVerifier } from './state-verifier';
+import { VerificationModule } from '../verification/verification.module';
 
 @Module({
-  imports: [CheckpointsModule],
+  imports: [CheckpointsModule, VerificationModule],
   controllers: [ProvenanceController],
-  providers: [ChainExport, ChainVerifier, StateVerifier],
+  providers: [ChainExport],
 })
 export class ProvenanceModule {}

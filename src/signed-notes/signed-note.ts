@@ -35,15 +35,15 @@ export function formatNote({ text, signatures }: SignedNote): string {
   return `${text}\n${lines.join('')}`;
 }
 
-/** What is wrong with the note, as a sentence's end, when it cannot be read. A last newline may be missing. */
+/** What is wrong with the note, as a sentence's end, when it cannot be read. */
 export function parseNote(note: string): SignedNote | string {
   if (hasControlCharacters(note)) return 'must not hold control characters other than newlines';
   const split = note.lastIndexOf('\n\n');
   if (split < 0) return 'must have an empty line between its text and its signatures';
-  const lines = note
-    .slice(split + 2)
-    .replace(/\n$/, '')
-    .split('\n');
+  if (!note.endsWith('\n')) {
+    return 'must end with the newline of its last line, which a shell drops from what it captures';
+  }
+  const lines = note.slice(split + 2, -1).split('\n');
   const signatures = lines.map(parseSignature);
   const isReadable = (signature: NoteSignature | null): signature is NoteSignature => signature !== null;
   if (!signatures.every(isReadable)) {

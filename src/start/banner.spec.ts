@@ -23,10 +23,18 @@ The governance service is ready.
 `);
   });
 
-  it('shows a generated key, and a command that uses it', () => {
+  it('shows a generated key', () => {
     const lines = banner({ ...REPORT, generatedKey: 'abc123' }).split('\n');
     expect(lines).toContain('  API key   abc123 (for this run only; set API_KEY to keep one)');
-    expect(lines).toContain("  Try       curl -H 'X-API-Key: abc123' http://localhost:3000/api/v1/stats");
+  });
+
+  it.each([
+    ['abc123', 'key=abc123'],
+    [null, 'key="$API_KEY"'],
+  ])('has first commands for an empty chain, with the key %s', (generatedKey, line) => {
+    const text = banner({ ...REPORT, generatedKey, head: { ...REPORT.head, sequence: 0 } });
+    expect(text.split('\n')).toEqual(expect.arrayContaining([line, expect.stringMatching(/^post agents \W/)]));
+    expect(banner({ ...REPORT, generatedKey })).not.toContain('post');
   });
 
   it('names the documentation only when it is served', () => {

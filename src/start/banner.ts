@@ -14,7 +14,7 @@ export interface StartReport {
 
 const SHOWN_HASH_DIGITS = 12;
 
-/** A few lines, the last of which can be pasted into a shell. */
+/** A few lines; what comes after "Try" can be pasted into a shell. */
 export function banner({ database, head, url, hasDocs, generatedKey, warnings }: StartReport): string {
   const api = `${url}/api/v1`;
   const rows: readonly (readonly [string, string | null])[] = [
@@ -25,10 +25,11 @@ export function banner({ database, head, url, hasDocs, generatedKey, warnings }:
     ['Docs', hasDocs ? `${url}/docs` : null],
     ['Health', `${api}/health`],
     ['API key', generatedKey === null ? null : `${generatedKey} (for this run only; set API_KEY to keep one)`],
-    ['Try', curlLine(api, generatedKey)],
+    ['Try', head.sequence === 0 ? 'an action that is allowed and one that is denied:' : `curl ${api}/health`],
   ];
   const lines = rows.flatMap(([name, value]) => (value === null ? [] : `  ${name.padEnd(8)}  ${value}`));
-  return ['', 'The governance service is ready.', ...lines, '', ''].join('\n');
+  const commands = head.sequence === 0 ? ['', ...firstCommands(api, generatedKey)] : [];
+  return ['', 'The governance service is ready.', ...lines, ...commands, '', ''].join('\n');
 }
 
 /** Where a browser on this machine finds the server; an address that means "all" becomes localhost. */
@@ -43,7 +44,29 @@ function chainState({ sequence, hash }: StartReport['head']): string {
   return `${sequence} ${sequence === 1 ? 'entry' : 'entries'}, head ${hash.slice(0, SHOWN_HASH_DIGITS)}…`;
 }
 
-/** With a key that is not to be shown, a public address is the one that works as printed. */
-function curlLine(api: string, generatedKey: string | null): string {
-  return generatedKey === null ? `curl ${api}/health` : `curl -H 'X-API-Key: ${generatedKey}' ${api}/stats`;
+/** For an empty database, since names are taken once. A key that was given is not shown: the shell has it. */
+function firstCommands(api: string, generatedKey: string | null): string[] {
+  const execution = { action: 'read-report', resourceType: 'document' };
+  const requests: readonly (readonly [string, object])[] = [
+    ['agents', { name: 'report-bot', description: 'Reads reports.', capabilities: ['read-report'] }],
+    [
+      'policies',
+      {
+        name: 'report-bot-may-read',
+        version: '1.0',
+        effect: 'allow',
+        subjects: ['agent:report-bot'],
+        actions: ['read-report'],
+        resources: ['reports/*'],
+        priority: 10,
+      },
+    ],
+    ['agents/report-bot/execute', { ...execution, resourceId: 'reports/2026' }],
+    ['agents/report-bot/execute', { ...execution, resourceId: 'salaries/2026' }],
+  ];
+  return [
+    `key=${generatedKey ?? '"$API_KEY"'}`,
+    `post() { curl -sS -H "X-API-Key: $key" -H 'Content-Type: application/json' "${api}/$1" -d "$2"; echo; }`,
+    ...requests.map(([path, body]) => `post ${path} '${JSON.stringify(body)}'`),
+  ];
 }

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
-import { ConfigurationError } from '../config/configuration-error';
+import { ConfigurationError } from '../config/read-configuration';
 import { DatabaseInUseError } from '../database/database-in-use.error';
 import { startFailure } from './start-failure';
 

@@ -1,8 +1,9 @@
 import { isNativeError } from 'node:util/types';
 import { CheckpointContradictedError } from '../checkpoints/checkpoint-contradicted.error';
-import { ConfigurationError } from '../config/configuration-error';
+import { ConfigurationError } from '../config/read-configuration';
 import { DatabaseInUseError } from '../database/database-in-use.error';
-import { HeadAheadError } from '../ledger/head-ahead.error';
+import { HeadAheadError } from '../ledger/head/head-ahead.error';
+import { DamagedRowError } from '../ledger/records/damaged-row.error';
 
 /** Why the service did not start, for people and for what supervises the process. */
 export interface StartFailure {
@@ -25,6 +26,7 @@ export function startFailure(error: unknown): StartFailure {
   if (error instanceof DatabaseInUseError) return { message: error.message, exitCode: EXIT_CODE.temporaryFailure };
   if (error instanceof CheckpointContradictedError) return { message: error.message, exitCode: EXIT_CODE.dataError };
   if (error instanceof HeadAheadError) return { message: error.message, exitCode: EXIT_CODE.dataError };
+  if (error instanceof DamagedRowError) return { message: error.message, exitCode: EXIT_CODE.dataError };
   return { message: `The service could not start: ${reasonOf(error)}`, exitCode: EXIT_CODE.general };
 }
 

@@ -8,7 +8,7 @@ import { type Answer, send } from '../support/send';
 import { type StartedProgram, startProgram } from '../support/started-program';
 import { describeWhereReachable, POSTGRES_SERVER } from '../support/where-reachable';
 import { type Balancer, hasNginx, startBalancer, stopBalancer } from './support/balancer';
-import { freePort } from '../postgres/support/postgres-cluster';
+import { freePort } from '../../bench/support/free-port';
 import { hasRedisServer, startRedis } from './support/redis-server';
 import { MAIN } from './support/served-database';
 import { until } from './support/watch';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
 import { serverConfig } from '../../src/database/postgres/postgres-settings';
 import { onServer } from '../support/database-server';
-import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { openDatabaseGate, type TcpGate } from '../support/tcp-gate';
 import { History } from './support/history';
 import { Load } from './support/load';
 import {
@@ -32,11 +32,10 @@ describeWithPostgresCluster('On PostgreSQL', () => {
 
   beforeAll(async () => {
     cluster = await postgresCluster();
-    gate = await openTcpGate('127.0.0.1', cluster.port);
-    const url = new URL(cluster.url);
-    url.port = String(gate.port);
+    const opened = await openDatabaseGate(cluster.url);
+    gate = opened.gate;
     const connect = (): Promise<PostgresConnection> => PostgresConnection.open(serverConfig(cluster.url));
-    served = new ServedDatabase('', { environment: { DATABASE_URL: url.href, SIGNING_KEY }, connect });
+    served = new ServedDatabase('', { environment: { DATABASE_URL: opened.url, SIGNING_KEY }, connect });
     await served.start();
     await load.prepare(served.url);
   });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type StartedProgram, startProgram } from '../support/started-program';
 import { MAIN } from './support/served-database';
-import { freePort } from '../postgres/support/postgres-cluster';
+import { freePort } from '../../bench/support/free-port';
 import { hasRedisServer, startRedis } from './support/redis-server';
 import { until } from './support/watch';
 

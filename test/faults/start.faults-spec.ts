@@ -126,7 +126,7 @@ describe('A start', () => {
     const answer = await send(served.program, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
     const isCalledValid = answer.status === 200 && answer.body.valid === true;
     const entries = isCalledValid ? (await served.faults(history.ofCopy()).catch(String)).toString() : '';
-    // Of the chain nothing may be false; what lies beside it is checked with the state.
+    // Of the chain nothing may be false; what lies next to it is checked with the state.
     expect({ damage, status: [200, 500, 503].includes(answer.status), wrong: /entry \d+/.exec(entries) }).toEqual({
       damage,
       status: true,

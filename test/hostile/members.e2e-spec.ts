@@ -1,4 +1,5 @@
 import type { OpenAPIObject, SchemaObject } from '@nestjs/swagger';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type DocumentedOperation, exampleBodies, examplePath, operationsOf } from '../support/api-document';
 import { createTestApp, type TestApp } from '../support/create-test-app';
 import { chainIsValid, createEntity } from '../support/factories';
@@ -77,5 +78,26 @@ describe('A member that the service sets itself', () => {
     const other = JSON.stringify({ ...entity, id: `${entity.id}0` });
     const request = Buffer.from(post(path, other).toString().replace('POST', 'PUT'));
     await expectRefusal(app, request, invalid('id'));
+  });
+});
+
+describe('A member that holds a hundred thousand others', () => {
+  /** Milliseconds: five times what one request may hold up others at the very worst. */
+  const PATIENCE = 1_250;
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  it.each(['type', 'name', 'properties'])('is soon refused as %s, or kept', async (member) => {
+    const many = Object.fromEntries(Array.from({ length: 100_000 }, (_unused, index) => [index.toString(36), 1]));
+    const delays = monitorEventLoopDelay({ resolution: 1 });
+    delays.enable();
+    const answer = await send(app, 'POST', '/api/v1/entities', { body: { type: 'a', name: 'b', [member]: many } });
+    delays.disable();
+    expect(answer.status).toBe(member === 'properties' ? 201 : 400);
+    expect(delays.max / 1e6).toBeLessThan(PATIENCE);
   });
 });

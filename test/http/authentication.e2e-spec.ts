@@ -22,7 +22,7 @@ describe('Authentication', () => {
     const answer = await send(app, 'GET', '/api/v1/samples', { key });
     expect(answer.status).toBe(401);
     expect(answer.body.error.code).toBe('UNAUTHORIZED');
-    expect(answer.headers.get('www-authenticate')).toBe('ApiKey realm="governance"');
+    expect(answer.headers.get('www-authenticate')).toBe('ApiKey realm="governance", Bearer realm="governance"');
     expect(answer.text).not.toContain(API_KEY);
   });
 
@@ -62,5 +62,17 @@ describe('Authentication', () => {
 
   it('is not needed for a public route', async () => {
     expect((await send(app, 'GET', '/api/v1/samples/open', { key: null })).status).toBe(200);
+  });
+
+  it.each([
+    ['X-API-Key', (id: string) => ({ 'X-API-Key': `secret-${id}-end` })],
+    ['Authorization', (id: string) => ({ Authorization: `Bearer secret-${id}-end` })],
+  ])('keeps no eight characters of what stands in %s as the id of the request', async (_header, headers) => {
+    const idOf = async (asked: string): Promise<string | null> => {
+      const sent = { key: null, headers: { ...headers('0123456789'), 'X-Request-Id': asked } };
+      return (await send(app, 'GET', '/api/v1/samples', sent)).headers.get('x-request-id');
+    };
+    expect(await idOf('x.1234567.x')).toBe('x.1234567.x');
+    expect(await idOf('x.12345678.x')).not.toContain('12345678');
   });
 });

@@ -64,6 +64,7 @@ describe('A body', () => {
     const answer = await post('{"broken', { 'Content-Type': type, ...headers });
     expect(answer.status).toBe(415);
     expect(answer.body.error.code).toBe('UNSUPPORTED_MEDIA_TYPE');
+    expect(answer.headers.get('accept-encoding')).toBe('Content-Encoding' in headers ? 'identity' : null);
   });
 
   it('may say that it is not encoded', async () => {

@@ -29,6 +29,7 @@ describe('Caches', () => {
     ['GET', '/api/v1/entities?limit=x', {}, 400],
     ['GET', '/api/v1/samples/broken', {}, 500],
     ['GET', '/api/v1/provenance/export', {}, 200],
+    ['GET', '/api/v1/events', {}, 200],
     ['GET', '/api/v1/health', { key: null }, 200],
     ['GET', '/api/v1/health/live', { key: null }, 200],
     ['GET', '/metrics', {}, 200],

@@ -65,6 +65,8 @@ describe('Cross-origin requests', () => {
           'X-Request-Id',
           'ETag',
           'Location',
+          'X-Head-Sequence',
+          'X-Head-Hash',
         ]),
       );
     }
@@ -81,7 +83,7 @@ describe('Cross-origin requests', () => {
       expect(answer.headers.get('access-control-allow-origin')).toBe(ORIGIN);
       expect(answer.headers.get('access-control-allow-methods')).toBe('GET,POST,PUT,PATCH,DELETE');
       expect(answer.headers.get('access-control-allow-headers')).toBe(
-        'Content-Type,X-API-Key,If-Match,If-None-Match,Idempotency-Key,X-Request-Id',
+        'Content-Type,X-API-Key,Authorization,If-Match,If-None-Match,Idempotency-Key,X-Request-Id,Last-Event-ID',
       );
       expect(answer.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/);
     }

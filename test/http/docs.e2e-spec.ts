@@ -33,7 +33,7 @@ describe('The documentation', () => {
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(page.text).not.toMatch(/https?:|<script>|<style>|\son\w+=/);
     const loaded = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path);
-    expect(loaded).toHaveLength(5);
+    expect(loaded).toHaveLength(6);
     for (const path of loaded) {
       const asset = await send(app, 'GET', path, { key: null });
       expect(asset.status).toBe(200);
@@ -47,6 +47,7 @@ describe('The documentation', () => {
   it('starts without asking others, and its page may ask nobody else', async () => {
     const start = await send(app, 'GET', '/docs/start.js', { key: null });
     expect(start.text).toContain('validatorUrl: null');
+    expect(start.text).toContain('persistAuthorization: true');
     const policy = start.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'self'");
     expect(policy).not.toMatch(/https?:|upgrade-insecure-requests/);
@@ -124,8 +125,9 @@ describe('The OpenAPI document', () => {
   it('says how to authenticate, and where that is not needed', () => {
     expect(document.components?.securitySchemes).toEqual({
       ApiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+      Bearer: { type: 'http', scheme: 'bearer' },
     });
-    expect(document.security).toEqual([{ ApiKey: [] }]);
+    expect(document.security).toEqual([{ ApiKey: [] }, { Bearer: [] }]);
     expect(operation('/open')?.security).toEqual([]);
     expect(operation('')?.security).toBeUndefined();
   });
@@ -133,6 +135,7 @@ describe('The OpenAPI document', () => {
   it('names the errors each operation can give, with an example of each', () => {
     expect(codes('', 'get').sort()).toEqual([
       'INTERNAL_ERROR',
+      'PERMISSION_DENIED',
       'RATE_LIMITED',
       'UNAUTHORIZED',
       'UNAVAILABLE',
@@ -156,13 +159,13 @@ describe('The OpenAPI document', () => {
       required: ['name', 'value'],
       properties: {
         name: { type: 'string', minLength: 1, maxLength: 10 },
-        description: { minLength: 0, maxLength: 20, default: '' },
+        description: { minLength: 0, maxLength: 20, nullable: true, description: 'Without it `""`.' },
         tags: { type: 'array', maxItems: 3, uniqueItems: true, items: { type: 'string', minLength: 1, maxLength: 5 } },
         priority: { type: 'integer', minimum: -5, maximum: 5 },
         value: { oneOf: [{ type: 'string', maxLength: 10 }, { type: 'number' }, { type: 'boolean' }] },
         expiresAt: { type: 'string', format: 'date-time' },
         properties: { type: 'object', additionalProperties: true },
-        level: { type: 'string', enum: ['low', 'high'] },
+        level: { type: 'string', enum: ['low', 'high', null], nullable: true },
       },
     });
     expect(operation('')?.parameters).toEqual(

@@ -12,7 +12,7 @@ import {
   ServiceUnavailableException,
 } from '@nestjs/common';
 import { conflict, DomainError, permissionDenied, policyDenied, unavailable } from '../../src/errors/domain-error';
-import { ERROR_STATUS, type ErrorCode } from '../../src/errors/error-codes';
+import { ERRORS, type ErrorCode } from '../../src/errors/error-codes';
 import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
 import { type Answer, send } from '../support/send';
 
@@ -41,7 +41,7 @@ class FailuresController {
   @Get(':kind')
   fail(@Param('kind') kind: string): never {
     const code = kind as ErrorCode;
-    if (code in ERROR_STATUS) throw new DomainError(code, 'One of each.');
+    if (code in ERRORS) throw new DomainError(code, 'One of each.');
     throw THROWN[kind]?.();
   }
 }
@@ -61,13 +61,16 @@ describe('An error', () => {
     return send(app, 'GET', `/api/v1/failures/${kind}`);
   }
 
-  it.each(Object.entries(ERROR_STATUS))('%s has the status %d and the common shape', async (code, status) => {
-    const answer = await fail(code);
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    const requestId = answer.headers.get('x-request-id');
-    expect(answer.body).toEqual({ error: { code, message: 'One of each.', requestId } });
-  });
+  it.each(Object.entries(ERRORS).map(([code, { status }]) => [code, status] as const))(
+    '%s has the status %d and the common shape',
+    async (code, status) => {
+      const answer = await fail(code);
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      const requestId = answer.headers.get('x-request-id');
+      expect(answer.body).toEqual({ error: { code, message: 'One of each.', requestId } });
+    },
+  );
 
   it.each([
     ['conflict', 409, 'CONFLICT', 'The name is taken.'],

@@ -19,6 +19,7 @@ describe('A free-form object', () => {
     '{"constructor":{"prototype":{"polluted":true}},"prototype":[1],"toString":"x","hasOwnProperty":null,"then":1}',
     '{"a":"false","b":"1","c":"null","d":"2026-01-01","e":" ","":""}',
     '{"a":1.1,"b":1e300,"c":5e-324,"d":9007199254740991,"e":-9007199254740991,"f":0.1,"g":1e21,"h":123456789.123456789012}',
+    '{"a":1e20,"b":9007199254740992,"c":-100000000000000000000}',
     '{"a":[[],{},[[null,false]]],"\u00e9\u{1f600}":"\\u00e9\\ud83d\\ude00\\n\\t"}',
   ])('comes back equal: %s', async (properties) => {
     const answer = await post(properties);
@@ -42,8 +43,7 @@ describe('A free-form object', () => {
         fc.dictionary(key, tie('tree')),
       ),
     }));
-    const isTakeable = (text: string): boolean =>
-      !/\\u0000|__proto__|-0\b/.test(text) && hasPlainIntegers(JSON.parse(text));
+    const isTakeable = (text: string): boolean => !/\\u0000|__proto__|-0\b/.test(text);
     await fc.assert(
       fc.asyncProperty(fc.dictionary(key, tree), async (properties) => {
         const text = JSON.stringify(properties);
@@ -67,7 +67,7 @@ describe('A free-form object', () => {
     ['{"a\\u0000":1}', 'properties["a\\u0000"]', 'must not contain a NUL character'],
     ['{"a":["\\ud800"]}', 'properties.a[0]', expect.stringContaining('surrogate')],
     ['{"\\udc00":1}', 'properties["\\udc00"]', expect.stringContaining('surrogate')],
-    ['{"a":9007199254740992}', 'properties.a', expect.stringContaining('send it as a string')],
+    ['{"a":9007199254740993}', 'properties.a', expect.stringContaining('send it as a string')],
     ['{"a":{"b":-9007199254740993}}', 'properties.a.b', expect.stringContaining('send it as a string')],
     ['{"a":1e400}', 'properties.a', expect.stringContaining('send it as a string')],
     [`{"a":${'9'.repeat(400)}.5}`, 'properties.a', expect.stringContaining('send it as a string')],
@@ -157,10 +157,4 @@ describe('A free-form object', () => {
 
 function members(count: number, name = 'm', value = '1'): string {
   return Array.from({ length: count }, (_, index) => `"${name}${index}":${value}`).join();
-}
-
-function hasPlainIntegers(value: unknown): boolean {
-  if (typeof value === 'number')
-    return !Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21;
-  return typeof value !== 'object' || value === null || Object.values(value).every(hasPlainIntegers);
 }

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countedClient } from '../../src/http/rate-limit/client-address';
+import { countedClient } from '../../src/http/request/client-address';
 import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
 import { SampleModule } from '../support/sample.module';
 import { send, sendRaw, type Answer } from '../support/send';
@@ -145,7 +145,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     gate.cut();
     const warn = jest.spyOn(Logger.prototype, 'warn');
     await start(2, { RATE_WINDOW: '60000' });
-    expect(warn).toHaveBeenCalledTimes(2);
+    expect(warn.mock.calls.filter(([line]) => String(line).startsWith('Redis does not answer'))).toHaveLength(2);
     expect(remainingOf(await request(0))).toBe(LIMIT - 1);
     expect(await statuses(2 * LIMIT)).toEqual({ 200: 2 * LIMIT - 1, 429: 1 });
     gate.open();

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { SqlConnection } from '../../src/database/sql-connection';
-import { CounterReader } from '../../src/ledger/counter-reader';
+import { CounterReader } from '../../src/ledger/reading/counter-reader';
 import type { LedgerTransaction } from '../../src/ledger/ledger-transaction';
 import { createTestApp, type TestApp } from '../support/create-test-app';
 import { chainIsValid } from '../support/factories';

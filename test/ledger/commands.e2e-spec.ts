@@ -4,7 +4,7 @@ import type { JsonObject } from '../../src/json/json-value';
 import { CLAIM } from '../../src/entities/claim.kind';
 import { ENTITY } from '../../src/entities/entity.kind';
 import { SYSTEM_CALLER } from '../../src/ledger/caller';
-import { CounterReader } from '../../src/ledger/counter-reader';
+import { CounterReader } from '../../src/ledger/reading/counter-reader';
 import type { LedgerWriter } from '../../src/ledger/ledger.service';
 import { byId, byKey, type Lookup } from '../../src/ledger/lookup';
 import { Refusal, type LedgerTransaction } from '../../src/ledger/ledger-transaction';
@@ -89,7 +89,7 @@ describe('Commands of one batch', () => {
   it('whose lookups were told beforehand find what they would find without', async () => {
     const [slug, missing] = [newSlug(), newSlug()];
     const known = await notes.add(newSlug());
-    const expecting = (...lookups: Lookup[]): LedgerWriter => notes.ledger.expecting(...lookups);
+    const expecting = (...lookups: Lookup[]): LedgerWriter => notes.ledger.prefetching(...lookups);
     const [added, seen, none, changed, seenChanged, afterFlush] = await Promise.all([
       notes.add(slug),
       expecting(byKey(NOTE, 'slug', slug)).write(SYSTEM_CALLER, (transaction) => found(transaction, slug)),

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
-import { ChainVerifier } from '../../src/provenance/chain-verifier';
-import { EntryReader } from '../../src/ledger/entry-reader';
+import { ChainVerifier } from '../../src/verification/chain-verifier';
+import { EntryReader } from '../../src/ledger/reading/entry-reader';
 import { createTestApp, type TestApp } from '../support/create-test-app';
 import { onPostgres } from '../support/database-kind';
 import { addClaim, chainIsValid, createAgent, createEntity } from '../support/factories';
@@ -178,9 +178,10 @@ describe('Migrations', () => {
   it('make the tables that the classes declare, those of extensions included', async () => {
     const dataSource = app.application.get(DataSource);
     expect(dataSource.entityMetadatas.map(({ tableName }) => tableName).sort()).toEqual([
-      ...['agents', 'claims', 'decisions', 'entities', 'executions', 'idempotency_keys'],
+      ...['agents', 'api_keys', 'claims', 'decisions', 'entities', 'executions', 'idempotency_keys'],
       ...['ledger_counters', 'ledger_entries', 'ledger_head', 'ledger_leftovers', 'ledger_list_items'],
       ...['ledger_tree_nodes', 'notes', 'policies', 'process_leases', 'restorations'],
+      ...['webhook_leases', 'webhook_standings', 'webhooks'],
     ]);
     if (onPostgres) expectTextToCompareByBytes(dataSource);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();

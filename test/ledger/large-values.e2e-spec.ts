@@ -42,3 +42,40 @@ describe('Values up to the limit of a body', () => {
     expect((await send(app, 'POST', ENTITIES, { body: `${largestBody('x')} ` })).status).toBe(413);
   });
 });
+
+describe('A value of many members', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  /** Names of which some are integers, which objects put first, in an order that is not the canonical one. */
+  function many(value: unknown): Record<string, unknown> {
+    return Object.fromEntries(Array.from({ length: 15_000 }, (_unused, index) => [(-index >>> 0).toString(36), value]));
+  }
+
+  it('is kept, changed, compared and answered as it is', async () => {
+    const first = { type: 'large', name: 'many', properties: { ...many(1), '': [many('é"\n'), null, [[]], {}] } };
+    const headers = { 'Idempotency-Key': 'many-members' };
+    const created = await send(app, 'POST', ENTITIES, { body: first, headers });
+    expect(created.status).toBe(201);
+    expect(created.body.properties).toEqual(first.properties);
+    const repeated = await send(app, 'POST', ENTITIES, { body: first, headers });
+    expect(repeated.headers.get('idempotent-replayed')).toBe('true');
+    expect(repeated.body).toEqual(created.body);
+    const other = { ...first, properties: { ...first.properties, last: 1 } };
+    expect((await send(app, 'POST', ENTITIES, { body: other, headers })).status).toBe(409);
+
+    const path = `${ENTITIES}/${created.body.id}`;
+    const same = await send(app, 'PUT', path, { body: { properties: first.properties } });
+    expect(same.body).toEqual(created.body);
+    const changed = await send(app, 'PUT', path, { body: { properties: other.properties } });
+    expect(changed.body).toMatchObject({ revision: 2, properties: other.properties });
+    expect((await send(app, 'GET', path)).body).toEqual(changed.body);
+    const renamed = await send(app, 'PUT', path, { body: { name: 'renamed' } });
+    expect(renamed.body).toMatchObject({ revision: 3, name: 'renamed', properties: other.properties });
+    await chainIsValid(app);
+  });
+});

@@ -8,7 +8,7 @@ import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database-kind';
 import { chainIsValid, createEntity } from '../support/factories';
 import { foreignConnection } from '../support/foreign-connection';
 import { metric } from '../support/metric';
-import { NOTE, Notes, NotesModule } from '../support/notes.module';
+import { addNote, NOTE, Notes, NotesModule } from '../support/notes.module';
 import { send, type Answer } from '../support/send';
 
 const UNAVAILABLE = { status: 503, body: { error: { code: 'UNAVAILABLE' } } };
@@ -117,6 +117,17 @@ describe('Ready means that a write would succeed', () => {
     expect(second).toMatchObject({ value: { slug: 'beside' } });
     expect(transactionOfTheFirst).not.toBeNull();
     expect(await probe('ready')).toBe(200);
+  });
+
+  it('but a long command that gets on is not given up', async () => {
+    const long = await notes.write(async (transaction) => {
+      for (let made = 0; made < 4; made += 1) {
+        await sleep(600);
+        addNote(transaction, `long ${made}`);
+      }
+      return transaction.findBy(NOTE, { slug: 'long 3' });
+    });
+    expect(long).toMatchObject({ slug: 'long 3' });
   });
 
   it('nor while a COMMIT hangs, which is left alone and succeeds in the end', async () => {

@@ -5,12 +5,15 @@ import { action, everyPost, type Ids, type Make, prepareEveryPost, WITHOUT_ENTRY
 import { chainIsValid } from '../support/factories';
 import { lapse, leaseHolders } from '../support/leases';
 import { ROOT } from '../support/markdown';
-import { isReplayed, type Answer } from '../support/send';
+import { isReplayed, type Answer, type Parsed } from '../support/send';
 import { startProgram, type StartedProgram } from '../support/started-program';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
 
 const WITH_ACTIONS = join(ROOT, 'test', 'support', 'program-with-actions.mjs');
-const CASES = everyPost();
+/** What is planned holds only while nobody else changes policies, which all the others do. */
+const CASES = everyPost().filter(({ operation }) => operation !== 'plan_apply');
+/** They take no key: answers with a secret are kept nowhere. */
+const WITHOUT_KEY = ['api-keys', 'webhooks'];
 /** Of the requests that were sent at once, how many are answered before each kill. */
 const ANSWERED = [0, 1, 3, 0, 6, 10];
 
@@ -28,6 +31,7 @@ describe('The built program, killed while clients repeat what was not answered',
   let program: StartedProgram;
   let ids: Ids;
   let attempts = 0;
+  const unrepeated = new Set<string>();
   const exchanges: Exchange[] = [];
 
   beforeAll(async () => {
@@ -66,12 +70,21 @@ describe('The built program, killed while clients repeat what was not answered',
     }
   }
 
+  /** What is answered with a secret takes no key, and is not repeated. */
+  async function makeSecret(path: string, body: object, word: string): Promise<Parsed> {
+    unrepeated.add(word);
+    const answer = await program.send('POST', `/api/v1/${path}`, { body, headers: { 'X-Request-Id': `${word}_1` } });
+    return answer.body;
+  }
+
   /** Each of what is made has a key of its own, too. */
   function making(word: string): Make {
     let made = 0;
     return async (path, body) => {
       made += 1;
-      return (await insist('made', path, body, `${word}.${made}`)).body;
+      return WITHOUT_KEY.includes(path)
+        ? makeSecret(path, body, `${word}.${made}`)
+        : (await insist('made', path, body, `${word}.${made}`)).body;
     };
   }
 
@@ -99,7 +112,7 @@ describe('The built program, killed while clients repeat what was not answered',
       .filter(({ operation, did }) => did.length !== (WITHOUT_ENTRY.has(operation) ? 0 : 1));
     expect(wrong).toEqual([]);
     const words = new Set(exchanges.map(({ word }) => word));
-    expect([...effects.keys()].filter((word) => !words.has(word))).toEqual([]);
+    expect([...effects.keys()].filter((word) => !words.has(word) && !unrepeated.has(word))).toEqual([]);
     for (const { operation, path, body, word, answer } of exchanges) {
       const again = await post(path, body, word);
       expect([operation, again.status, again.text]).toEqual([operation, answer.status, answer.text]);

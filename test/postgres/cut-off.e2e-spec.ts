@@ -6,9 +6,8 @@ import { createTestApp, type TestApp } from '../support/create-test-app';
 import { chainIsValid } from '../support/factories';
 import { Notes, NotesModule } from '../support/notes.module';
 import { send, type Answer } from '../support/send';
-import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { openDatabaseGate, type TcpGate } from '../support/tcp-gate';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
-import { POSTGRES_SERVER } from '../support/where-reachable';
 import { untilStatus } from './support/sessions';
 
 /** Milliseconds: five times what is promised. */
@@ -24,10 +23,7 @@ describe('The service, cut off from its server,', () => {
 
   beforeEach(async () => {
     database = await temporaryDatabase();
-    gate = await openTcpGate(POSTGRES_SERVER.host, POSTGRES_SERVER.port);
-    const through = new URL(database.environment.DATABASE_URL);
-    through.port = String(gate.port);
-    url = through.href;
+    ({ gate, url } = await openDatabaseGate(database.environment.DATABASE_URL));
     const environment = { ...database.environment, DATABASE_URL: url, LOG_LEVEL: 'fatal' };
     app = await createTestApp({ environment, modules: [NotesModule] });
     // Each kind of session is open; the writer's has not sent the text of COMMIT, which it sends but once.

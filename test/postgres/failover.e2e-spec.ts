@@ -7,7 +7,7 @@ import { onServer } from '../support/database-server';
 import { chainIsValid, createEntity } from '../support/factories';
 import { Notes, NotesModule } from '../support/notes.module';
 import { send, type Answer } from '../support/send';
-import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { openDatabaseGate, type TcpGate } from '../support/tcp-gate';
 import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from './support/postgres-cluster';
 import { endSessions, replayed, untilStatus } from './support/sessions';
 
@@ -31,10 +31,9 @@ describeWithPostgresCluster('Behind a name that leads to one server or another, 
     folder = mkdtempSync(join(tmpdir(), 'governance-failover-'));
     primary = await postgresCluster();
     standby = await primary.standby();
-    gate = await openTcpGate('127.0.0.1', primary.port);
-    const url = new URL(primary.url);
-    url.port = String(gate.port);
-    const environment = { DATABASE_URL: url.href, CHECKPOINT_FOLDER: folder, LOG_LEVEL: 'fatal' };
+    const opened = await openDatabaseGate(primary.url);
+    gate = opened.gate;
+    const environment = { DATABASE_URL: opened.url, CHECKPOINT_FOLDER: folder, LOG_LEVEL: 'fatal' };
     app = await createTestApp({ environment, modules: [NotesModule] });
   });
   afterAll(async () => {

@@ -1,6 +1,6 @@
 import { Database } from '../../src/database/database';
 import type { SqlConnection } from '../../src/database/sql-connection';
-import { RecordCatalog } from '../../src/ledger/record-catalog';
+import { RecordCatalog } from '../../src/ledger/records/record-catalog';
 import { createTestApp, type TestApp } from '../support/create-test-app';
 import { nodesOf, planIn } from '../support/postgres-plan';
 

@@ -9,9 +9,8 @@ import { foreignConnection } from '../support/foreign-connection';
 import { addNote, NOTE, Notes, NotesModule } from '../support/notes.module';
 import { metric } from '../support/metric';
 import { send, type Answer } from '../support/send';
-import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { openDatabaseGate, type TcpGate } from '../support/tcp-gate';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
-import { POSTGRES_SERVER } from '../support/where-reachable';
 
 const ENTITIES = '/api/v1/entities';
 const CLIENTS = 16;
@@ -41,10 +40,9 @@ describe('The service, whose sessions end,', () => {
 
   beforeAll(async () => {
     database = await temporaryDatabase();
-    gate = await openTcpGate(POSTGRES_SERVER.host, POSTGRES_SERVER.port);
-    const url = new URL(database.environment.DATABASE_URL);
-    url.port = String(gate.port);
-    const environment = { ...database.environment, DATABASE_URL: url.href };
+    const opened = await openDatabaseGate(database.environment.DATABASE_URL);
+    gate = opened.gate;
+    const environment = { ...database.environment, DATABASE_URL: opened.url };
     app = await createTestApp({ environment, modules: [NotesModule] });
     notes = app.application.get(Notes, { strict: false });
   });

@@ -7,9 +7,8 @@ import { onServer } from '../support/database-server';
 import { auditOf, createAgent, createPolicy } from '../support/factories';
 import { lapse } from '../support/leases';
 import { type Parsed, send } from '../support/send';
-import { openTcpGate } from '../support/tcp-gate';
+import { openDatabaseGate } from '../support/tcp-gate';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
-import { POSTGRES_SERVER } from '../support/where-reachable';
 
 let release: () => void = () => undefined;
 
@@ -94,12 +93,10 @@ describe('Processes of one database', () => {
 describe('A process that is cut off from the database for 15 seconds', () => {
   it('keeps what it runs', async () => {
     const database = await temporaryDatabase();
-    const gate = await openTcpGate(POSTGRES_SERVER.host, POSTGRES_SERVER.port);
-    const url = new URL(database.environment.DATABASE_URL);
-    url.port = String(gate.port);
+    const { gate, url } = await openDatabaseGate(database.environment.DATABASE_URL);
     const environment = { ...database.environment, LOG_LEVEL: 'fatal' };
     const runner = await createTestApp({
-      environment: { ...environment, DATABASE_URL: url.href },
+      environment: { ...environment, DATABASE_URL: url },
       modules: [ActionsModule],
     });
     const other = await createTestApp({ environment });

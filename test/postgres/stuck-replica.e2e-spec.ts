@@ -4,9 +4,8 @@ import { chainIsValid, createEntity } from '../support/factories';
 import { ROOT } from '../support/markdown';
 import type { Answer } from '../support/send';
 import { startProgram, type StartedProgram } from '../support/started-program';
-import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { openDatabaseGate, type TcpGate } from '../support/tcp-gate';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
-import { POSTGRES_SERVER } from '../support/where-reachable';
 import { untilStatus } from './support/sessions';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
@@ -21,12 +20,11 @@ describe('Of two replicas, one of which stops while it holds the head,', () => {
 
   beforeEach(async () => {
     database = await temporaryDatabase();
-    gate = await openTcpGate(POSTGRES_SERVER.host, POSTGRES_SERVER.port);
-    const url = new URL(database.environment.DATABASE_URL);
-    url.port = String(gate.port);
+    const opened = await openDatabaseGate(database.environment.DATABASE_URL);
+    gate = opened.gate;
     const environment = { ...database.environment, RATE_LIMIT: '1000000', LOG_LEVEL: 'fatal' };
     other = await startProgram(MAIN, environment);
-    stuck = await startProgram(MAIN, { ...environment, DATABASE_URL: url.href });
+    stuck = await startProgram(MAIN, { ...environment, DATABASE_URL: opened.url });
   });
   afterEach(async () => {
     await Promise.all([stuck, other].map((program) => program.stop('SIGKILL')));

@@ -1,6 +1,6 @@
 import type { SqlConnection } from '../../src/database/sql-connection';
-import { ENTRY_COLUMNS } from '../../src/ledger/entry-columns';
-import { GENESIS_HASH, seal, sha256, type StoredEntry } from '../../src/ledger/hash-chain';
+import { ENTRY_COLUMNS } from '../../src/ledger/chain/entry-columns';
+import { GENESIS_HASH, seal, sha256, type StoredEntry } from '../../src/ledger/chain/hash-chain';
 import { TreeFrontier, type TreeNode } from '../../src/ledger/merkle/tree-frontier';
 import { leafHash } from '../../src/ledger/merkle/tree-hash';
 

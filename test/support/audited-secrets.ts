@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { INestApplicationContext } from '@nestjs/common';
-import { LedgerEntry } from '../../src/ledger/ledger-entry.entity';
+import { LedgerEntry } from '../../src/ledger/schema/ledger-entry.entity';
 import { knownSecrets } from './secret-watch';
 
 /** Where an audit entry has text. */

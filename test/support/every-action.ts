@@ -3,7 +3,9 @@ import type { AuditEntryResponse } from '../../src/audit/dto/audit-entry.respons
 import type { PolicyReference } from '../../src/errors/domain-error';
 import type { JsonObject } from '../../src/json/json-value';
 import type { TestApp } from './create-test-app';
+import { policySetOf } from './factories';
 import { send, type Answer } from './send';
+import { WebhookEndpoint } from './webhook-endpoint';
 
 /** An audit entry without what is minted for it. */
 export type ExpectedEntry = Omit<AuditEntryResponse, 'id' | 'sequence' | 'timestamp'>;
@@ -14,7 +16,11 @@ const OPERATOR = { type: 'api_key', id: 'env' };
 const SERVICE = { type: 'system', id: 'service' };
 
 /** What makes the records that `doEverything` expects: start the application with it, and with `ActionsModule`. */
-export const EVERY_ACTION_ENVIRONMENT = { REQUIRED_APPROVALS: 'medium=2' };
+export const EVERY_ACTION_ENVIRONMENT = {
+  REQUIRED_APPROVALS: 'medium=2',
+  WEBHOOK_ALLOW_HTTP: 'true',
+  WEBHOOK_ALLOW_PRIVATE: 'true',
+};
 
 /**
  * Has the service do everything that leaves an entry, but for what takes a restart, in a fresh database. Answers the
@@ -27,6 +33,8 @@ export async function doEverything(app: TestApp): Promise<ExpectedEntry[]> {
   await story.keepPolicies();
   await story.execute();
   await story.decide();
+  await story.keepKeys();
+  await story.keepWebhooks();
   await story.end();
   return story.entries;
 }
@@ -79,17 +87,17 @@ class Story {
   async keepPolicies(): Promise<void> {
     const everything = { name: 'open', effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*'] };
     const first = await this.post('policies', { ...everything, version: '1.0' });
-    this.toldOfPolicy('policy.created', first);
+    await this.toldOfPolicy('policy.created', first);
     const next = await this.post('policies', { ...everything, version: '1.1' });
-    this.toldOfPolicy('policy.superseded', first, { supersededBy: next.id });
-    this.toldOfPolicy('policy.created', next);
+    await this.toldOfPolicy('policy.superseded', first, { supersededBy: next.id });
+    await this.toldOfPolicy('policy.created', next);
     await this.request('POST', `policies/${first.id}/activate`);
-    this.toldOfPolicy('policy.superseded', next, { supersededBy: first.id });
-    this.toldOfPolicy('policy.activated', first);
+    await this.toldOfPolicy('policy.superseded', next, { supersededBy: first.id });
+    await this.toldOfPolicy('policy.activated', first);
     await this.request('POST', `policies/${first.id}/deactivate`);
-    this.toldOfPolicy('policy.deactivated', first);
+    await this.toldOfPolicy('policy.deactivated', first);
     await this.request('POST', `policies/${next.id}/activate`);
-    this.toldOfPolicy('policy.activated', next);
+    await this.toldOfPolicy('policy.activated', next);
   }
 
   async execute(): Promise<void> {
@@ -113,7 +121,7 @@ class Story {
       ...rules,
       actions: ['forbidden', 'decision:reject'],
     });
-    this.toldOfPolicy('policy.created', denying);
+    await this.toldOfPolicy('policy.created', denying);
     const vault = { resourceType: 'file', resourceId: '/vault/gold' };
     await this.refused(execute, { action: 'forbidden', ...vault });
     const details = { action: 'forbidden', ...vault, policies: [referenceTo(denying)] };
@@ -164,6 +172,39 @@ class Story {
     });
   }
 
+  async keepKeys(): Promise<void> {
+    const scopes = ['read', 'execute'];
+    const key = await this.issueKey({ scopes, agentId: this.agentId });
+    const about = { subjectType: 'api_key', agentId: this.agentId };
+    this.told({ action: 'api_key.created', ...about, subjectId: key, details: { scopes, expiresAt: null } });
+    await this.request('POST', `api-keys/${key}/revoke`, { reason: 'It was lost.' });
+    this.told({ action: 'api_key.revoked', ...about, subjectId: key, reason: 'It was lost.' });
+    const expiresAt = new Date(Date.now() + 1_500).toISOString();
+    const expired = await this.issueKey({ scopes, agentId: this.agentId, expiresAt });
+    this.told({ action: 'api_key.created', ...about, subjectId: expired, details: { scopes, expiresAt } });
+    while ((await this.request('GET', `api-keys/${expired}`)).body.status === 'active') await sleep(20);
+    const unasked = { actor: SERVICE, requestId: null, ip: null, details: { expiresAt } };
+    this.told({ action: 'api_key.expired', ...about, subjectId: expired, ...unasked });
+  }
+
+  async keepWebhooks(): Promise<void> {
+    const gone = await WebhookEndpoint.start((response) => response.writeHead(410).end());
+    const { id } = await this.post('webhooks', { url: gone.url, actions: ['webhook.updated'] });
+    const about = { subjectType: 'webhook', subjectId: id };
+    this.told({ action: 'webhook.created', ...about, details: { actions: ['webhook.updated'] } });
+    await this.request('PATCH', `webhooks/${id}`, { description: 'Is gone.' });
+    this.told({ action: 'webhook.updated', ...about, details: { fields: ['description'] } });
+    while ((await this.request('GET', `webhooks/${id}`)).body.status === 'active') await sleep(20);
+    const unasked = { actor: SERVICE, requestId: null, ip: null, details: { status: 410 } };
+    this.told({ action: 'webhook.failing', ...about, ...unasked });
+    const removed = (await this.post('webhooks', { url: gone.url, actions: ['none'] })).id;
+    const aboutRemoved = { subjectType: 'webhook', subjectId: removed };
+    this.told({ action: 'webhook.created', ...aboutRemoved, details: { actions: ['none'] } });
+    await this.request('DELETE', `webhooks/${removed}`);
+    this.told({ action: 'webhook.deleted', ...aboutRemoved });
+    await gone.close();
+  }
+
   async end(): Promise<void> {
     await this.request('DELETE', `entities/${this.entityId}`);
     const about = { subjectType: 'entity', subjectId: this.entityId, entityId: this.entityId };
@@ -174,6 +215,10 @@ class Story {
     const { id } = await this.post('agents', { name, capabilities });
     this.told({ action: 'agent.created', subjectType: 'agent', subjectId: id, agentId: id });
     return id;
+  }
+
+  private async issueKey(members: object): Promise<string> {
+    return (await this.post('api-keys', { name: 'a key', ...members })).id;
   }
 
   private async propose(members: object, requiredApprovals: number): Promise<{ id: string }> {
@@ -217,8 +262,9 @@ class Story {
     this.told({ action, subjectType: 'agent', subjectId: this.agentId, agentId: this.agentId, ...told });
   }
 
-  private toldOfPolicy(action: string, policy: PolicyReference, more: JsonObject = {}): void {
-    const details = { policies: [referenceTo(policy)], ...more };
+  /** Told before the next change of policies. */
+  private async toldOfPolicy(action: string, policy: PolicyReference, more: JsonObject = {}): Promise<void> {
+    const details = { policies: [referenceTo(policy)], policySet: await policySetOf(this.app), ...more };
     this.told({ action, subjectType: 'policy', subjectId: policy.id, details });
   }
 
@@ -240,8 +286,10 @@ class Story {
   /** The subject is the newest execution. */
   private async toldOfExecution(action: string, told: Partial<ExpectedEntry>): Promise<void> {
     const [{ id }] = (await send(this.app, 'GET', '/api/v1/executions?order=desc&limit=1')).body.data;
-    const details = { action: 'look', resourceType: 'entity', resourceId: 'x', policies: [] };
-    this.told({ action, subjectType: 'execution', subjectId: id, agentId: this.agentId, details, ...told });
+    const decided = action === 'execution.completed' ? {} : { policySet: await policySetOf(this.app) };
+    const asked = told.details ?? { action: 'look', resourceType: 'entity', resourceId: 'x', policies: [] };
+    const details = { ...asked, ...decided };
+    this.told({ action, subjectType: 'execution', subjectId: id, agentId: this.agentId, ...told, details });
   }
 
   private told(entry: Told): void {

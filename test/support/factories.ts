@@ -1,10 +1,13 @@
+import { createHash } from 'node:crypto';
 import type { AgentResponse } from '../../src/agents/dto/agent.response';
+import type { IssuedApiKeyResponse } from '../../src/api-keys/dto/api-key.response';
 import type { AuditEntryResponse } from '../../src/audit/dto/audit-entry.response';
 import type { DecisionResponse } from '../../src/decisions/dto/decision.response';
 import type { ClaimResponse } from '../../src/entities/dto/claim.response';
 import type { EntityResponse } from '../../src/entities/dto/entity.response';
 import type { PolicyResponse } from '../../src/policies/dto/policy.response';
 import type { TestApp } from './create-test-app';
+import { keepSecret } from './secret-watch';
 import { send } from './send';
 
 /** An application in this process or in one of its own. */
@@ -48,12 +51,30 @@ export async function createPolicy(
   });
 }
 
+/** Issues a key that may only read, but for what `body` says; tests look out for its secret from then on. */
+export async function issueKey(app: ServedApp, body: Members = {}): Promise<IssuedApiKeyResponse> {
+  const key: IssuedApiKeyResponse = await created(app, '/api/v1/api-keys', {
+    name: 'a key',
+    scopes: ['read'],
+    ...body,
+  });
+  keepSecret(key.secret);
+  return key;
+}
+
 let policies = 0;
 
 /** The audit entries about a record, oldest first. */
 export async function auditOf(app: ServedApp, subjectId: string): Promise<AuditEntryResponse[]> {
   const answer = await send(app, 'GET', `/api/v1/audit?order=asc&limit=1000&subjectId=${subjectId}`);
   return answer.body.data;
+}
+
+/** The policies in force, as the rule has them hashed. */
+export async function policySetOf(app: ServedApp): Promise<string> {
+  const { data } = (await send(app, 'GET', '/api/v1/policies?status=active&limit=1000')).body;
+  const ids = data.map(({ id }: { id: string }) => id).sort();
+  return createHash('sha256').update(JSON.stringify(ids)).digest('hex');
 }
 
 /** Fails the test when the chain does not verify, or the records are not as it says. */

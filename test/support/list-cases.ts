@@ -1,15 +1,16 @@
 const TIME = '2026-11-20T06:18:03.123Z';
 const ENTRIES = { entityId: 'x', agentId: 'x', subjectId: 'x', action: 'x', from: TIME, to: TIME };
 
-/** Every list, and a value for each of its filters. */
+/** Every list that may be long, and a value for each of its filters. Of webhooks there are a hundred at most. */
 const LISTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  entities: { type: 'x' },
+  entities: { type: 'x', name: 'x' },
   'entities/ENTITY/claims': { predicate: 'x' },
-  agents: { capability: 'x', role: 'x', status: 'active' },
+  agents: { capability: 'x', role: 'x', status: 'active', kind: 'human' },
   executions: { agentId: 'x', action: 'x', outcome: 'executed', from: TIME, to: TIME },
   decisions: { status: 'proposed', riskLevel: 'high', type: 'x', proposedBy: 'x' },
+  'api-keys': { status: 'active', agentId: 'x' },
   policies: { name: 'x', status: 'active', effect: 'allow' },
-  audit: { ...ENTRIES, outcome: 'denied' },
+  audit: { ...ENTRIES, outcome: 'denied', actorId: 'key_x' },
   provenance: { ...ENTRIES, after: '5' },
 };
 

@@ -16,7 +16,7 @@ import { LedgerModule } from '../../src/ledger/ledger.module';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import type { Command, LedgerTransaction } from '../../src/ledger/ledger-transaction';
 import type { RecordKind } from '../../src/ledger/record-kind';
-import { RecordReader } from '../../src/ledger/record-reader';
+import { RecordReader } from '../../src/ledger/reading/record-reader';
 
 /** A kind of record such as a module of others would bring: it shows what the ledger does with any kind. */
 @Entity('notes')

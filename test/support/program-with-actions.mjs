@@ -1,5 +1,5 @@
 /** The built program with actions that end well, badly or not by themselves, for tests that end the process meanwhile. */
-import { existsSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { createApp } from '../../dist/create-app.js';
@@ -20,13 +20,21 @@ class Actions {
     return new Promise(() => undefined);
   }
 
+  /** Leaves a line in the file that the parameters name: an effect outside the service. */
+  async write({ parameters, executionId }) {
+    await sleep(parameters.before);
+    appendFileSync(parameters.file, `${executionId}\n`);
+    await sleep(parameters.after);
+    return null;
+  }
+
   /** Until the file exists that the parameters name. */
   async wait({ parameters, signal }) {
     while (!existsSync(parameters.file) && !signal.aborted) await sleep(20);
     return { ranIn: process.pid };
   }
 }
-for (const action of ['succeed', 'fail', 'hang', 'wait']) {
+for (const action of ['succeed', 'fail', 'hang', 'wait', 'write']) {
   ActionHandler(action)(Actions.prototype, action, Object.getOwnPropertyDescriptor(Actions.prototype, action));
 }
 

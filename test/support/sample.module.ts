@@ -1,14 +1,12 @@
 import { Body, Controller, Delete, Get, HttpCode, Module, Param, Patch, Post, Put, Query } from '@nestjs/common';
-import { Public } from '../../src/http/authentication/public.decorator';
-import { Caller } from '../../src/http/caller.decorator';
+import { Public, RateLimitBucket, Revisioned } from '../../src/http/request/route-marks';
+import { Caller } from '../../src/http/pipeline/caller.decorator';
 import { IfMatch } from '../../src/http/conditional/if-match.decorator';
 import type { Precondition } from '../../src/http/conditional/precondition';
-import { Revisioned } from '../../src/http/conditional/revisioned.decorator';
 import { ListQuery } from '../../src/http/lists/list.query';
 import { Lists } from '../../src/http/lists/lists';
 import type { ListAnswer } from '../../src/http/lists/open-list';
-import { ApiErrors } from '../../src/http/errors/api-errors.decorator';
-import { RateLimitBucket } from '../../src/http/rate-limit/rate-limit-bucket.decorator';
+import { ApiErrors } from '../../src/http/answers/api-errors.decorator';
 import {
   AtLeastOneOf,
   FreeFormObject,
@@ -24,7 +22,6 @@ import {
   RequiredText,
   TimestampField,
 } from '../../src/http/validation/text-fields';
-import { preconditionFailed } from '../../src/errors/domain-error';
 import type { JsonObject } from '../../src/json/json-value';
 
 export class SampleRequest {
@@ -122,7 +119,7 @@ class SamplesController {
   @Revisioned()
   @ApiErrors('NOT_FOUND')
   replace(@Body() body: SampleChange, @Query() query: SampleQuery, @IfMatch() precondition: Precondition): unknown {
-    if (!precondition.matches(3)) throw preconditionFailed();
+    precondition.require(3);
     return { revision: 4, body, query };
   }
 
@@ -134,7 +131,7 @@ class SamplesController {
   @Delete(':id')
   @HttpCode(204)
   remove(@IfMatch() precondition: Precondition): void {
-    if (!precondition.matches(3)) throw preconditionFailed();
+    precondition.require(3);
   }
 
   @Post(':id/act')

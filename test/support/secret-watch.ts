@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../../src/config/variable';
+import type { Environment } from '../../src/config/variables/variable';
 
 const SECRET_VARIABLES = ['API_KEY', 'API_KEY_PREVIOUS', 'SIGNING_KEY', 'DATABASE_URL', 'REDIS_URL'];
 
@@ -26,7 +26,8 @@ export function keepSigningKeys(folder: string): void {
   files.forEach((name) => keepSecret(readFileSync(join(folder, name), 'utf8').trim()));
 }
 
-function keepSecret(secret: string): void {
+/** Takes note of a secret that the service has issued. */
+export function keepSecret(secret: string): void {
   if (secret.length >= SHORTEST_WATCHED) secrets.add(secret);
 }
 

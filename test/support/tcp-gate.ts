@@ -34,7 +34,7 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
       [target, client],
     ] as const) {
       sockets.add(from);
-      const pass = (chunk: Buffer): unknown => to.writable && to.write(chunk);
+      const line = new Line((chunk) => to.writable && to.write(chunk));
       from.on('data', (chunk) => {
         if (isHeld) return;
         if (from === client && awaited !== null && chunk.includes(awaited.text)) {
@@ -43,8 +43,7 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
           awaited = null;
         }
         if (heldClients.has(from)) return;
-        if (delay > 0) setTimeout(pass, delay, chunk);
-        else pass(chunk);
+        line.send(chunk, delay);
       });
       from.on('error', () => from.destroy());
       from.on('close', () => {
@@ -87,4 +86,37 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
       await closed;
     },
   };
+}
+
+/** One direction of a connection: what was sent first arrives first, however long each part is delayed. */
+class Line {
+  private readonly waiting: { readonly chunk: Buffer; readonly due: number }[] = [];
+
+  constructor(private readonly deliver: (chunk: Buffer) => unknown) {}
+
+  /** @param delay milliseconds. */
+  send(chunk: Buffer, delay: number): void {
+    this.waiting.push({ chunk, due: performance.now() + delay });
+    if (this.waiting.length === 1) this.deliverDue();
+  }
+
+  private deliverDue(): void {
+    for (let [first] = this.waiting; first !== undefined; [first] = this.waiting) {
+      const left = first.due - performance.now();
+      if (left > 0) {
+        setTimeout(() => this.deliverDue(), left);
+        return;
+      }
+      this.waiting.shift();
+      this.deliver(first.chunk);
+    }
+  }
+}
+
+/** A gate in front of a PostgreSQL server, and the URL of the database through it. */
+export async function openDatabaseGate(databaseUrl: string): Promise<{ readonly gate: TcpGate; readonly url: string }> {
+  const url = new URL(databaseUrl);
+  const gate = await openTcpGate(url.hostname, Number(url.port));
+  url.port = String(gate.port);
+  return { gate, url: url.href };
 }

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { TreeFrontier, type TreeNode } from '../../../src/ledger/merkle/tree-frontier';
 import { leafHash } from '../../../src/ledger/merkle/tree-hash';
-import { treeNodeValues } from '../../../src/ledger/tree-nodes';
+import { treeNodeValues } from '../../../src/ledger/schema/ledger-tree-node.entity';
 import { type RawDatabase, type RawStatement, type Row, ROWS, type Value } from './raw-database';
 
-/** What an entry says, beside its place in the chain. All texts but `details` and `state` need no escapes in JSON. */
+/** What an entry says, besides its place in the chain. All texts but `details` and `state` need no escapes in JSON. */
 export interface RawEntry {
   readonly action: string;
   readonly agentId: string | null;

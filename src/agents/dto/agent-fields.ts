@@ -1,11 +1,11 @@
-import { labelFault } from '../../text/label-fault';
+import { labelFault } from '../../shared/label-fault';
 
 /** What a request may say of an agent, alike at creation and afterwards. */
 export const DESCRIPTION = {
   max: 2_000,
   mayBeBlank: true,
   description: 'What the agent is for.',
-  example: 'Sends invoices and reminders.',
+  example: 'Sends reminders of invoices.',
 };
 
 export const CAPABILITIES = {
@@ -15,7 +15,7 @@ export const CAPABILITIES = {
   description:
     'Names of the actions the agent may use, exactly. None: it can do nothing. Without control and format characters and ' +
     'white space at their ends.',
-  example: ['send-invoice', 'read-document'],
+  example: ['send-reminder', 'read-document', 'write-off'],
 };
 
 export const ROLES = {
@@ -25,5 +25,5 @@ export const ROLES = {
   description:
     'Roles that the subjects of a policy can name as `role:<role>`. Without control and format characters and white space at ' +
     'their ends.',
-  example: ['billing'],
+  example: ['collections'],
 };

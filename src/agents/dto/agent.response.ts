@@ -1,25 +1,40 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { sampleId } from '../../docs/sample-id';
+import { sampleId } from '../../openapi/sample-id';
+import { AGENT_KINDS } from '../agent-kind';
 import { AGENT_STATUSES } from '../agent.entity';
+import type { AgentKind } from '../agent-kind';
 import type { Agent, AgentStatus } from '../agent.entity';
 
 export class AgentResponse {
   @ApiProperty({ example: sampleId('agt') })
   readonly id!: string;
 
-  @ApiProperty({ example: 'invoice-bot' })
+  @ApiProperty({ example: 'reminder-bot' })
   readonly name!: string;
 
-  @ApiProperty({ example: 'Sends invoices and reminders.' })
+  @ApiProperty({
+    enum: AGENT_KINDS,
+    enumName: 'AgentKind',
+    example: 'machine',
+    description: 'A person who reviews is an agent of kind `human`.',
+  })
+  readonly kind!: AgentKind;
+
+  @ApiProperty({ example: 'Sends reminders of invoices.' })
   readonly description!: string;
 
-  @ApiProperty({ type: [String], example: ['send-invoice', 'read-document'] })
+  @ApiProperty({ type: [String], example: ['send-reminder', 'read-document'] })
   readonly capabilities!: readonly string[];
 
-  @ApiProperty({ type: [String], example: ['billing'] })
+  @ApiProperty({ type: [String], example: ['collections'] })
   readonly roles!: readonly string[];
 
-  @ApiProperty({ enum: AGENT_STATUSES, example: 'active', description: 'A suspended agent can do nothing.' })
+  @ApiProperty({
+    enum: AGENT_STATUSES,
+    enumName: 'AgentStatus',
+    example: 'active',
+    description: 'A suspended agent can do nothing.',
+  })
   readonly status!: AgentStatus;
 
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
@@ -32,7 +47,7 @@ export class AgentResponse {
   readonly revision!: number;
 
   static from(this: void, row: Agent): AgentResponse {
-    const { id, name, description, capabilities, roles, status, createdAt, updatedAt, revision } = row;
-    return { id, name, description, capabilities, roles, status, createdAt, updatedAt, revision };
+    const { id, name, kind, description, capabilities, roles, status, createdAt, updatedAt, revision } = row;
+    return { id, name, kind, description, capabilities, roles, status, createdAt, updatedAt, revision };
   }
 }

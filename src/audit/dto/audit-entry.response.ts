@@ -1,13 +1,18 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { sampleId } from '../../docs/sample-id';
+import { sampleId } from '../../openapi/sample-id';
 import type { JsonObject } from '../../json/json-value';
-import type { AnsweredListedEntry } from '../../ledger/answered-entry';
+import type { AnsweredListedEntry } from '../../ledger/reading/entry-reader';
 
-export const ACTOR_TYPES = ['api_key', 'agent', 'system'] as const;
+export const ACTOR_TYPES = ['api_key', 'token', 'agent', 'system'] as const;
 export const ENTRY_OUTCOMES = ['success', 'denied', 'failed'] as const;
 
 export class ActorResponse {
-  @ApiProperty({ enum: ACTOR_TYPES, example: 'api_key', description: '`system` is the service acting by itself.' })
+  @ApiProperty({
+    enum: ACTOR_TYPES,
+    enumName: 'ActorType',
+    example: 'api_key',
+    description: '`system` is the service acting by itself.',
+  })
   readonly type!: string;
 
   @ApiProperty({ example: 'env' })
@@ -47,7 +52,7 @@ export class AuditEntryResponse {
   @ApiProperty({ example: sampleId('ent') })
   readonly subjectId!: string;
 
-  @ApiProperty({ enum: ENTRY_OUTCOMES, example: 'success' })
+  @ApiProperty({ enum: ENTRY_OUTCOMES, enumName: 'EntryOutcome', example: 'success' })
   readonly outcome!: string;
 
   @ApiProperty({ type: String, nullable: true, example: null, description: 'Why it was denied or failed.' })

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { ConsistencyProof } from '../../ledger/tree-reader';
+import type { ConsistencyProof } from '../../ledger/reading/tree-reader';
 import { EXAMPLE_HASH } from './examples';
 
 export class ConsistencyProofResponse {

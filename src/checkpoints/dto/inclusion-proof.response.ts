@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { InclusionProof } from '../../ledger/tree-reader';
+import type { InclusionProof } from '../../ledger/reading/tree-reader';
 import { EXAMPLE_HASH } from './examples';
 
 export class InclusionProofResponse {

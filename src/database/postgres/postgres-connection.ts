@@ -1,15 +1,14 @@
-import { Client, type ClientConfig } from 'pg';
+import { Client, type ClientConfig, type QueryConfig } from 'pg';
 import type { Socket } from 'node:net';
 import { DatabaseFault } from '../database-fault';
 import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
 import { connectionFault, endsSession, postgresFault } from './postgres-fault';
-import { preparedQuery } from './prepared-query';
 import { ServerReach } from './server-reach';
 
 /** Milliseconds a server gets to say goodbye; one that is gone never does. */
 const GOODBYE = 1_000;
 
-/** What notices carry that are no warnings. */
+/** What notices carry that are not warnings. */
 const SUCCESSFUL_COMPLETION = '00000';
 
 /**
@@ -95,4 +94,24 @@ export class PostgresConnection implements SqlConnection {
 function requireCommit(command: string): void {
   if (command === 'COMMIT') return;
   throw new DatabaseFault('programming', command, 'The server rolled the transaction back instead of committing it.');
+}
+
+/** Each session keeps what it has prepared; texts beyond this number, which only odd modules have, are parsed anew. */
+const MOST_NAMES = 300;
+
+const names = new Map<string, string>();
+
+/** A statement that a session plans once and then runs by its name: one name for each text. */
+export function preparedQuery(sql: string, parameters: readonly SqlValue[]): QueryConfig {
+  const name = nameOf(sql);
+  const query = { text: sql, values: [...parameters] };
+  return name === undefined ? query : { ...query, name };
+}
+
+function nameOf(sql: string): string | undefined {
+  const known = names.get(sql);
+  if (known !== undefined || names.size >= MOST_NAMES) return known;
+  const name = `s${names.size}`;
+  names.set(sql, name);
+  return name;
 }

@@ -1,20 +1,27 @@
 import type { DataSourceOptions } from 'typeorm';
 import { Database } from '../database';
-import type { SchemaContribution } from '../schema-contribution';
+import type { SchemaContribution, Opening } from '../start-condition';
 import type { SqlConnection } from '../sql-connection';
-import type { Opening } from '../start-condition';
 import { PostgresConnection } from './postgres-connection';
 import { POSTGRES_DIALECT } from './postgres-dialect';
 import { migrate } from './postgres-migrations';
 import { PostgresLease } from './postgres-lease';
 import { PostgresSessions } from './postgres-sessions';
-import { leaseConfig, pointReaderConfig, readerConfig, serverConfig, writerConfig } from './postgres-settings';
+import {
+  leaseConfig,
+  pointReaderConfig,
+  readerConfig,
+  serverConfig,
+  transactionReaderConfig,
+  writerConfig,
+} from './postgres-settings';
 import { ServerReach } from './server-reach';
-import { requireDurability, requirePrimary } from './server-requirements';
-import { repositoryPool } from './repository-pool';
+import { requireDurability, requirePrimary, type FoundServer, primaryOf, SELECT_PRIMARY } from './server-requirements';
 import { WriterServer } from './writer-server';
+import type { Socket } from 'node:net';
+import type { Client, ClientConfig } from 'pg';
 
-/** Sessions for each kind of reading; with the writer's and the lease's there are ten at most. */
+/** Sessions for each kind of reading; with the writer's, the lease's, that of webhooks and that of a verification there are twelve at most. */
 const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };
 
 const SELECT_DEAD_ROWS = 'SELECT pg_stat_get_dead_tuples($1::regclass) AS "count"';
@@ -83,6 +90,21 @@ export class PostgresDatabase extends Database {
     return connection;
   }
 
+  openSideWriter(): Promise<SqlConnection> {
+    return Promise.resolve(new PostgresSessions(leaseConfig(this.url), 1, this.server));
+  }
+
+  async openReader(): Promise<SqlConnection> {
+    const connection = await PostgresConnection.open(transactionReaderConfig(this.url), this.reach);
+    try {
+      this.server.require(await requirePrimary(connection));
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+    return connection;
+  }
+
   /** The server needs nothing. */
   async finishWriting(): Promise<void> {
     return Promise.resolve();
@@ -127,4 +149,28 @@ export class PostgresDatabase extends Database {
 function placeOf(url: string): string {
   const { host = '', port = 5432, database = '' } = serverConfig(url);
   return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
+}
+
+/** What TypeORM's own pool is made with, so that its sessions, too, are on the writer's server. */
+interface RepositoryPool extends ClientConfig {
+  /** Called for each new session before it is used; what it throws refuses the session. */
+  onConnect(client: Client): Promise<void>;
+}
+
+function repositoryPool(config: ClientConfig, server: WriterServer): RepositoryPool {
+  const sockets = new Set<Socket>();
+  // The pool replaces a session that it has lost.
+  server.onMoved(() => sockets.forEach((socket) => socket.destroy()));
+  return {
+    ...config,
+    stream: () => {
+      const socket = server.reach.socket();
+      sockets.add(socket);
+      return socket.once('close', () => sockets.delete(socket));
+    },
+    onConnect: async (client) => {
+      const { rows } = await client.query<FoundServer>(SELECT_PRIMARY);
+      server.require(primaryOf(rows[0]));
+    },
+  };
 }

@@ -3,6 +3,7 @@ import { quoted, type Dialect } from '../dialect';
 /** `jsonb` is parsed once for all columns of a row; `json` would be parsed again for each. */
 export const POSTGRES_DIALECT: Dialect = {
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
+  beginReading: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
   clock: 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS "now"',
   lockRow: ' FOR UPDATE',
   jsonElements: (parameter) => `jsonb_array_elements(${parameter}::jsonb) AS item(value)`,

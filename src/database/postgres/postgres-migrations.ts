@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import type { SchemaContribution } from '../schema-contribution';
+import type { SchemaContribution } from '../start-condition';
 import type { SqlConnection } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
 import { migrationConfig } from './postgres-settings';

@@ -74,9 +74,9 @@ class Session {
   }
 
   private async reopen(): Promise<PostgresConnection> {
-    const former = this.connection;
+    const previous = this.connection;
     this.connection = null;
-    await former?.close();
+    await previous?.close();
     const connection = await PostgresConnection.open(this.config, this.server.reach);
     try {
       this.primary = await requirePrimary(connection);

@@ -9,6 +9,7 @@ const LOCK_TIMEOUT = 3_000;
  * lock's time is longer, so that one of them has it next.
  */
 const IDLE_TIMEOUT = 2_500;
+const READING_IDLE_TIMEOUT = 60_000;
 const STATEMENT_TIMEOUT = 10_000;
 /** For a server that does not even say that a statement took too long. */
 const ANSWER_TIMEOUT = 15_000;
@@ -75,6 +76,11 @@ export function readerConfig(url: string): ClientConfig {
 /** For reading single rows by their ids. */
 export function pointReaderConfig(url: string): ClientConfig {
   return withOptions(readerConfig(url), BY_INDEX);
+}
+
+/** A transaction keeps the server from clearing away what was deleted: that of a process that stands still is ended. */
+export function transactionReaderConfig(url: string): ClientConfig {
+  return { ...pointReaderConfig(url), idle_in_transaction_session_timeout: READING_IDLE_TIMEOUT };
 }
 
 /** Quick to notice that the server is gone, and not held up by a standby: a lease that is lost with the server is renewed. */

@@ -44,8 +44,8 @@ export class WriterServer {
   }
 }
 
-function replaces(primary: Primary, former: Primary): boolean {
-  return primary.system === former.system && primary.timeline > former.timeline;
+function replaces(primary: Primary, previous: Primary): boolean {
+  return primary.system === previous.system && primary.timeline > previous.timeline;
 }
 
 function elsewhere({ system, timeline }: Primary, why: string): DatabaseFault {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { ConfigurationError } from '../../config/configuration-error';
+import { ConfigurationError } from '../../config/read-configuration';
 import { BetterSqlite3Connection, type BetterSqlite3 } from './better-sqlite3-connection';
 import { BUSY_TIMEOUT, type FileDriver, type FileUse } from './file-driver';
 
@@ -9,7 +9,7 @@ const INSTALL = `npm install ${NAME}@12`;
 
 /**
  * `better-sqlite3`: works on the event loop's thread, so a call costs less and a sync of the disk holds everything up. It
- * is no dependency of the service: loaded only when it is chosen.
+ * is not a dependency of the service: loaded only when it is chosen.
  * @throws ConfigurationError when it is not installed, or its binary does not load.
  */
 export function loadBetterSqlite3(): FileDriver {

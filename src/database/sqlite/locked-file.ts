@@ -1,6 +1,8 @@
-import { makePrivateFile } from '../../files/private-file';
+import { makePrivateFile } from '../../shared/private-file';
 import type { SqlConnection } from '../sql-connection';
 import type { FileDriver } from './file-driver';
+import { DatabaseFault } from '../database-fault';
+import { DatabaseInUseError } from '../database-in-use.error';
 
 /**
  * Holds a file for this process until the connection is closed: an exclusive transaction on it, kept open. The operating
@@ -17,5 +19,25 @@ export async function lockedFile(path: string, driver: FileDriver, patience: num
   } catch (error) {
     await connection.close();
     throw error;
+  }
+}
+
+/** Holds the database for this process, by a sibling file. */
+export class SqliteLock {
+  private constructor(private readonly connection: SqlConnection) {}
+
+  static async take(databasePath: string, driver: FileDriver): Promise<SqliteLock> {
+    try {
+      return new SqliteLock(await lockedFile(`${databasePath}.lock`, driver, 0));
+    } catch (error) {
+      if (error instanceof DatabaseFault && error.driverCode === 'SQLITE_BUSY') {
+        throw new DatabaseInUseError(databasePath, 'stop that one first, or give this one a database of its own.');
+      }
+      throw error;
+    }
+  }
+
+  release(): Promise<void> {
+    return this.connection.close();
   }
 }

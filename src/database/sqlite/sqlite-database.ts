@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { warnWhereOthersMayWrite } from '../../files/folder';
-import { closeToOthers, makePrivateFile } from '../../files/private-file';
+import { warnWhereOthersMayWrite } from '../../shared/folder';
+import { closeToOthers, makePrivateFile } from '../../shared/private-file';
 import { Database } from '../database';
-import type { SchemaContribution } from '../schema-contribution';
+import { DatabaseFault } from '../database-fault';
+import type { SchemaContribution, Opening } from '../start-condition';
 import type { SqlConnection } from '../sql-connection';
-import type { Opening } from '../start-condition';
 import type { FileDriver } from './file-driver';
 import { SQLITE_DIALECT } from './sqlite-dialect';
 import {
@@ -19,8 +19,8 @@ import {
   roomBeside,
   type FileIdentity,
 } from './sqlite-file';
-import { SqliteLock } from './sqlite-lock';
-import { openingError } from './sqlite-opening-error';
+import { SqliteLock } from './locked-file';
+import { openingError } from './sqlite-fault';
 import { applyReaderSettings, applyWriterSettings, PASSING_CACHE_SIZE } from './sqlite-settings';
 
 /** Bytes: what an ordinary batch may need. */
@@ -61,7 +61,7 @@ export class SqliteDatabase extends Database {
   private static async openFile(path: string, opening: Opening, driver: FileDriver): Promise<SqliteDatabase> {
     const lock = await SqliteLock.take(path, driver);
     try {
-      // SQLite gives the files beside it the rights of the database.
+      // SQLite gives the files next to it the rights of the database.
       for (const file of [path, `${path}-wal`, `${path}-shm`]) closeToOthers(file);
       await checkFound(path, opening, driver);
       const { schema } = opening;
@@ -80,7 +80,7 @@ export class SqliteDatabase extends Database {
     const connection = await this.driver.open(this.location, 'write');
     try {
       await applyWriterSettings(connection);
-      // The first read makes the write-ahead log, whose identity is watched beside the file's.
+      // The first read makes the write-ahead log, whose identity is watched next to the file's.
       await connection.run('SELECT 1 FROM sqlite_master');
       // Of the first writer only: the readers stay with these files, so writing into others would split the ledger.
       if (this.files.length === 0) this.files = [identityOf(this.location), identityOf(`${this.location}-wal`)];
@@ -89,6 +89,20 @@ export class SqliteDatabase extends Database {
       throw error;
     }
     return connection;
+  }
+
+  async openSideWriter(): Promise<SqlConnection> {
+    const connection = await this.driver.open(this.location, 'write');
+    await applyWriterSettings(connection);
+    // A driver may wait on the thread of the writer that it would wait for.
+    await connection.run('PRAGMA busy_timeout = 0');
+    return connection;
+  }
+
+  async openReader(): Promise<SqlConnection> {
+    if (!this.isInPlace())
+      throw new DatabaseFault('unavailable', 'MOVED', 'The database file is no longer at its place.');
+    return openReader(this.location, this.driver, PASSING_CACHE_SIZE);
   }
 
   /** The lock keeps every other process out. */

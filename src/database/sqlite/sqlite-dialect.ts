@@ -2,6 +2,7 @@ import { quoted, type Dialect } from '../dialect';
 
 export const SQLITE_DIALECT: Dialect = {
   begin: 'BEGIN IMMEDIATE',
+  beginReading: 'BEGIN DEFERRED',
   clock: null,
   lockRow: '',
   jsonElements: (parameter) => `json_each(${parameter}) AS item`,

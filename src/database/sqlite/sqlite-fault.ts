@@ -1,4 +1,5 @@
 import { DatabaseFault, type FaultKind } from '../database-fault';
+import { DatabaseInUseError } from '../database-in-use.error';
 
 const UNAVAILABLE = new Set([
   'SQLITE_FULL',
@@ -33,4 +34,43 @@ export interface SqliteFailure {
 export function sqliteFault(error: SqliteFailure): DatabaseFault {
   const code = typeof error.code === 'string' ? primaryCode(error.code) : 'SQLITE_MISUSE';
   return new DatabaseFault(kindOf(code), code, error.message);
+}
+
+const NOT_WRITABLE = 'its folder or its files cannot be written. Give this user the right to, or name another place';
+const DISK_FULL = 'its disk is full. Make room, then start again';
+
+/**
+ * Why a file cannot be opened, by the primary result code that SQLite tells (https://sqlite.org/rescode.html), or by the
+ * system's where the service makes a file.
+ */
+const REASONS: Readonly<Record<string, string>> = {
+  SQLITE_FULL: DISK_FULL,
+  ENOSPC: DISK_FULL,
+  EDQUOT: DISK_FULL,
+  SQLITE_READONLY: 'it cannot be written. Give this user the right to write the file and its folder',
+  SQLITE_CANTOPEN: NOT_WRITABLE,
+  EACCES: NOT_WRITABLE,
+  EPERM: NOT_WRITABLE,
+  EROFS: NOT_WRITABLE,
+  SQLITE_PERM: 'this user has no right to it',
+  SQLITE_IOERR: 'the disk reports an error. Check the disk, then start again',
+  SQLITE_CORRUPT: 'the file is damaged. Keep it, and restore a backup',
+  SQLITE_NOTADB: 'the file is no database, or its beginning is damaged. Name another file, or restore a backup',
+  SQLITE_BUSY: 'another program holds its lock. End that one, then start again',
+};
+
+/** For people: what is wrong with the file and what to do, in place of what the driver or TypeORM says. */
+export function openingError(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof DatabaseInUseError) return error;
+  const code = /\bSQLITE_[A-Z]+|^E[A-Z]+$/.exec(codeOf(error))?.[0] ?? '';
+  const reason = REASONS[code];
+  if (reason === undefined) return error;
+  return new Error(`The database ${path} cannot be opened: ${reason} (${code}).`, { cause: error });
+}
+
+/** Ours, the driver's, or the driver's inside of TypeORM's; one of the drivers tells it in the message, too. */
+function codeOf(error: Error): string {
+  const { driverCode, code, driverError } = error as Error & Readonly<Record<string, unknown>>;
+  const inner = (driverError as { readonly code?: unknown } | undefined)?.code;
+  return [driverCode, code, inner, error.message].find((text) => typeof text === 'string') ?? '';
 }

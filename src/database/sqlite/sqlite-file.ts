@@ -1,7 +1,7 @@
 import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { makeFolder } from '../../files/folder';
+import { makeFolder } from '../../shared/folder';
 import { DatabaseInUseError } from '../database-in-use.error';
 
 const MAXIMUM_LINKS = 40;

@@ -1,8 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { RISK_LEVELS, type RiskLevel } from '../../config/configuration';
-import { sampleId } from '../../docs/sample-id';
+import { sampleId } from '../../openapi/sample-id';
 import type { JsonObject } from '../../json/json-value';
-import { DECISION_STATUSES, VERDICTS, type Decision, type DecisionStatus, type Verdict } from '../decision.entity';
+import { givenApprovals } from '../decision-rules';
+import {
+  DECISION_STATUSES,
+  VERDICTS,
+  type Decision,
+  type DecisionStatus,
+  type Review,
+  type Verdict,
+} from '../decision.entity';
 
 export class ReviewResponse {
   @ApiProperty({
@@ -13,7 +21,7 @@ export class ReviewResponse {
   })
   readonly approverId!: string | null;
 
-  @ApiProperty({ enum: VERDICTS, example: 'approve' })
+  @ApiProperty({ enum: VERDICTS, enumName: 'ReviewVerdict', example: 'approve' })
   readonly verdict!: Verdict;
 
   @ApiProperty({ type: String, nullable: true, example: 'Checked against the change calendar.' })
@@ -21,6 +29,29 @@ export class ReviewResponse {
 
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:21:40.002Z' })
   readonly createdAt!: string;
+
+  @ApiProperty({
+    type: [Number],
+    nullable: true,
+    example: null,
+    description: 'Indexes of the groups of `approvers` that the reviewer could fill; null without `approvers`.',
+  })
+  readonly groups!: readonly number[] | null;
+
+  static from(this: void, { approverId, verdict, comment, createdAt, groups }: Review): ReviewResponse {
+    return { approverId, verdict, comment, createdAt, groups: groups ?? null };
+  }
+}
+
+export class DecisionApproversResponse {
+  @ApiProperty({ type: [String], example: ['role:finance'] })
+  readonly subjects!: readonly string[];
+
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: 10, example: 1, description: 'By different reviewers.' })
+  readonly approvals!: number;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 0, description: 'Approvals so far that may fill the group.' })
+  readonly given!: number;
 }
 
 export class DecisionResponse {
@@ -42,10 +73,10 @@ export class DecisionResponse {
   @ApiProperty({ example: sampleId('agt') })
   readonly proposedBy!: string;
 
-  @ApiProperty({ enum: RISK_LEVELS, example: 'high' })
+  @ApiProperty({ enum: RISK_LEVELS, enumName: 'RiskLevel', example: 'high' })
   readonly riskLevel!: RiskLevel;
 
-  @ApiProperty({ enum: DECISION_STATUSES, example: 'proposed' })
+  @ApiProperty({ enum: DECISION_STATUSES, enumName: 'DecisionStatus', example: 'proposed' })
   readonly status!: DecisionStatus;
 
   @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Fixed when the decision was proposed.' })
@@ -66,24 +97,44 @@ export class DecisionResponse {
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly resolvedAt!: string | null;
 
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'The execution that waits for it.' })
+  readonly executionId!: string | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'Hex SHA-256 of what the execution asks for, as in the execution.',
+  })
+  readonly actionHash!: string | null;
+
+  @ApiProperty({
+    type: [DecisionApproversResponse],
+    nullable: true,
+    example: null,
+    description:
+      'Who has to approve: every group, each by different reviewers. Null: any active agent, `requiredApprovals` of them.',
+  })
+  readonly approvers!: readonly DecisionApproversResponse[] | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'How long the execution may begin once it is approved: a duration after ISO 8601.',
+  })
+  readonly executeWithin!: string | null;
+
   static from(this: void, row: Decision): DecisionResponse {
-    const { id, type, title, description, context, proposedBy, riskLevel, status, requiredApprovals, reviews } = row;
-    const { expiresAt, createdAt, updatedAt, resolvedAt } = row;
+    const { id, type, title, description, context, proposedBy, riskLevel, status, requiredApprovals } = row;
+    const { expiresAt, createdAt, updatedAt, resolvedAt, executionId, actionHash, executeWithin } = row;
+    const given = givenApprovals(row);
     return {
-      id,
-      type,
-      title,
-      description,
-      context,
-      proposedBy,
-      riskLevel,
-      status,
-      requiredApprovals,
-      reviews,
-      expiresAt,
-      createdAt,
-      updatedAt,
-      resolvedAt,
+      ...{ id, type, title, description, context, proposedBy, riskLevel, status, requiredApprovals },
+      reviews: row.reviews.map(ReviewResponse.from),
+      ...{ expiresAt, createdAt, updatedAt, resolvedAt, executionId, actionHash },
+      approvers: row.approvers?.map((group, index) => ({ ...group, given: given[index] ?? 0 })) ?? null,
+      executeWithin,
     };
   }
 }

@@ -1,10 +1,13 @@
+import { normaliseAgentName } from '../../agents/agent-name';
 import { RISK_LEVELS, type RiskLevel } from '../../config/configuration';
-import { sampleId } from '../../docs/sample-id';
+import { sampleId } from '../../openapi/sample-id';
 import { FreeFormObject } from '../../http/validation/body-fields';
+import { ExpiryField } from '../../http/validation/expiry-field';
 import { OneOf, OptionalText, RequiredText } from '../../http/validation/text-fields';
 import type { JsonObject } from '../../json/json-value';
+import type { GivenGroup } from '../../policies/approval/given-approval';
+import { ApproversField } from '../../policies/dto/approvers-field.decorator';
 import { decisionTypeFault } from '../decision-rules';
-import { ExpiryField } from './expiry-field';
 
 export class ProposeDecisionRequest {
   @RequiredText({
@@ -18,10 +21,15 @@ export class ProposeDecisionRequest {
   @RequiredText({ max: 500, example: 'Deploy release 4.2 of the payment gateway' })
   readonly title!: string;
 
-  @RequiredText({ max: 100, description: 'Id of the proposing agent.', example: sampleId('agt') })
+  @RequiredText({
+    max: 200,
+    description: 'Id or name of the proposing agent.',
+    example: sampleId('agt'),
+    normalise: normaliseAgentName,
+  })
   readonly proposedBy!: string;
 
-  @OneOf(RISK_LEVELS, { description: 'Decides how many approvals are needed.', example: 'high' })
+  @OneOf(RISK_LEVELS, { enumName: 'RiskLevel', description: 'Decides how many approvals are needed.', example: 'high' })
   readonly riskLevel!: RiskLevel;
 
   @OptionalText({ max: 2000, mayBeBlank: true, default: '', example: 'Rolls out the new fraud checks.' })
@@ -30,6 +38,15 @@ export class ProposeDecisionRequest {
   @FreeFormObject({ optional: true, default: {}, description: 'Free-form members.', example: { change: 'CHG-1042' } })
   readonly context?: JsonObject;
 
-  @ExpiryField()
+  @ExpiryField({
+    description: 'From this moment on the decision can no longer be reviewed. Ahead, at most ten years; with a zone.',
+  })
   readonly expiresAt?: string;
+
+  @ApproversField({
+    description:
+      'Who has to approve: every group, each by different reviewers, together at least as many as `REQUIRED_APPROVALS` says ' +
+      'for the risk level. Without it any active agents, as many as that.',
+  })
+  readonly approvers?: readonly GivenGroup[];
 }

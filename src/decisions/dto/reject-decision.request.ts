@@ -1,4 +1,5 @@
-import { sampleId } from '../../docs/sample-id';
+import { normaliseAgentName } from '../../agents/agent-name';
+import { sampleId } from '../../openapi/sample-id';
 import { WholeRequest } from '../../http/validation/dto-shape';
 import { OptionalText } from '../../http/validation/text-fields';
 
@@ -9,9 +10,10 @@ import { OptionalText } from '../../http/validation/text-fields';
 )
 export class RejectDecisionRequest {
   @OptionalText({
-    max: 100,
-    description: 'Id of the rejecting agent; without it the holder of the API key rejects.',
+    max: 200,
+    description: 'Id or name of the rejecting agent; without it the holder of the API key rejects.',
     example: sampleId('agt', 2),
+    normalise: normaliseAgentName,
   })
   readonly approverId?: string;
 

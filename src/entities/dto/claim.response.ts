@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { sampleId } from '../../docs/sample-id';
+import { sampleId } from '../../openapi/sample-id';
 import type { JsonObject, JsonScalar } from '../../json/json-value';
 import type { Claim } from '../claim.entity';
 

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { sampleId } from '../../docs/sample-id';
+import { sampleId } from '../../openapi/sample-id';
 import type { JsonObject } from '../../json/json-value';
 import type { GovernedEntity } from '../governed-entity.entity';
 

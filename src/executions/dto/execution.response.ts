@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { sampleId } from '../../docs/sample-id';
+import { sampleId } from '../../openapi/sample-id';
 import { ANY_JSON_SCHEMA } from '../../json/any-json-schema';
 import type { JsonObject, JsonValue } from '../../json/json-value';
 import type { DecidingPolicy } from '../../policies/evaluation/evaluation-request';
@@ -12,13 +12,13 @@ export class DecidingPolicyResponse {
   @ApiProperty({ example: sampleId('pol') })
   readonly id!: string;
 
-  @ApiProperty({ example: 'billing-may-invoice' })
+  @ApiProperty({ example: 'collections-may-remind' })
   readonly name!: string;
 
   @ApiProperty({ example: '1.0' })
   readonly version!: string;
 
-  @ApiProperty({ enum: POLICY_EFFECTS, example: 'allow' })
+  @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'allow' })
   readonly effect!: PolicyEffect;
 
   static from(this: void, { id, name, version, effect }: DecidingPolicy): DecidingPolicyResponse {
@@ -29,7 +29,8 @@ export class DecidingPolicyResponse {
 const OUTCOMES =
   '`authorized`: allowed, and carried out by the caller, since no handler is registered. `executed`: a handler ran; `result` ' +
   'is what it returned. `failed`: it threw or took too long. `running`: it runs. `interrupted`: the service stopped meanwhile. ' +
-  '`denied`: refused. `pending_approval`: waits for a decision.';
+  '`denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until ' +
+  '`approvedUntil`. `rejected`, `expired`, `cancelled`: what became of its approval.';
 
 export class ExecutionResponse {
   @ApiProperty({ example: sampleId('exe') })
@@ -38,10 +39,10 @@ export class ExecutionResponse {
   @ApiProperty({ example: sampleId('agt') })
   readonly agentId!: string;
 
-  @ApiProperty({ example: 'invoice-bot' })
+  @ApiProperty({ example: 'reminder-bot' })
   readonly agentName!: string;
 
-  @ApiProperty({ example: 'send-invoice' })
+  @ApiProperty({ example: 'send-reminder' })
   readonly action!: string;
 
   @ApiProperty({ example: 'document' })
@@ -53,8 +54,28 @@ export class ExecutionResponse {
   @ApiProperty({ type: 'object', additionalProperties: true, example: { to: 'customer@example.com' } })
   readonly parameters!: JsonObject;
 
-  @ApiProperty({ enum: EXECUTION_OUTCOMES, example: 'authorized', description: OUTCOMES })
+  @ApiProperty({ enum: EXECUTION_OUTCOMES, enumName: 'ExecutionOutcome', example: 'authorized', description: OUTCOMES })
   readonly outcome!: ExecutionOutcome;
+
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'For machines: why it was denied.' })
+  readonly reason!: string | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    description: 'Hex SHA-256 of the RFC 8785 form of agentId, action, resourceType, resourceId and parameters.',
+  })
+  readonly actionHash!: string | null;
+
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    example: null,
+    description: 'Until when an approval can be taken up.',
+  })
+  readonly approvedUntil!: string | null;
 
   @ApiProperty({ type: [DecidingPolicyResponse], maxItems: 10, description: 'The policies that decided.' })
   readonly policies!: readonly DecidingPolicyResponse[];
@@ -81,17 +102,18 @@ export class ExecutionResponse {
     format: 'date-time',
     nullable: true,
     example: null,
-    description: 'Null while `authorized`, `running` or `pending_approval`.',
+    description: 'Null while `pending_approval`, `approved`, `authorized` or `running`.',
   })
   readonly completedAt!: string | null;
 
   static from(this: void, row: Execution): ExecutionResponse {
     const { id, agentId, agentName, action, resourceType, resourceId, parameters, outcome } = row;
-    const { decisionId, result, failureReason, createdAt, completedAt } = row;
+    const { reason, actionHash, approvedUntil, decisionId, result, failureReason, createdAt, completedAt } = row;
     const policies = row.policies.map(DecidingPolicyResponse.from);
     return {
       ...{ id, agentId, agentName, action, resourceType, resourceId, parameters, outcome },
-      ...{ policies, decisionId, result, failureReason, createdAt, completedAt },
+      ...{ reason, actionHash, approvedUntil, policies },
+      ...{ decisionId, result, failureReason, createdAt, completedAt },
     };
   }
 }

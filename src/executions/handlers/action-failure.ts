@@ -1,10 +1,18 @@
+const CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
+
 /**
  * Thrown by an action handler to fail the execution with a reason the caller may read. The message becomes part of the
- * record for ever, so it is a sentence without secrets. Any other error is logged and told in a neutral sentence.
+ * record for ever, so it is a sentence without secrets. Any other error is logged and reported in a neutral sentence.
  */
 export class ActionFailure extends Error {
-  constructor(message: string) {
+  /** @param code for machines, such as `MAILBOX_FULL`: it is on record in the audit entry of the end of the execution. */
+  constructor(
+    message: string,
+    readonly code: string | null = null,
+  ) {
     super(message);
     this.name = 'ActionFailure';
+    if (code !== null && !CODE.test(code))
+      throw new Error(`The code ${code} of an ActionFailure must match ${CODE.source}.`);
   }
 }

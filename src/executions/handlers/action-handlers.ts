@@ -55,15 +55,15 @@ export class ActionHandlers implements OnModuleInit {
   }
 
   private register(action: string, handler: RegisteredHandler): void {
-    const former = this.handlers.get(action);
-    if (former === undefined) {
+    const previous = this.handlers.get(action);
+    if (previous === undefined) {
       this.handlers.set(action, handler);
       return;
     }
     // A provider known under two tokens is still one handler.
-    if (former.instance === handler.instance && former.place === handler.place) return;
+    if (previous.instance === handler.instance && previous.place === handler.place) return;
     throw new Error(
-      `The action "${action}" has two handlers: ${former.place} and ${handler.place}. Each action has at most one.`,
+      `The action "${action}" has two handlers: ${previous.place} and ${handler.place}. Each action has at most one.`,
     );
   }
 }

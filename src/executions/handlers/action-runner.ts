@@ -11,7 +11,13 @@ const GRACE = 5_000;
 
 export type ActionOutcome =
   | { readonly outcome: 'executed'; readonly result: JsonValue; readonly failureReason: null }
-  | { readonly outcome: 'failed'; readonly result: null; readonly failureReason: string };
+  | {
+      readonly outcome: 'failed';
+      readonly result: null;
+      readonly failureReason: string | null;
+      /** Of an `ActionFailure` that carries one. */
+      readonly failureCode: string | null;
+    };
 
 /** Runs action handlers, each until it ends, its time is up or the service stops. */
 @Injectable()
@@ -19,7 +25,7 @@ export class ActionRunner {
   private readonly logger = new Logger(ActionRunner.name);
   private readonly running = new Set<AbortController>();
   private readonly stopped = new Error('The service stops.');
-  private isStopped = false;
+  private readonly end = new AbortController();
 
   constructor(
     private readonly configuration: Configuration,
@@ -28,14 +34,14 @@ export class ActionRunner {
     gate.signal.addEventListener('abort', () => setTimeout(() => this.stop(), GRACE).unref(), { once: true });
   }
 
-  /** From then on no handler is run or waited for. */
-  get hasStopped(): boolean {
-    return this.isStopped;
+  /** Aborted when no handler is run or waited for any more. */
+  get stopping(): AbortSignal {
+    return this.end.signal;
   }
 
   /** Null when the service stops before the handler ends. Never rejects. */
   async run(handler: ActionHandlerMethod, request: Omit<ActionContext, 'signal'>): Promise<ActionOutcome | null> {
-    if (this.isStopped) return null;
+    if (this.stopping.aborted) return null;
     const controller = new AbortController();
     const { signal } = controller;
     const timer = this.abortLater(controller, request.action);
@@ -52,7 +58,7 @@ export class ActionRunner {
 
   /** Gives up on every handler that still runs. */
   stop(): void {
-    this.isStopped = true;
+    this.end.abort();
     for (const controller of this.running) controller.abort(this.stopped);
   }
 
@@ -72,13 +78,13 @@ export class ActionRunner {
 
   private failed(error: unknown, { action, executionId }: Omit<ActionContext, 'signal'>): ActionOutcome {
     if (error instanceof ActionFailure)
-      return { outcome: 'failed', result: null, failureReason: storable(error.message) };
+      return { outcome: 'failed', result: null, failureReason: storable(error.message), failureCode: error.code };
     this.logger.error({ err: error, action, executionId }, `The handler of "${action}" failed.`);
     const failureReason =
       error instanceof NotJsonError
         ? `The handler of "${action}" returned what cannot be kept as JSON: ${error.message}.`
         : `The handler of "${action}" failed; the service's log has the cause under the execution's id.`;
-    return { outcome: 'failed', result: null, failureReason };
+    return { outcome: 'failed', result: null, failureReason, failureCode: null };
   }
 }
 

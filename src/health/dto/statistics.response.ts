@@ -18,4 +18,13 @@ export class StatisticsResponse {
 
   @ApiProperty({ type: 'integer', minimum: 0, example: 7 })
   readonly provenanceEntries!: number;
+
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'integer', minimum: 0 },
+    selfRequired: false,
+    description:
+      'Records of modules that were added to the service, by the name of their counter; where there are any.',
+  })
+  readonly modules?: Readonly<Record<string, number>>;
 }

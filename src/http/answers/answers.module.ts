@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { AnswerRoom } from './answer-room';
+import { AnswerMemory } from './answer-memory';
 
-@Module({ providers: [AnswerRoom], exports: [AnswerRoom] })
+@Module({ providers: [AnswerMemory], exports: [AnswerMemory] })
 export class AnswersModule {}

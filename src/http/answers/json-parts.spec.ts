@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { StoredJson } from '../../json/stored-json';
-import { Slices } from '../../time/slices';
+import { Slices } from '../../shared/slices';
 import { isDivisible, jsonParts } from './json-parts';
 
 describe('jsonParts', () => {

@@ -1,4 +1,5 @@
 import { StoredJson } from '../../json/stored-json';
+import { preparedText } from '../../ledger/chain/canonical-json';
 
 /** Levels of an answer in which stored JSON may stand: in a record, or in a part of one. */
 const RECORD_LEVELS = 3;
@@ -7,12 +8,12 @@ interface PageAnswer {
   readonly data: readonly unknown[];
 }
 
-/** Whether an answer is better rendered in parts: a page of a list, or a record with stored JSON. */
+/** Whether an answer is better rendered in parts: a page of a list, or a record with JSON whose text is there. */
 export function isDivisible(answer: unknown): answer is object {
-  return isPage(answer) || holdsStored(answer);
+  return isPage(answer) || holdsText(answer);
 }
 
-/** What JSON.stringify writes of an answer, in parts: of a page one for each record at least, and stored JSON as it is. */
+/** What JSON.stringify writes of an answer, in parts: of a page one for each record at least; JSON whose text is there comes as that. */
 export function* jsonParts(answer: object): Generator<string> {
   if (!isPage(answer)) {
     yield* partsOfRecord(answer);
@@ -30,9 +31,10 @@ export function* jsonParts(answer: object): Generator<string> {
 }
 
 function* partsOfRecord(record: unknown): Generator<string> {
-  if (record instanceof StoredJson) {
-    yield record.text;
-  } else if (!holdsStored(record)) {
+  const known = knownText(record);
+  if (known !== undefined) {
+    yield known;
+  } else if (!holdsText(record)) {
     yield JSON.stringify(record ?? null);
   } else {
     let before = '{';
@@ -52,11 +54,17 @@ function isPage(answer: unknown): answer is PageAnswer {
   return Array.isArray(answer.data) && Object.keys(answer)[0] === 'data';
 }
 
-function holdsStored(value: unknown, levels = RECORD_LEVELS): value is object {
-  if (value instanceof StoredJson) return true;
+/** The text of stored JSON, and of what came with a large body. */
+function knownText(value: unknown): string | undefined {
+  if (value instanceof StoredJson) return value.text;
+  return typeof value === 'object' && value !== null ? preparedText(value) : undefined;
+}
+
+function holdsText(value: unknown, levels = RECORD_LEVELS): value is object {
+  if (knownText(value) !== undefined) return true;
   if (typeof value !== 'object' || value === null || Array.isArray(value) || levels === 1) return false;
   for (const name in value) {
-    if (holdsStored((value as Record<string, unknown>)[name], levels - 1)) return true;
+    if (holdsText((value as Record<string, unknown>)[name], levels - 1)) return true;
   }
   return false;
 }

@@ -1,62 +1,64 @@
 import { Injectable } from '@nestjs/common';
-import type { ServerResponse } from 'node:http';
+import type { ServerResponse, IncomingHttpHeaders } from 'node:http';
 import { Configuration } from '../../config/configuration';
 import { type DomainError, invalidField } from '../../errors/domain-error';
-import { bodyTooSlow, payloadTooLarge, unsupportedMediaType } from '../errors/request-errors';
-import { clientAddress, countedClient } from '../rate-limit/client-address';
-import type { ServiceRequest } from '../service-request';
-import { BodyRoom } from './body-room';
-import { BodyShare } from './body-share';
-import { LEAST_BYTES, LeastRate, SPAN } from './least-rate';
-import { mediaTypeFault } from './media-type';
+import { bodyTooSlow, payloadTooLarge, unsupportedEncoding, unsupportedMediaType } from '../request/request-errors';
+import { clientAddress, countedClient } from '../request/client-address';
+import type { BodyLimitSetting } from '../request/route-marks';
+import type { ServiceRequest } from '../request/service-request';
+import { BodyMemory } from './body-memory';
+import { BodyReservation } from './body-reservation';
 import { announcedLength, announcesBody } from './unread-body';
 
 @Injectable()
 export class BodyReader {
-  private readonly limit: number;
-
   constructor(
-    configuration: Configuration,
-    private readonly room: BodyRoom,
-  ) {
-    this.limit = configuration.bodyLimit;
-  }
+    private readonly configuration: Configuration,
+    private readonly room: BodyMemory,
+  ) {}
 
   /**
    * Reads the body of a request; undefined when it is empty, whatever its declared type.
    * Throws PAYLOAD_TOO_LARGE (by `Content-Length` before anything is read), UNSUPPORTED_MEDIA_TYPE,
    * REQUEST_TIMEOUT when it comes too slowly, and UNAVAILABLE when there is no room for it.
    */
-  async read(request: ServiceRequest, response: ServerResponse): Promise<Buffer | undefined> {
+  async read(
+    request: ServiceRequest,
+    response: ServerResponse,
+    setting: BodyLimitSetting,
+  ): Promise<Buffer | undefined> {
     if (!announcesBody(request)) {
       return undefined;
     }
+    const limit = this.configuration[setting];
     const length = announcedLength(request.headers['content-length']);
-    if (length > this.limit) {
-      throw payloadTooLarge(this.limit);
+    if (length > limit) {
+      throw payloadTooLarge(limit);
     }
     if (length > 0) {
       requireJson(request);
     }
-    const most = length > 0 ? length : this.limit;
-    const share = new BodyShare(this.room, countedClient(clientAddress(request)), response, most);
+    const most = length > 0 ? length : limit;
+    const share = new BodyReservation(this.room, countedClient(clientAddress(request)), response, most);
     if (length > 0) {
       await share.begin();
     }
     if (request.expectsContinue === true) {
       response.writeContinue();
     }
-    const bytes = await collect(request, this.limit, share);
+    const bytes = await collect(request, limit, share);
     share.shrinkTo(bytes.length);
     if (bytes.length === 0) {
       return undefined;
     }
-    requireJson(request);
+    // Of a known length it was required before the read.
+    if (length === 0) requireJson(request);
     return bytes;
   }
 }
 
 function requireJson(request: ServiceRequest): void {
+  if (!isPlain(request.headers)) throw unsupportedEncoding();
   const fault = mediaTypeFault(request.headers);
   if (fault !== undefined) {
     throw unsupportedMediaType(fault);
@@ -64,7 +66,7 @@ function requireJson(request: ServiceRequest): void {
 }
 
 /** By events: an asynchronous loop over the stream costs a tenth of the request rate. */
-function collect(request: ServiceRequest, limit: number, share: BodyShare): Promise<Buffer> {
+function collect(request: ServiceRequest, limit: number, share: BodyReservation): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const cut = (): void => giveUp(invalidField('body', 'must arrive whole'));
     const rate = new LeastRate(() => giveUp(bodyTooSlow(LEAST_BYTES, SPAN)));
@@ -102,6 +104,58 @@ function collect(request: ServiceRequest, limit: number, share: BodyShare): Prom
       resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
     });
     request.on('error', cut);
-    rate.watch();
+    // A small body has mostly come with its head: then no timer has to be paid for.
+    if (!request.complete) rate.watch();
   });
+}
+
+const JSON_TYPE = 'application/json';
+const CHARSET = /^charset[ \t]*=[ \t]*"?([^"\s]*)"?$/i;
+const UTF_8 = /^utf-?8$/i;
+
+/** Whether a body is sent as it stands, neither compressed nor encoded otherwise. */
+function isPlain({ 'content-encoding': encoding }: IncomingHttpHeaders): boolean {
+  return encoding === undefined || encoding.trim().toLowerCase() === 'identity';
+}
+
+/** What is wrong with the declared type of a non-empty body; undefined when it is JSON in UTF-8. */
+function mediaTypeFault({ 'content-type': type }: IncomingHttpHeaders): string | undefined {
+  return type === JSON_TYPE ? undefined : unusualTypeFault(type ?? '');
+}
+
+function unusualTypeFault(contentType: string): string | undefined {
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim());
+  if (type.toLowerCase() !== JSON_TYPE) {
+    return 'Send the body as Content-Type: application/json.';
+  }
+  const charsets = parameters.flatMap((parameter) => CHARSET.exec(parameter)?.[1] ?? []);
+  return charsets.every((charset) => UTF_8.test(charset)) ? undefined : 'Send the body in UTF-8.';
+}
+
+/** Milliseconds, and the bytes that a body brings at least in each of them. */
+const SPAN = 5_000;
+const LEAST_BYTES = 40 * 1024;
+
+/** Watches that a body comes no more slowly than the least rate, from the call of `watch` on. */
+class LeastRate {
+  private timer: NodeJS.Timeout | undefined;
+  private arrived = 0;
+
+  constructor(private readonly onTooSlow: () => void) {}
+
+  watch(): void {
+    this.arrived = 0;
+    this.timer = setTimeout(() => {
+      if (this.arrived < LEAST_BYTES) this.onTooSlow();
+      else this.watch();
+    }, SPAN).unref();
+  }
+
+  add(bytes: number): void {
+    this.arrived += bytes;
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
 }

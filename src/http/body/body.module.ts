@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { BodyReader } from './body-reader';
-import { BodyRoom } from './body-room';
+import { BodyMemory } from './body-memory';
 
-@Module({ providers: [BodyRoom, BodyReader], exports: [BodyRoom, BodyReader] })
+@Module({ providers: [BodyMemory, BodyReader], exports: [BodyMemory, BodyReader] })
 export class BodyModule {}

@@ -1,9 +1,14 @@
 import { isUtf8 } from 'node:buffer';
-import { type FieldFault, invalidField } from '../../errors/domain-error';
+import { type DomainError, type FieldFault, invalidField } from '../../errors/domain-error';
+import { parseInSlices, TooDeepError } from '../../json/json-builder';
+import { BACKSLASH, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../json/json-characters';
 import type { JsonObject } from '../../json/json-value';
-import { scanJson } from './json-scan';
+import { Slices } from '../../shared/slices';
+import { type JsonScan, MOST_LEVELS, JsonScanner } from './json-scanner';
 
 const BYTE_ORDER_MARK = '\uFEFF';
+/** Values from which on a body is parsed in slices: JSON.parse takes a third of the time, but stalls others. */
+const MANY_VALUES = 10_000;
 const POSITION = /position (\d+)/;
 
 export interface JsonBody {
@@ -13,12 +18,22 @@ export interface JsonBody {
 }
 
 /** Parses the bytes of a body. Throws VALIDATION_ERROR when they are not UTF-8, not JSON, too deep or not an object. */
-export function parseJsonBody(bytes: Buffer): JsonBody {
+export function parseJsonBody(bytes: Buffer): JsonBody | Promise<JsonBody> {
   const text = textOf(bytes);
-  const value = parsed(text);
-  const { faults, isTooDeep } = scanJson(text);
+  return hasManyValues(text) ? parsedInSlices(text) : bodyOf(parsed(text), scanJson(text));
+}
+
+async function parsedInSlices(text: string): Promise<JsonBody> {
+  const slices = new Slices();
+  const value = await parseInSlices(text, slices, MOST_LEVELS).catch((error: unknown) => {
+    throw error instanceof TooDeepError ? tooDeep() : notJson(error, text);
+  });
+  return bodyOf(value, await scanJsonInSlices(text, slices));
+}
+
+function bodyOf(value: unknown, { faults, isTooDeep }: JsonScan): JsonBody {
   if (isTooDeep) {
-    throw invalidField('body', 'must be nested at most 32 levels deep');
+    throw tooDeep();
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidField('body', 'must be a JSON object');
@@ -38,8 +53,30 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw invalidField('body', `must be valid JSON${placeOf(error, text)}`);
+    throw notJson(error, text);
   }
+}
+
+/** Counts what stands before a value, outside of texts. */
+function hasManyValues(text: string): boolean {
+  if (text.length < MANY_VALUES) return false;
+  let values = 0;
+  let isInText = false;
+  for (let index = 0; index < text.length && values < MANY_VALUES; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) isInText = !isInText;
+    else if (isInText) index += code === BACKSLASH ? 1 : 0;
+    else if (code === COMMA || code === OPEN_BRACKET || code === OPEN_BRACE) values += 1;
+  }
+  return values === MANY_VALUES;
+}
+
+function tooDeep(): DomainError {
+  return invalidField('body', `must be nested at most ${MOST_LEVELS} levels deep`);
+}
+
+function notJson(error: unknown, text: string): DomainError {
+  return invalidField('body', `must be valid JSON${placeOf(error, text)}`);
 }
 
 function placeOf(error: unknown, text: string): string {
@@ -49,4 +86,44 @@ function placeOf(error: unknown, text: string): string {
   }
   const before = text.slice(0, Number(position)).split('\n');
   return ` (see line ${before.length}, column ${(before.at(-1) ?? '').length + 1})`;
+}
+
+/** An escape, a forbidden key, or a number long enough to lose digits or to overflow: only these need the full scan. */
+const WORTH_SCANNING = /\\u|__proto__|\d{16}|[eE]\+?\d{3}/;
+const OPENING = /[{[]/g;
+
+/** Characters that are looked at between two looks at the clock. */
+const PART = 16 * 1024;
+const NOTHING_FOUND: JsonScan = { faults: [], isTooDeep: false };
+
+/**
+ * Finds what a parsed value no longer shows, in a text that is valid JSON: too many levels, `__proto__` keys, NUL and
+ * lone surrogates, integers beyond 2^53−1 that would change and numbers that overflow.
+ */
+export function scanJson(text: string): JsonScan {
+  return (isOrdinary(text) ? NOTHING_FOUND : new JsonScanner(text).advance(text.length)) ?? NOTHING_FOUND;
+}
+
+/** The same, in slices that let others through. */
+async function scanJsonInSlices(text: string, slices: Slices): Promise<JsonScan> {
+  if (isOrdinary(text)) return NOTHING_FOUND;
+  const scanner = new JsonScanner(text);
+  for (;;) {
+    const found = scanner.advance(PART);
+    if (found !== null) return found;
+    await slices.next();
+  }
+}
+
+function isOrdinary(text: string): boolean {
+  return !WORTH_SCANNING.test(text) && !hasManyOpenings(text);
+}
+
+/** There are as many levels as that at most. */
+function hasManyOpenings(text: string): boolean {
+  OPENING.lastIndex = 0;
+  for (let openings = 0; openings <= MOST_LEVELS; openings += 1) {
+    if (!OPENING.test(text)) return false;
+  }
+  return true;
 }

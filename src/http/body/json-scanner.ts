@@ -1,5 +1,4 @@
-import type { FieldFault } from '../../errors/domain-error';
-import { FaultList } from '../../errors/fault-list';
+import { type FieldFault, FaultList } from '../../errors/domain-error';
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -23,7 +22,7 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 export interface JsonScan {
-  /** As many as are told. */
+  /** As many as are reported. */
   readonly faults: readonly FieldFault[];
   /** The scan stops where the text goes deeper than 32 levels. */
   readonly isTooDeep: boolean;
@@ -39,14 +38,16 @@ export class JsonScanner {
 
   constructor(private readonly text: string) {}
 
-  scan(): JsonScan {
-    while (this.index < this.text.length) {
+  /** Looks at about so many characters more. What was found, once that was the end; null before. */
+  advance(characters: number): JsonScan | null {
+    const end = Math.min(this.index + characters, this.text.length);
+    while (this.index < end) {
       this.step(this.text.charCodeAt(this.index));
       if (this.path.length > MOST_LEVELS) {
         return { faults: this.list.faults, isTooDeep: true };
       }
     }
-    return { faults: this.list.faults, isTooDeep: false };
+    return this.index < this.text.length ? null : { faults: this.list.faults, isTooDeep: false };
   }
 
   private step(code: number): void {
@@ -126,7 +127,7 @@ export class JsonScanner {
     const value = Number(literal);
     if (!Number.isFinite(value)) {
       this.fault('is too large for a number: send it as a string');
-    } else if (fraction === undefined && exponent === undefined && !Number.isSafeInteger(value)) {
+    } else if (fraction === undefined && exponent === undefined && !isExactInteger(literal, value)) {
       this.fault('is an integer beyond 2^53−1, which would change silently: send it as a string');
     }
   }
@@ -135,4 +136,9 @@ export class JsonScanner {
     // A path can have thousands of characters, and a body a hundred thousand faults.
     if (!this.list.isFull) this.list.add({ field: jsonPath(this.path), message });
   }
+}
+
+/** Beyond 2^53−1 an integer stays the same only in the digits that ECMAScript, and so every answer of ours, writes for it. */
+function isExactInteger(literal: string, value: number): boolean {
+  return Number.isSafeInteger(value) || String(value) === literal;
 }

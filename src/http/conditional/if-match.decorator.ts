@@ -1,22 +1,19 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { FieldFault } from '../../errors/domain-error';
-import { exchangeOf } from '../service-request';
+import { CHECKS_IF_MATCH } from '../request/route-marks';
+import type { Exchange } from '../request/service-request';
 import { parseIfMatch, type Precondition } from './precondition';
-
-export const CHECKS_IF_MATCH = 'http:checks-if-match';
 
 const MALFORMED: FieldFault = {
   field: 'header.If-Match',
   message: 'must be "*", an entity tag such as "3" with its quotes, or a comma-separated list of them',
 };
 
-const MATCHES_NOTHING: Precondition = { matches: () => false };
-
-const Parsed = createParamDecorator((_data: unknown, context: ExecutionContext): Precondition => {
-  const [{ headers }] = exchangeOf(context);
-  // A malformed one is told with the request's other faults, so the handler is not reached.
-  return parseIfMatch(headers['if-match']) ?? MATCHES_NOTHING;
+const Parsed = createParamDecorator((_data: unknown, context: ExecutionContext): Precondition | undefined => {
+  const [{ headers }] = context.getArgs<Exchange>();
+  // A malformed one is reported with the request's other faults, so the handler is not reached.
+  return parseIfMatch(headers['if-match']);
 });
 
 /** The request's `If-Match` as a Precondition, which matches everything when the header is absent. */
@@ -39,7 +36,7 @@ function describe(target: object, name: string | symbol): void {
   }
 }
 
-/** What is wrong with an `If-Match` header, so that it is told together with the faults of query and body. */
+/** What is wrong with an `If-Match` header, so that it is reported together with the faults of query and body. */
 export function ifMatchFaults(header: string | undefined): readonly FieldFault[] {
   return parseIfMatch(header) === undefined ? [MALFORMED] : [];
 }

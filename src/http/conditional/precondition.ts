@@ -1,3 +1,5 @@
+import { preconditionFailed } from '../../errors/domain-error';
+
 const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/;
 const SEPARATOR = /^[ \t]*,[ \t]*/;
 
@@ -8,10 +10,11 @@ interface EntityTag {
 
 /** What a client requires of the record's revision before it is changed. */
 export interface Precondition {
-  matches(revision: number): boolean;
+  /** @throws PRECONDITION_FAILED when the record has another revision */
+  require(revision: number): void;
 }
 
-const NO_PRECONDITION: Precondition = { matches: () => true };
+const NO_PRECONDITION: Precondition = { require: () => undefined };
 
 /** The strong entity tag of a revision. */
 export function revisionTag(revision: number): string {
@@ -27,8 +30,22 @@ export function parseIfMatch(header: string | undefined): Precondition | undefin
   if (tags === undefined) {
     return undefined;
   }
-  const strong = new Set(tags.filter((tag) => !tag.isWeak).map((tag) => tag.value));
-  return { matches: (revision) => strong.has(String(revision)) };
+  return { require: (revision) => requireTag(tags, String(revision)) };
+}
+
+/** A weak tag matches nothing, but one that a proxy has made of ours leaves its sender none the wiser without a word. */
+function requireTag(tags: readonly EntityTag[], revision: string): void {
+  const named = tags.filter(({ value }) => value === revision);
+  if (named.every(({ isWeak }) => isWeak)) {
+    throw preconditionFailed(named.length > 0 ? weakForm(revision) : undefined);
+  }
+}
+
+function weakForm(revision: string): string {
+  return (
+    `The revision is the current one, but W/"${revision}" is a weak tag, which matches nothing in If-Match. Send "${revision}". ` +
+    'A proxy that compresses answers makes weak tags of ours.'
+  );
 }
 
 /** Whether the copies named in `If-None-Match` include the revision; a malformed header names none. */

@@ -4,12 +4,11 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { Application, Response } from 'express';
 import { Configuration } from '../../config/configuration';
 import { type DomainError, type FieldFault, invalidField } from '../../errors/domain-error';
-import { LeavesInputUnread } from '../body/leaves-input-unread.decorator';
-import { methodNotAllowed, routeNotFound } from '../errors/request-errors';
-import { isPreflight } from '../middleware/cors';
-import { pathOf } from '../server/readable-target';
-import type { ServiceRequest } from '../service-request';
-import { allowedMethods, type RouteLayer, unreadableParameter } from './route-table';
+import { LeavesInputUnread, Unrouted } from '../request/route-marks';
+import { methodNotAllowed, routeNotFound } from '../request/request-errors';
+import { isPreflight } from '../answers/cors';
+import { pathOf, readingFault } from '../server/readable-target';
+import type { ServiceRequest } from '../request/service-request';
 
 const EVERY_PATH = '*path';
 const FALLBACK_PATHS = ['/', EVERY_PATH];
@@ -44,6 +43,7 @@ export class FallbackController implements OnModuleInit {
 
   @All(FALLBACK_PATHS)
   @LeavesInputUnread()
+  @Unrouted()
   answer(@Req() request: ServiceRequest, @Res({ passthrough: true }) response: Response): void {
     if (request.unreadable !== undefined) {
       throw this.unreadable(request.originalUrl, request.unreadable);
@@ -60,4 +60,42 @@ export class FallbackController implements OnModuleInit {
     const parameter = field === 'path' ? unreadableParameter(this.routes, pathOf(target)) : undefined;
     return invalidField(parameter === undefined ? field : `path.${parameter}`, message);
   }
+}
+
+/** The part of an Express router's layer that tells which requests it answers. */
+interface RouteLayer {
+  readonly route?: { readonly path: unknown; readonly methods: Readonly<Record<string, boolean | undefined>> };
+  match(path: string): false | { readonly params: Readonly<Record<string, unknown>> };
+}
+
+/** Stands for a segment that cannot be read; as text it would be percent-encoded. */
+const UNREADABLE_SEGMENT = '\uFFFD';
+
+/** The methods that answer a path, `HEAD` with `GET`, in alphabetical order; none when the path is unknown. */
+function allowedMethods(layers: readonly RouteLayer[], path: string): string[] {
+  const methods = new Set<string>();
+  for (const layer of layers) {
+    if (layer.match(path) !== false) {
+      Object.keys(layer.route?.methods ?? {}).forEach((method) => methods.add(method.toUpperCase()));
+    }
+  }
+  if (methods.has('GET')) {
+    methods.add('HEAD');
+  }
+  return [...methods].sort();
+}
+
+/** Which parameter an unreadable path gives an unreadable value, such as `id`; undefined when no route has such a path. */
+function unreadableParameter(layers: readonly RouteLayer[], path: string): string | undefined {
+  const segments = path.split('/').map((part) => (readingFault(part) === undefined ? part : UNREADABLE_SEGMENT));
+  const readable = segments.join('/');
+  for (const layer of layers) {
+    const match = layer.match(readable);
+    const parameters = match === false ? [] : Object.entries(match.params);
+    const found = parameters.find(([, value]) => value === UNREADABLE_SEGMENT);
+    if (found !== undefined) {
+      return found[0];
+    }
+  }
+  return undefined;
 }

@@ -1,25 +1,35 @@
 import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
-import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
+import { ApiOkResponse, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IS_LIST } from '../request/route-marks';
 
-export const IS_LIST = 'http:is-list';
+const pages = new WeakMap<Type, Type>();
 
 /** Says, and documents, that a route answers with a page of a list. */
 export function ApiList(item: Type, description: string): MethodDecorator {
-  return applyDecorators(
-    SetMetadata(IS_LIST, true),
-    ApiExtraModels(item),
-    ApiOkResponse({
-      description,
-      schema: {
-        type: 'object',
-        required: ['data', 'total'],
-        additionalProperties: false,
-        properties: {
-          data: { type: 'array', items: { $ref: getSchemaPath(item) } },
-          total: { type: 'integer', minimum: 0, example: 1, description: 'Rows of the whole list, beyond this page.' },
-          nextCursor: { type: 'string', description: 'There when rows follow: give it as `cursor` for the next page.' },
-        },
-      },
-    }),
-  );
+  return applyDecorators(SetMetadata(IS_LIST, true), ApiOkResponse({ description, type: pageOf(item) }));
+}
+
+/** One class for the pages of an item, however many routes answer with them: `EntityPage` of `EntityResponse`. */
+function pageOf(item: Type): Type {
+  const page = pages.get(item) ?? pageClass(item);
+  pages.set(item, page);
+  return page;
+}
+
+function pageClass(item: Type): Type {
+  class Page {
+    @ApiProperty({ type: [item] })
+    readonly data!: readonly unknown[];
+
+    @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Rows of the whole list, beyond this page.' })
+    readonly total!: number;
+
+    @ApiPropertyOptional({
+      type: String,
+      description: 'There when rows follow: give it as `cursor` for the next page.',
+    })
+    readonly nextCursor?: string;
+  }
+  Object.defineProperty(Page, 'name', { value: `${item.name.replace(/Response$/, '')}Page` });
+  return Page;
 }

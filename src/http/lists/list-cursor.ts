@@ -31,7 +31,7 @@ export class CursorCodec {
     return Buffer.concat([seal(content, this.sealingKey), content]).toString('base64url');
   }
 
-  /** Undefined when the text is no cursor of this service. */
+  /** Undefined when the text is not a cursor of this service. */
   decode(text: string): ListCursor | undefined {
     const bytes = Buffer.from(text, 'base64url');
     const content = bytes.subarray(SEAL_BYTES);

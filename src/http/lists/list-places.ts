@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { clientLeft, onAnswerOver } from '../answers/answer-over';
-import type { ServiceRequest } from '../service-request';
+import type { ServiceRequest } from '../request/service-request';
 
 /** Pages at a time from their reading to their rendering, which takes many slices: each holds its rows meanwhile. */
 const MOST = 2;

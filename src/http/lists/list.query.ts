@@ -19,6 +19,7 @@ export class ListQuery {
   offset?: number;
 
   @QueryOneOf(['asc', 'desc'], {
+    enumName: 'SortOrder',
     description: 'Oldest or newest first, by creation. Without it `asc`, in the audit `desc`.',
   })
   order?: SortOrder;

@@ -17,6 +17,7 @@ export interface ListDefaults {
 export class Lists {
   private readonly cursors: CursorCodec;
 
+  /** @internal */
   constructor({ apiKey, apiKeyPrevious }: Configuration) {
     this.cursors = new CursorCodec(apiKey, apiKeyPrevious === null ? [] : [apiKeyPrevious]);
   }

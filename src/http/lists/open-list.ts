@@ -6,7 +6,7 @@ import type { ListQuery } from './list.query';
 export type Filters<Query extends ListQuery> = Omit<Query, keyof ListQuery>;
 
 /** Rows are listed by the sequence that created them, which a ledger entry calls its own. */
-type ListedRow = { readonly createdSequence: number } | { readonly sequence: number };
+export type ListedRow = { readonly createdSequence: number } | { readonly sequence: number };
 
 /** Body of every list. */
 export interface ListAnswer<Item> {
@@ -27,6 +27,7 @@ interface ListStart<Filtered> {
 
 /** One request for a page of a list. */
 export class OpenList<Filtered extends object> {
+  /** @internal */
   constructor(
     private readonly cursors: CursorCodec,
     private readonly start: ListStart<Filtered>,

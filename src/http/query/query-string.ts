@@ -2,35 +2,49 @@ import type { FieldFault } from '../../errors/domain-error';
 
 export interface QueryString {
   /** Values by name; a parameter with a fault is left out. */
-  readonly parameters: ReadonlyMap<string, string>;
+  readonly parameters: ReadonlyMap<string, string | readonly string[]>;
   readonly faults: readonly FieldFault[];
 }
 
 const EMPTY: QueryString = { parameters: new Map(), faults: [] };
+const NONE: ReadonlySet<string> = new Set();
 
-/** Reads the query of a request target. Each parameter is given once, with a value, in percent-encoded UTF-8. */
-export function parseQueryString(target: string): QueryString {
+type Parameters = Map<string, string | string[]>;
+
+/**
+ * Reads the query of a request target. Each parameter is given once, with a value, in percent-encoded UTF-8; those that may
+ * be repeated are lists.
+ */
+export function parseQueryString(target: string, repeatable: ReadonlySet<string> = NONE): QueryString {
   const start = target.indexOf('?');
   if (start < 0 || start === target.length - 1) {
     return EMPTY;
   }
-  const parameters = new Map<string, string>();
+  const parameters: Parameters = new Map();
   const faults = new Map<string, string>();
   for (const pair of target.slice(start + 1).split('&')) {
     if (pair !== '') {
-      readPair(pair, parameters, faults);
+      readPair(pair, parameters, repeatable, faults);
     }
   }
   return withoutFaulty(parameters, faults);
 }
 
-function readPair(pair: string, parameters: Map<string, string>, faults: Map<string, string>): void {
+function readPair(
+  pair: string,
+  parameters: Parameters,
+  repeatable: ReadonlySet<string>,
+  faults: Map<string, string>,
+): void {
   const equals = pair.indexOf('=');
   const rawName = equals < 0 ? pair : pair.slice(0, equals);
   const name = decoded(rawName);
   const value = equals < 0 ? '' : decoded(pair.slice(equals + 1));
   if (name === undefined || value === undefined) {
     faults.set(name ?? rawName, 'must be percent-encoded UTF-8');
+  } else if (repeatable.has(name)) {
+    parameters.set(name, [...(parameters.get(name) ?? []), value]);
+    noteValueFault(name, value, faults);
   } else if (parameters.has(name)) {
     faults.set(name, 'must be given only once');
   } else {
@@ -55,7 +69,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function withoutFaulty(parameters: Map<string, string>, faults: ReadonlyMap<string, string>): QueryString {
+function withoutFaulty(parameters: Parameters, faults: ReadonlyMap<string, string>): QueryString {
   for (const name of faults.keys()) {
     parameters.delete(name);
   }

@@ -9,11 +9,11 @@ import {
 import type { Response } from 'express';
 import { Configuration } from '../../config/configuration';
 import { DomainError } from '../../errors/domain-error';
-import { ApiKeyCheck } from '../authentication/api-key-check';
-import { routeTraits } from '../route-traits';
-import { exchangeOf, type ServiceRequest } from '../service-request';
-import { clientAddress } from './client-address';
-import { keyHoldersBucket } from './rate-limit-bucket.decorator';
+import type { Identity } from '../../ledger/caller';
+import { Authentication } from '../authentication/authentication';
+import { routeTraits } from '../request/route-traits';
+import type { Exchange, ServiceRequest } from '../request/service-request';
+import { clientAddress } from '../request/client-address';
 import { RateLimits, rateLimitHeaders, type RateStanding } from './rate-limits';
 
 const ALLOWED = Promise.resolve(true);
@@ -31,7 +31,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     @InjectThrottlerOptions() options: ThrottlerModuleOptions,
     @InjectThrottlerStorage() private readonly limits: RateLimits,
     reflector: Reflector,
-    private readonly keys: ApiKeyCheck,
+    private readonly authentication: Authentication,
     { trustedProxies }: Configuration,
   ) {
     super(options, limits, reflector);
@@ -39,15 +39,49 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   }
 
   override canActivate(context: ExecutionContext): Promise<boolean> {
-    const [request, response] = exchangeOf(context);
-    const { rateLimitBucket, isUncounted } = routeTraits(context);
+    const [request, response] = context.getArgs<Exchange>();
+    request.traits = routeTraits(context);
+    const { rateLimitBucket, isUncounted } = request.traits;
     this.warnOfProxy(request);
-    const bucket = this.keys.isPassedBy(request) ? keyHoldersBucket(rateLimitBucket) : rateLimitBucket;
-    const address = clientAddress(request);
-    const standing = isUncounted ? this.limits.look(bucket, address) : this.limits.count(bucket, address);
+    const bucketOf = (identity: Identity | null): string =>
+      identity === null ? rateLimitBucket : keyHoldersBucket(rateLimitBucket);
+    if (this.authentication.needsVerification(request)) return this.verify(request, response);
+    const identity = this.authentication.identify(request);
+    const standing =
+      identity instanceof Promise
+        ? identity.then((found) => this.standing(request, bucketOf(found), isUncounted))
+        : this.standing(request, bucketOf(identity), isUncounted);
     return standing instanceof Promise
       ? standing.then((counted) => admit(response, counted, isUncounted))
       : admit(response, standing, isUncounted);
+  }
+
+  /** To verify a signature takes time, so strangers get it done only while they may still ask. */
+  private async verify(request: ServiceRequest, response: Response): Promise<boolean> {
+    const { rateLimitBucket, isUncounted } = request.traits;
+    const { remaining } = await this.limits.look(rateLimitBucket, clientAddress(request));
+    const found = remaining === 0 ? null : await this.identified(request);
+    const bucket = found === null ? rateLimitBucket : keyHoldersBucket(rateLimitBucket);
+    return admit(response, await this.standing(request, bucket, isUncounted), isUncounted);
+  }
+
+  /** Null, too, where the issuer of a token cannot be reached: the guard that follows says so. */
+  private async identified(request: ServiceRequest): Promise<Identity | null> {
+    try {
+      return await this.authentication.identify(request);
+    } catch (error) {
+      if (error instanceof DomainError) return null;
+      throw error;
+    }
+  }
+
+  private standing(
+    request: ServiceRequest,
+    bucket: string,
+    isUncounted: boolean,
+  ): RateStanding | Promise<RateStanding> {
+    const address = clientAddress(request);
+    return isUncounted ? this.limits.look(bucket, address) : this.limits.count(bucket, address);
   }
 
   /** Once: a proxy that nobody told the service of makes one client of all behind it. */
@@ -74,4 +108,12 @@ function admit(response: Response, standing: RateStanding, isUncounted: boolean)
 function rateLimited(standing: RateStanding): DomainError {
   const message = `At most ${standing.limit} requests are allowed per window. Try again in ${standing.retryAfter} s.`;
   return new DomainError('RATE_LIMITED', message, { headers: { 'Retry-After': String(standing.retryAfter) } });
+}
+
+/**
+ * The bucket of a route for those who hold a key. They have one of their own: else strangers behind the same proxy, who
+ * need nothing to send requests, could use theirs up.
+ */
+function keyHoldersBucket(bucket: string): string {
+  return `${bucket}-with-key`;
 }

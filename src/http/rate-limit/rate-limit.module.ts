@@ -3,7 +3,7 @@ import { ThrottlerModule, type ThrottlerModuleOptions } from '@nestjs/throttler'
 import { Configuration } from '../../config/configuration';
 import { RateLimits } from './rate-limits';
 import { RedisCounter } from './redis-counter';
-import { ProcessCounter, type RequestCounter } from './request-counter';
+import { ProcessCounter, type RequestCounter } from './fixed-windows';
 
 /** Makes the throttler count with `RateLimits`. */
 @Module({

@@ -1,8 +1,7 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
-import { countedClient } from './client-address';
-import type { RateWindow } from './fixed-windows';
-import type { RequestCounter } from './request-counter';
+import { countedClient } from '../request/client-address';
+import type { RateWindow, RequestCounter } from './fixed-windows';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 

@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { Redis, ReplyError } from 'ioredis';
-import type { RateWindow } from './fixed-windows';
-import { ProcessCounter, type RequestCounter } from './request-counter';
+import { type RateWindow, ProcessCounter, type RequestCounter } from './fixed-windows';
 
 /** Milliseconds a request waits for Redis at most before it is counted here alone. */
 const ANSWER_TIMEOUT = 250;

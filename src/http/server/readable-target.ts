@@ -1,5 +1,5 @@
 import type { FieldFault } from '../../errors/domain-error';
-import type { ServiceRequest } from '../service-request';
+import type { ServiceRequest } from '../request/service-request';
 import { headFault } from './request-head';
 
 /** No route has this path, so the fallback answers, after the guards have counted and authenticated the request. */

@@ -2,12 +2,12 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DomainError, invalidField } from '../../errors/domain-error';
-import { errorBody, errorStatus } from '../errors/error-answer';
-import { requestIdFor } from '../middleware/request-id';
-import { unmapped } from '../rate-limit/client-address';
-import { SHARED_BUCKET } from '../rate-limit/rate-limit-bucket.decorator';
+import { errorBody, errorStatus } from '../answers/error-answer';
+import { requestIdFor } from '../request/request-id';
+import { unmapped } from '../request/client-address';
+import { SHARED_BUCKET } from '../request/route-marks';
 import { rateLimitHeaders, type RateLimits, type RateStanding } from '../rate-limit/rate-limits';
-import type { ServiceRequest } from '../service-request';
+import type { ServiceRequest } from '../request/service-request';
 import type { Turns } from './turns';
 
 const HEADERS_TOO_LARGE = new DomainError('HEADERS_TOO_LARGE', 'The request line and headers are too large together.');

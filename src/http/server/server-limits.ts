@@ -1,7 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ConnectionLimits, ConnectionRoom } from './connection-room';
+import { type ConnectionLimits, ConnectionLimiter } from './connection-limiter';
 import { Turns } from './turns';
+import type { RateLimits } from '../rate-limit/rate-limits';
+import type { ServiceRequest } from '../request/service-request';
+import { readTarget } from './readable-target';
+import { answerRefusedRequests } from './refused-requests';
 
 /** Milliseconds a client may take to send the head of a request, from the first byte or the connection on. */
 const HEADERS_TIMEOUT = 10_000;
@@ -31,7 +35,7 @@ export function limitServer(server: Server, limits: ConnectionLimits): Turns {
     response.setTimeout(STALLED_TIMEOUT).on('timeout', endStalled);
   });
   const turns = new Turns(server);
-  new ConnectionRoom(server, turns, limits);
+  new ConnectionLimiter(server, turns, limits);
   return turns;
 }
 
@@ -47,4 +51,20 @@ const outliveReset = (): void => undefined;
  */
 function endStalled(socket: Socket): void {
   if (socket.writableLength > 0) socket.resetAndDestroy();
+}
+
+/** Sets Node's server up: our answers in place of its own. */
+export function prepareServer(server: Server, turns: Turns, limits: RateLimits): void {
+  // Node would answer a request without Host itself, in another shape; `readTarget` refuses it behind the guards.
+  Object.assign(server, { requireHostHeader: false });
+  server.prependListener('request', readTarget);
+  server.on('checkContinue', (request: ServiceRequest, response: ServerResponse) => {
+    request.expectsContinue = true;
+    server.emit('request', request, response);
+  });
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    // An expectation nobody knows may be ignored; Node would refuse it in another shape.
+    server.emit('request', request, response);
+  });
+  answerRefusedRequests(server, turns, limits);
 }

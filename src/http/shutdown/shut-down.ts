@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../time/within';
+import { within } from '../../shared/within';
 import { ShutdownGate } from './shutdown-gate';
 
 /** Milliseconds without a request after which no client is on its way any more; and the longest to wait for that. */

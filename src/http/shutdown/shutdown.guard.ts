@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { unavailable } from '../../errors/domain-error';
-import { exchangeOf } from '../service-request';
+import type { Exchange } from '../request/service-request';
 import { ShutdownGate } from './shutdown-gate';
 
 /** Refuses what arrives on kept connections while the service stops, so that the client goes elsewhere. */
@@ -9,7 +9,7 @@ export class ShutdownGuard implements CanActivate {
   constructor(private readonly gate: ShutdownGate) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const [, response] = exchangeOf(context);
+    const [, response] = context.getArgs<Exchange>();
     if (this.gate.admit(response)) return true;
     response.setHeader('Connection', 'close');
     throw unavailable('The service is stopping.');

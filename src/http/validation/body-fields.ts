@@ -1,13 +1,13 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
 import { ANY_JSON_SCHEMA } from '../../json/any-json-schema';
-import type { JsonObject } from '../../json/json-value';
-import { FreeForm, WholeRequest } from './dto-shape';
+import type { JsonObject, JsonValue } from '../../json/json-value';
+import { listsDto, WholeRequest } from './dto-shape';
 import { type FieldText, isRequired, optionalMark, type Presence, shown } from './field-text';
 import { CheckedBy, type FaultInside } from './member-rule';
 
-interface FreeFormField extends FieldText<JsonObject>, Presence {
+export interface FreeFormField extends FieldText<JsonObject>, Presence {
   /** Faults in members whose meaning the service knows. */
   readonly rule?: (value: JsonObject) => readonly FaultInside[];
 }
@@ -17,7 +17,6 @@ export function FreeFormObject(field: FreeFormField): PropertyDecorator {
   const { rule } = field;
   return applyDecorators(
     ...optionalMark(field),
-    FreeForm(),
     CheckedBy('freeFormObject', (value) => freeFormFault(value, rule)),
     ApiProperty({ type: 'object', additionalProperties: true, selfRequired: isRequired(field), ...shown(field) }),
   );
@@ -33,11 +32,18 @@ function freeFormFault(value: unknown, rule: FreeFormField['rule']): string | re
   return rule?.(value as JsonObject);
 }
 
+/** Any JSON value, kept as it was sent. It may be left out; `null` counts as left out. */
+export function JsonField(field: FieldText<JsonValue>): PropertyDecorator {
+  return applyDecorators(
+    ...optionalMark({ optional: true }),
+    ApiProperty({ ...ANY_JSON_SCHEMA, required: false, ...shown(field) }),
+  );
+}
+
 /** A text (possibly empty), a number or a boolean. */
 export function ScalarField(field: FieldText<string | number | boolean> & { maxLength: number }): PropertyDecorator {
   const { maxLength } = field;
   return applyDecorators(
-    FreeForm(),
     CheckedBy('scalar', (value) => scalarFault(value, maxLength)),
     ApiProperty({ oneOf: [{ type: 'string', maxLength }, { type: 'number' }, { type: 'boolean' }], ...shown(field) }),
   );
@@ -57,13 +63,13 @@ function scalarFault(value: unknown, maxLength: number): string | undefined {
   return isLong ? `must have at most ${maxLength} characters` : undefined;
 }
 
-interface IntegerField extends FieldText<number>, Presence {
+export interface IntegerLimits extends FieldText<number>, Presence {
   readonly min: number;
   readonly max: number;
 }
 
 /** A whole number between bounds. */
-export function IntegerField(field: IntegerField): PropertyDecorator {
+export function IntegerField(field: IntegerLimits): PropertyDecorator {
   const { min, max } = field;
   return applyDecorators(
     ...optionalMark(field),
@@ -81,6 +87,18 @@ export function integerFault(value: unknown, min: number, max: number): string |
   return isInside ? undefined : `must be an integer from ${min} to ${max}`;
 }
 
+/** A list whose items are DTOs; they are validated in slices, so that a long one holds nobody up. */
+export function ListOf(item: Type, field: FieldText & Presence & { readonly maxItems: number }): PropertyDecorator {
+  const { maxItems } = field;
+  const isList = (value: unknown): boolean => Array.isArray(value) && value.length <= maxItems;
+  return applyDecorators(
+    ...optionalMark(field),
+    (target: object, member: string | symbol) => listsDto(target.constructor, { member: String(member), item }),
+    CheckedBy('listOf', (value) => (isList(value) ? undefined : `must be an array of at most ${maxItems} items`)),
+    ApiProperty({ type: [item], maxItems, required: isRequired(field), ...shown(field) }),
+  );
+}
+
 /** True or false. */
 export function BooleanField(field: FieldText<boolean> & Presence): PropertyDecorator {
   return applyDecorators(
@@ -93,11 +111,7 @@ export function BooleanField(field: FieldText<boolean> & Presence): PropertyDeco
 /** A member that answers carry, accepted in a request so that an answer can be edited and sent back, and ignored. */
 export function IgnoredField(field: FieldText): PropertyDecorator {
   const description = field.description ?? 'Accepted as it was answered, and ignored.';
-  return applyDecorators(
-    FreeForm(),
-    Allow(),
-    ApiProperty({ ...ANY_JSON_SCHEMA, required: false, ...field, description }),
-  );
+  return applyDecorators(Allow(), ApiProperty({ ...ANY_JSON_SCHEMA, required: false, ...field, description }));
 }
 
 /** The request must have at least one of the named members. */

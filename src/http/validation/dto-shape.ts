@@ -1,10 +1,11 @@
 import type { Type } from '@nestjs/common';
-import { getMetadataStorage } from 'class-validator';
+import { getMetadataStorage, ValidationTypes } from 'class-validator';
 import type { FieldFault } from '../../errors/domain-error';
 
-const FREE_FORM = 'http:free-form-members';
 const WHOLE_RULES = 'http:whole-rules';
+const LISTED_DTOS = 'http:listed-dtos';
 const IS_OPTIONAL = 'isOptional';
+const IS_DTO = ValidationTypes.NESTED_VALIDATION;
 
 /** What is wrong with a request as a whole, judged by the members it has; `null` members are absent already. */
 export type WholeRule = (members: Readonly<Record<string, unknown>>) => readonly FieldFault[];
@@ -13,21 +14,29 @@ export type WholeRule = (members: Readonly<Record<string, unknown>>) => readonly
 export interface DtoShape {
   readonly members: ReadonlySet<string>;
   readonly optional: ReadonlySet<string>;
-  /** Members that pass through validation untouched. */
-  readonly freeForm: ReadonlySet<string>;
+  /** Members that are DTOs of their own: validation looks into no others. */
+  readonly nested: ReadonlySet<string>;
+  /** Members that are lists of DTOs: {@link ListOf}. */
+  readonly lists: ReadonlyMap<string, Type>;
   readonly wholeRules: readonly WholeRule[];
+}
+
+/** A member that is a list of DTOs. */
+export interface ListedDto {
+  readonly member: string;
+  readonly item: Type;
 }
 
 const shapes = new WeakMap<Type, DtoShape>();
 
-/** Marks a member whose content is the client's own. */
-export function FreeForm(): PropertyDecorator {
-  return (target, property) => append(FREE_FORM, target.constructor, String(property));
-}
-
 /** Judges a request by the members it has together. */
 export function WholeRequest(rule: WholeRule): ClassDecorator {
   return (target) => append(WHOLE_RULES, target, rule);
+}
+
+/** Has each item of a member validated as a DTO. */
+export function listsDto(target: object, listed: ListedDto): void {
+  append(LISTED_DTOS, target, listed);
 }
 
 export function dtoShape(type: Type): DtoShape {
@@ -42,15 +51,17 @@ export function dtoShape(type: Type): DtoShape {
 function readShape(type: Type): DtoShape {
   const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
   const optional = rules.filter(({ name }) => name === IS_OPTIONAL);
+  const nested = rules.filter((rule) => rule.type === IS_DTO);
   return {
     members: new Set(rules.map(({ propertyName }) => propertyName)),
     optional: new Set(optional.map(({ propertyName }) => propertyName)),
-    freeForm: new Set(collected(FREE_FORM, type) as string[]),
+    nested: new Set(nested.map(({ propertyName }) => propertyName)),
+    lists: new Map((collected(LISTED_DTOS, type) as ListedDto[]).map(({ member, item }) => [member, item])),
     wholeRules: collected(WHOLE_RULES, type) as WholeRule[],
   };
 }
 
-/** Adds to a list kept on a class, beside what the classes it extends keep. */
+/** Adds to a list kept on a class, besides what the classes it extends keep. */
 function append(key: string, type: object, value: unknown): void {
   Reflect.defineMetadata(key, [...collected(key, type), value], type);
 }

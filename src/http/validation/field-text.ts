@@ -8,13 +8,47 @@ export interface FieldText<Example = unknown> {
   readonly default?: Example;
 }
 
+interface ShownField<Example> extends Pick<FieldText<Example>, 'description' | 'example'> {
+  readonly nullable?: true;
+}
+
 /** What the API document shows of a field, without what only its check needs. */
-export function shown<Example>({ description, example, default: taken }: FieldText<Example>): FieldText<Example> {
+export function shown<Example>(field: FieldText<Example> & Presence): ShownField<Example> {
+  const { example, optional = false } = field;
+  const description = describe(field);
   return {
-    ...(description !== undefined && { description }),
+    ...(description !== '' && { description }),
     ...(example !== undefined && { example }),
-    ...(taken !== undefined && { default: taken }),
+    ...(optional && { nullable: true as const }),
   };
+}
+
+/** The default stands in words: where the schema has it, generators of clients make the member one that is always there. */
+function describe<Example>({ description, default: taken }: FieldText<Example>): string {
+  const words = taken === undefined ? [] : [`Without it \`${JSON.stringify(taken)}\`.`];
+  return [...(description === undefined ? [] : [description]), ...words].join(' ');
+}
+
+/** A choice among texts. */
+export interface ChoiceText extends FieldText<string> {
+  /** What the API document calls the choice, such as `RiskLevel`. */
+  readonly enumName?: string;
+}
+
+interface ShownChoice {
+  readonly type?: 'string';
+  readonly enum: (string | null)[];
+  readonly enumName?: string;
+}
+
+/**
+ * How the API document shows a choice: under its name, so that clients have one type for it. One that may be left out takes null,
+ * too, which in OpenAPI 3.0 is one of its values.
+ */
+export function shownChoice(values: readonly string[], field: ChoiceText & Presence): ShownChoice {
+  const { enumName, optional = false } = field;
+  if (optional) return { type: 'string', enum: [...values, null] };
+  return { enum: [...values], ...(enumName !== undefined && { enumName }) };
 }
 
 export interface Presence {

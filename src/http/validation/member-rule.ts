@@ -10,38 +10,45 @@ export interface FaultInside {
 /** What is wrong with a member's value: a message, faults located inside it, or nothing. */
 export type MemberRule = (value: unknown) => string | readonly FaultInside[] | undefined;
 
-/** Key of the rule in the context class-validator hands back with an error. */
-const RULE = 'rule';
-
 /** Checks a member of a DTO. `name` tells the rule from others on the same member. */
 export function CheckedBy(name: string, rule: MemberRule): PropertyDecorator {
-  return (target, property) =>
+  return (target, property) => {
+    let found: readonly FaultInside[] = [];
     registerDecorator({
       name,
       target: target.constructor,
       propertyName: String(property),
-      options: { context: { [RULE]: rule } },
-      validator: { validate: (value: unknown) => passes(rule(value)), defaultMessage: () => name },
+      validator: {
+        validate: (value: unknown): boolean => {
+          found = located(rule(value));
+          return found.length === 0;
+        },
+        // Asked right after a failure, in the same turn, so the rule need not run again.
+        defaultMessage: () => inMessage(found),
+      },
     });
+  };
 }
 
-function passes(found: ReturnType<MemberRule>): boolean {
-  return found === undefined || (typeof found !== 'string' && found.length === 0);
+function located(found: ReturnType<MemberRule>): readonly FaultInside[] {
+  return typeof found === 'string' ? [{ at: '', message: found }] : (found ?? []);
 }
 
-/** The rule in an error's context; undefined when another decorator made the error. */
-export function ruleIn(context: unknown): MemberRule | undefined {
-  return typeof context === 'object' && context !== null && RULE in context ? (context[RULE] as MemberRule) : undefined;
+/** Texts such as `$value` in a message are replaced by class-validator, so there is no `$` in it. */
+function inMessage(found: readonly FaultInside[]): string {
+  return JSON.stringify(found).replaceAll('$', '\\u0024');
 }
 
 /** What a rule finds wrong with the value of `field`. */
 export function faultsBy(rule: MemberRule, field: string, value: unknown): FieldFault[] {
-  const found = rule(value);
-  if (found === undefined) {
-    return [];
-  }
-  if (typeof found === 'string') {
-    return [{ field, message: found }];
-  }
+  return faultsOf(located(rule(value)), field);
+}
+
+/** What a rule found wrong with the value of `field`, by the message of its error; undefined when another decorator made it. */
+export function faultsIn(message: string, field: string): FieldFault[] | undefined {
+  return message.startsWith('[{') ? faultsOf(JSON.parse(message) as readonly FaultInside[], field) : undefined;
+}
+
+function faultsOf(found: readonly FaultInside[], field: string): FieldFault[] {
   return found.map(({ at, message }) => ({ field: `${field}${at}`, message }));
 }

@@ -3,17 +3,17 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsOptional } from 'class-validator';
 import { integerFault } from './body-fields';
-import { type FieldText, shown } from './field-text';
+import { type ChoiceText, type FieldText, shown, shownChoice } from './field-text';
 import { CheckedBy } from './member-rule';
 import { oneOfFault } from './text-fields';
-import { type TextLimits, textFault } from './text-rules';
+import { type TextLimits, type TextListLimits, textFault, textListFault } from './text-rules';
 import { parseTimestampOrDate } from './timestamp';
 
 const DIGITS = /^\d{1,16}$/;
 /** A time whose offset lost its `+`, which means a space in a query. */
 const OFFSET_WITHOUT_PLUS = /[Tt][\d:.]+ \d\d:\d\d$/;
 
-interface QueryPresence {
+export interface QueryPresence {
   /** The parameter must be given. */
   readonly required?: true;
 }
@@ -59,12 +59,22 @@ export function QueryText(
   );
 }
 
+/** Texts, the parameter being given once for each; the route marks it as repeatable. */
+export function QueryTexts(field: TextListLimits & FieldText<string[]>): PropertyDecorator {
+  const { maxItems, item } = field;
+  return applyDecorators(
+    IsOptional(),
+    CheckedBy('queryTexts', (value) => textListFault(value, field)),
+    ApiPropertyOptional({ type: 'array', items: { type: 'string', maxLength: item.max }, maxItems, ...shown(field) }),
+  );
+}
+
 /** One of the given texts. */
-export function QueryOneOf(values: readonly string[], field: FieldText<string>): PropertyDecorator {
+export function QueryOneOf(values: readonly string[], field: ChoiceText): PropertyDecorator {
   return queryField(
     (text) => text,
     CheckedBy('queryOneOf', (value) => oneOfFault(value, values)),
-    ApiPropertyOptional({ type: String, enum: [...values], ...shown(field) }),
+    ApiPropertyOptional({ ...shownChoice(values, field), ...shown(field) }),
   );
 }
 
@@ -75,6 +85,24 @@ export function QueryTimestamp(field: FieldText<string>): PropertyDecorator {
     CheckedBy('queryTimestamp', timestampFault),
     ApiPropertyOptional({ type: String, ...shown(field) }),
   );
+}
+
+/** A sequence of the ledger, or a time or date as above; the DTO holds a number, or a time as text. */
+export function QueryMoment(field: FieldText<string>): PropertyDecorator {
+  return queryField(
+    (text) => (DIGITS.test(text) ? Number(text) : (parseTimestampOrDate(text) ?? text)),
+    CheckedBy('queryMoment', momentFault),
+    ApiPropertyOptional({ type: String, ...shown(field) }),
+  );
+}
+
+function momentFault(value: unknown): string | undefined {
+  const isSequence = typeof value === 'number' && value >= 1 && Number.isSafeInteger(value);
+  if (isSequence) return undefined;
+  const fault = typeof value === 'number' ? '' : timestampFault(value);
+  return fault === undefined || OFFSET_WITHOUT_PLUS.test(String(value))
+    ? fault
+    : 'must be the sequence of an entry, from 1 on, or an RFC 3339 time with a zone (2026-11-20T06:18:03Z) or a date (2026-11-20)';
 }
 
 function timestampFault(value: unknown): string | undefined {

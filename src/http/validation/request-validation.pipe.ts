@@ -1,10 +1,17 @@
-import { type ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
+import { type ArgumentMetadata, Injectable, type Type, ValidationPipe } from '@nestjs/common';
 import type { ValidationError, ValidatorOptions } from 'class-validator';
-import { type FieldFault, invalid } from '../../errors/domain-error';
-import { knownMembers, liftFreeForm, putBackFreeForm, unknownMembers } from './dto-members';
-import { dtoShape } from './dto-shape';
+import { type FieldFault, FaultList, invalid } from '../../errors/domain-error';
+import type { JsonObject } from '../../json/json-value';
+import { prepareCanonicalJson } from '../../ledger/chain/canonical-json';
+import { Slices } from '../../shared/slices';
+import { isLonger } from '../answers/text-length';
+import { knownMembers, liftContent, putBackContent, unknownMembers } from './dto-members';
+import { type DtoShape, dtoShape } from './dto-shape';
 import { checkOf } from './input-check';
 import { fieldFaults } from './validation-faults';
+
+/** Characters of JSON from which on others get their turn between the parts of the work on it. */
+const LARGE = 16 * 1024;
 
 /** How the fields of each part are named in the details of an error. */
 const FIELD_PREFIX: Readonly<Record<ArgumentMetadata['type'], string>> = {
@@ -14,6 +21,20 @@ const FIELD_PREFIX: Readonly<Record<ArgumentMetadata['type'], string>> = {
   custom: '',
 };
 
+type Members = Readonly<Record<string, unknown>>;
+type DtoMetadata = ArgumentMetadata & { readonly metatype: Type };
+
+interface Inspected {
+  /** Undefined where it cannot be made. */
+  readonly dto: object | undefined;
+  readonly faults: readonly FieldFault[];
+}
+
+interface InspectedLists {
+  readonly items: Readonly<Record<string, readonly object[]>>;
+  readonly faults: readonly FieldFault[];
+}
+
 /** What class-validator found, on its way to the faults of the request. */
 class InvalidDto extends Error {
   constructor(readonly errors: readonly ValidationError[]) {
@@ -22,9 +43,9 @@ class InvalidDto extends Error {
 }
 
 /**
- * Nest's validation with three differences: free-form members pass untouched (the original deletes `constructor` and
+ * Nest's validation with three differences: lists and objects pass untouched (the original deletes `constructor` and
  * `prototype` from them), `null` on an optional member counts as absent, and an unknown member is a fault whatever its
- * name and value. All faults of a request are told at once, with their paths.
+ * name and value. All faults of a request are reported at once, with their paths.
  */
 @Injectable()
 export class RequestValidationPipe extends ValidationPipe {
@@ -43,29 +64,88 @@ export class RequestValidationPipe extends ValidationPipe {
       settle(value, []);
       return value;
     }
-    const shape = dtoShape(metatype);
-    const prefix = FIELD_PREFIX[metadata.type];
-    const given = (value ?? {}) as Readonly<Record<string, unknown>>;
+    const given = (value ?? {}) as Members;
+    const { dto, faults } = await this.inspected(given, { ...metadata, metatype }, FIELD_PREFIX[metadata.type]);
+    settle(value, faults);
+    await prepareLarge(knownMembers(given, dtoShape(metatype)));
+    return dto;
+  }
+
+  /** The DTO of the members, or what is wrong with them. */
+  private async inspected(given: Members, metadata: DtoMetadata, prefix: string): Promise<Inspected> {
+    const shape = dtoShape(metadata.metatype);
     const known = knownMembers(given, shape);
-    const faults = [...unknownMembers(given, shape, prefix), ...shape.wholeRules.flatMap((rule) => rule(known))];
+    const faults = [...unknownMembers(given, shape, prefix), ...wholeFaults(known, shape, prefix)];
+    if (metadata.type === 'query' && isNothingToCheck(given, shape))
+      return { dto: new metadata.metatype() as object, faults };
+    const lists = await this.inspectedLists(known, shape, prefix);
     try {
-      const dto: unknown = await super.transform(liftFreeForm(known, shape), metadata);
-      settle(value, faults);
-      return dto;
+      const dto = (await super.transform(liftContent(known, shape), metadata)) as object;
+      return { dto: Object.assign(dto, lists.items), faults: [...faults, ...lists.faults] };
     } catch (error) {
-      if (error instanceof InvalidDto) {
-        settle(value, [...faults, ...fieldFaults(error.errors, prefix)]);
-        return undefined;
-      }
-      throw error;
+      if (!(error instanceof InvalidDto)) throw error;
+      return { dto: undefined, faults: [...faults, ...fieldFaults(error.errors, prefix), ...lists.faults] };
     }
   }
 
-  /** Runs between the making of the DTO and its validation, which is to see the free-form members. */
+  private async inspectedLists(known: Members, { lists }: DtoShape, prefix: string): Promise<InspectedLists> {
+    const slices = new Slices();
+    const faults = new FaultList();
+    const items: Record<string, object[]> = {};
+    for (const [member, metatype] of lists) {
+      const list = known[member];
+      if (!Array.isArray(list)) continue;
+      const made: object[] = [];
+      for (const [index, item] of (list as readonly unknown[]).entries()) {
+        const inspected = await this.inspectedItem(item, metatype, `${prefix}${member}[${index}]`);
+        inspected.faults.forEach((fault) => faults.add(fault));
+        if (faults.isFull) break;
+        if (inspected.dto !== undefined) made.push(inspected.dto);
+        await slices.next();
+      }
+      items[member] = made;
+    }
+    return { items, faults: faults.faults };
+  }
+
+  private async inspectedItem(item: unknown, metatype: Type, field: string): Promise<Inspected> {
+    if (typeof item !== 'object' || item === null || Array.isArray(item))
+      return { dto: undefined, faults: [{ field, message: 'must be an object' }] };
+    return this.inspected(item as Members, { type: 'body', metatype }, `${field}.`);
+  }
+
+  /** Runs between the making of the DTO and its validation, which is to see lists and objects. */
   protected override validate(dto: object, options?: ValidatorOptions): Promise<ValidationError[]> | ValidationError[] {
-    putBackFreeForm(dto, dtoShape(dto.constructor as new () => object));
+    putBackContent(dto, dtoShape(dto.constructor as new () => object));
     return super.validate(dto, options);
   }
+}
+
+/** Rules of a whole query name its fields in full. */
+function wholeFaults(known: Members, { wholeRules }: DtoShape, prefix: string): FieldFault[] {
+  const found = wholeRules.flatMap((rule) => rule(known));
+  return prefix === FIELD_PREFIX.query ? found : found.map((fault) => ({ ...fault, field: `${prefix}${fault.field}` }));
+}
+
+/** Most requests have no query: to validate nothing would take as long as to read a record. */
+function isNothingToCheck(given: object, { members, optional }: DtoShape): boolean {
+  return optional.size === members.size && Object.keys(given).length === 0;
+}
+
+/** Has the text of what is large made in slices: it is written, hashed and answered later on, each at one go. */
+async function prepareLarge(members: Readonly<Record<string, unknown>>): Promise<void> {
+  const large = Object.values(members).filter((member) => isObject(member) && isLonger(member, LARGE));
+  if (large.length === 0) return;
+  const slices = new Slices();
+  for (const member of large) {
+    // To look at the names of a hundred thousand members, and to sort them, takes a slice each.
+    await slices.next();
+    await prepareCanonicalJson(member as JsonObject, slices);
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Throws what was found, unless another part of the request is still to be validated and speaks for both. */

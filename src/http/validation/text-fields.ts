@@ -1,13 +1,20 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { FreeForm } from './dto-shape';
-import { type FieldText, isRequired, optionalMark, type Presence, shown } from './field-text';
+import {
+  type ChoiceText,
+  type FieldText,
+  isRequired,
+  optionalMark,
+  type Presence,
+  shown,
+  shownChoice,
+} from './field-text';
 import { CheckedBy } from './member-rule';
 import { leastLength, type TextLimits, type TextListLimits, textFault, textListFault } from './text-rules';
 import { parseTimestamp } from './timestamp';
 
-interface TextField extends TextLimits, FieldText<string> {
+export interface TextField extends TextLimits, FieldText<string> {
   /** Brings the text into its one form before it is checked. */
   readonly normalise?: (text: string) => string;
 }
@@ -33,7 +40,7 @@ function text(field: TextField, present: Presence): PropertyDecorator {
       required: isRequired(present),
       minLength: leastLength(field),
       maxLength: max,
-      ...shown(field),
+      ...shown({ ...field, ...present }),
     }),
   );
 }
@@ -47,7 +54,6 @@ export function DistinctStrings(field: TextListLimits & FieldText<string[]> & Pr
   const { minItems = 0, maxItems, item } = field;
   return applyDecorators(
     ...optionalMark(field),
-    FreeForm(),
     CheckedBy('distinctStrings', (value) => textListFault(value, field)),
     ApiProperty({
       type: 'array',
@@ -62,11 +68,11 @@ export function DistinctStrings(field: TextListLimits & FieldText<string[]> & Pr
 }
 
 /** One of the given texts. */
-export function OneOf(values: readonly string[], field: FieldText<string> & Presence): PropertyDecorator {
+export function OneOf(values: readonly string[], field: ChoiceText & Presence): PropertyDecorator {
   return applyDecorators(
     ...optionalMark(field),
     CheckedBy('oneOf', (value) => oneOfFault(value, values)),
-    ApiProperty({ type: String, enum: [...values], required: isRequired(field), ...shown(field) }),
+    ApiProperty({ ...shownChoice(values, field), required: isRequired(field), ...shown(field) }),
   );
 }
 

@@ -1,6 +1,6 @@
 import type { ValidationError } from 'class-validator';
 import type { FieldFault } from '../../errors/domain-error';
-import { faultsBy, ruleIn } from './member-rule';
+import { faultsIn } from './member-rule';
 
 /** The errors of class-validator as faults; `prefix` goes before each field. */
 export function fieldFaults(errors: readonly ValidationError[], prefix: string): FieldFault[] {
@@ -8,12 +8,9 @@ export function fieldFaults(errors: readonly ValidationError[], prefix: string):
 }
 
 function faultsOf(error: ValidationError, field: string): FieldFault[] {
-  const own = Object.entries(error.constraints ?? {}).flatMap(([name, message]) => {
-    const rule = ruleIn(error.contexts?.[name]);
-    return rule === undefined
-      ? [{ field, message: plain(message, error.property) }]
-      : faultsBy(rule, field, error.value);
-  });
+  const own = Object.values(error.constraints ?? {}).flatMap(
+    (message) => faultsIn(message, field) ?? [{ field, message: plain(message, error.property) }],
+  );
   const inside = (error.children ?? []).flatMap((child) => faultsOf(child, `${field}${step(child.property)}`));
   return [...own, ...inside];
 }

@@ -3,7 +3,7 @@ import { TreeDamagedError } from './tree-damaged.error';
 import { KEPT_LEVELS } from './tree-frontier';
 import { isTreeHash, joinedHash, nodeHash, type TreeHash } from './tree-hash';
 
-/** Hashes that are stored one beside another: of leaves (level 0), or of kept subtrees. `end` is not among them. */
+/** Hashes that are stored one next to another: of leaves (level 0), or of kept subtrees. `end` is not among them. */
 export interface StoredRange {
   readonly level: number;
   readonly begin: number;
@@ -19,9 +19,9 @@ export function storedRanges(ranges: readonly LeafRange[]): StoredRange[] {
   const sorted = needed.sort((one, other) => one.level - other.level || one.begin - other.begin);
   const merged: StoredRange[] = [];
   for (const range of sorted) {
-    const former = merged.at(-1);
-    if (former?.level === range.level && range.begin <= former.end + GAP) {
-      merged[merged.length - 1] = { ...former, end: Math.max(former.end, range.end) };
+    const previous = merged.at(-1);
+    if (previous?.level === range.level && range.begin <= previous.end + GAP) {
+      merged[merged.length - 1] = { ...previous, end: Math.max(previous.end, range.end) };
     } else {
       merged.push(range);
     }
@@ -33,7 +33,7 @@ export function storedRanges(ranges: readonly LeafRange[]): StoredRange[] {
 export class StoredHashes {
   private readonly levels = new Map<number, Map<number, TreeHash>>();
 
-  /** @throws TreeDamagedError for what is no hash: what was altered may hold anything. */
+  /** @throws TreeDamagedError for what is not a hash: what was altered may hold anything. */
   add(level: number, position: number, hash: unknown): void {
     if (!isTreeHash(hash)) throw new TreeDamagedError(`The tree has no hash at level ${level}, position ${position}.`);
     const known = this.levels.get(level);

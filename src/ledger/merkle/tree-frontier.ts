@@ -1,4 +1,6 @@
 import { isTreeHash, joinedHash, nodeHash, type TreeHash } from './tree-hash';
+import type { LedgerPosition } from '../chain/ledger-position';
+import { TreeDamagedError } from './tree-damaged.error';
 
 /** A complete subtree: 2^level leaves, of which `position` such subtrees lie to the left. */
 export interface TreeNode {
@@ -26,7 +28,7 @@ export class TreeFrontier {
     return new TreeFrontier(0, []);
   }
 
-  /** Reads what `text` gave; null when it is no frontier. */
+  /** Reads what `text` gave; null when it is not a frontier. */
   static parse(text: string): TreeFrontier | null {
     const colon = text.indexOf(':');
     const size = text.slice(0, colon);
@@ -68,4 +70,11 @@ function ones(size: number): number {
   let count = 0;
   for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) count += rest % 2;
   return count;
+}
+
+/** The tree as the head record tells it. One that is not of the chain's length must neither grow nor be signed. */
+export function treeOf({ sequence, frontier }: Pick<LedgerPosition, 'sequence' | 'frontier'>): TreeFrontier {
+  const tree = TreeFrontier.parse(frontier);
+  if (tree?.size === sequence) return tree;
+  throw new TreeDamagedError(`The head record has no tree of the size ${sequence}, where it says that the chain ends.`);
 }

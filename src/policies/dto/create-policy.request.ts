@@ -1,20 +1,28 @@
+import { WholeRequest } from '../../http/validation/dto-shape';
 import { IntegerField } from '../../http/validation/body-fields';
 import { OneOf, OptionalText, RequiredText } from '../../http/validation/text-fields';
-import { actionFault } from '../evaluation/action-pattern';
+import { actionFault } from '../patterns/action-pattern';
+import { POLICY_EFFECTS } from '../evaluation/policy-effect';
 import type { PolicyEffect } from '../evaluation/policy-effect';
-import { listedTypeFault, resourcePatternFault } from '../evaluation/resource-pattern';
-import { subjectFault } from '../evaluation/subject-pattern';
+import { listedTypeFault, resourcePatternFault } from '../patterns/resource-pattern';
+import { subjectFault } from '../patterns/subject-pattern';
+import type { GivenApproval } from '../approval/given-approval';
 import { versionFault } from '../policy-version';
+import type { PolicyCondition } from '../conditions/condition';
+import { ConditionsField } from './conditions-field.decorator';
+import { ApprovalField } from './approval-field.decorator';
 import { PatternList } from './pattern-list.decorator';
 
-/** The effects a policy can be created with; the evaluation knows `require_approval` too. */
-const EFFECTS = ['allow', 'deny'] as const satisfies readonly PolicyEffect[];
-
+@WholeRequest(({ effect, approval }) =>
+  approval === undefined || effect === 'require_approval'
+    ? []
+    : [{ field: 'approval', message: 'goes with the effect require_approval only' }],
+)
 export class CreatePolicyRequest {
   @RequiredText({
     max: 200,
     description: 'Its versions share it; one of them is in force.',
-    example: 'billing-may-invoice',
+    example: 'collections-may-remind',
   })
   readonly name!: string;
 
@@ -26,24 +34,26 @@ export class CreatePolicyRequest {
     mayBeBlank: true,
     default: '',
     description: 'What the policy is for.',
-    example: 'Billing agents may send invoices.',
+    example: 'Collections agents may send reminders.',
   })
   readonly description?: string;
 
-  @OneOf(EFFECTS, {
-    description: 'Of the matching policies of the highest priority, deny beats allow.',
+  @OneOf(POLICY_EFFECTS, {
+    enumName: 'PolicyEffect',
+    description: 'Of the matching policies of the highest priority, deny beats require_approval, which beats allow.',
     example: 'allow',
   })
-  readonly effect!: (typeof EFFECTS)[number];
+  readonly effect!: PolicyEffect;
 
   @PatternList({
     minItems: 1,
     maxLength: 500,
     rule: subjectFault,
     description:
-      '`*`: every agent. `role:<role>`, `role:*`: agents with the role, with any role. `agent:<id or name>`, or an agent id ' +
-      'or name alone. Other kinds (`user:x`), and names that no agent can have, match nothing and are named in `warnings`.',
-    example: ['role:billing'],
+      '`*`: everybody. `role:<role>`, `role:*`: who has the role, any role. `agent:<id or name>`, or an agent id or name ' +
+      'alone; `agent:*`: every agent. `kind:human`, `kind:machine`. `<type>:<id>`, `<type>:*`: subjects that are no agents. ' +
+      'Names that nobody can have are named in `warnings`.',
+    example: ['role:collections'],
   })
   readonly subjects!: readonly string[];
 
@@ -51,8 +61,8 @@ export class CreatePolicyRequest {
     minItems: 1,
     maxLength: 500,
     rule: actionFault,
-    description: 'Names of actions, exactly, or `*`.',
-    example: ['send-invoice'],
+    description: 'Names of actions, exactly; with a final `*` every action that begins so; `*`: every action.',
+    example: ['send-reminder'],
   })
   readonly actions!: readonly string[];
 
@@ -62,7 +72,8 @@ export class CreatePolicyRequest {
     rule: resourcePatternFault,
     description:
       '`*`: all. A name equals the resourceId. A path is compared with `resourceId` and `<resourceType>/<resourceId>`; ' +
-      'with a trailing `/*` it matches everything below it. One leading `/` is ignored. Percent-encoding as in `resourceId`.',
+      'with a trailing `/*` it matches everything below it. A URL is compared with `resourceId` alone, and `https://example.com/*` ' +
+      'matches those of the host. One leading `/` is ignored. Percent-encoding as in `resourceId`.',
     example: ['invoices/*'],
   })
   readonly resources!: readonly string[];
@@ -86,4 +97,10 @@ export class CreatePolicyRequest {
     example: 10,
   })
   readonly priority?: number;
+
+  @ConditionsField()
+  readonly conditions?: readonly PolicyCondition[];
+
+  @ApprovalField()
+  readonly approval?: GivenApproval;
 }

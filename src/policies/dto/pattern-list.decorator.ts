@@ -1,7 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
-import { FreeForm } from '../../http/validation/dto-shape';
+import { optionalMark, shown } from '../../http/validation/field-text';
 import { CheckedBy } from '../../http/validation/member-rule';
 import type { FaultInside } from '../../http/validation/member-rule';
 import { textFault } from '../../http/validation/text-rules';
@@ -21,21 +20,19 @@ const MAX_ITEMS = 100;
 
 /** A list of a policy's patterns. Repeated ones do no harm. A fault names the index. */
 export function PatternList(field: PatternListField): PropertyDecorator {
-  const { minItems, maxLength, description, example } = field;
+  const { minItems, maxLength } = field;
+  const optional = minItems === 0;
   const items = { type: 'string', minLength: 1, maxLength } as const;
   return applyDecorators(
-    ...(minItems === 0 ? [IsOptional()] : []),
-    FreeForm(),
+    ...optionalMark({ optional }),
     CheckedBy('patternList', (value) => listFault(value, field)),
     ApiProperty({
       type: 'array',
       items,
       minItems,
       maxItems: MAX_ITEMS,
-      required: minItems > 0,
-      description,
-      example: [...example],
-      ...(minItems === 0 ? { default: [] } : {}),
+      required: !optional,
+      ...shown({ ...field, optional, ...(optional && { default: [] }) }),
     }),
   );
 }

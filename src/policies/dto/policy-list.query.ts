@@ -9,9 +9,9 @@ export class PolicyListQuery extends ListQuery {
   @QueryText({ max: 200, description: 'Only versions of this policy.' })
   readonly name?: string;
 
-  @QueryOneOf(POLICY_STATUSES, { description: 'Only policies of this status.' })
+  @QueryOneOf(POLICY_STATUSES, { enumName: 'PolicyStatus', description: 'Only policies of this status.' })
   readonly status?: PolicyStatus;
 
-  @QueryOneOf(POLICY_EFFECTS, { description: 'Only policies of this effect.' })
+  @QueryOneOf(POLICY_EFFECTS, { enumName: 'PolicyEffect', description: 'Only policies of this effect.' })
   readonly effect?: PolicyEffect;
 }

@@ -1,11 +1,13 @@
+import type { ApprovalRequirement } from '../approval/approval-requirement';
+import { compileConditions, truthOf } from '../conditions/condition';
+import type { CompiledCondition, PolicyCondition } from '../conditions/condition';
 import type { DecidingPolicy } from './evaluation-request';
-import { bitsOf, haveCommonName } from './names';
+import { bitsOf, haveCommonName } from './name';
 import { POLICY_EFFECTS } from './policy-effect';
 import type { PolicyEffect } from './policy-effect';
 import type { AskedNames, ListedNames } from './policy-names';
-import { parseResourcePattern, resourcePatternFault } from './resource-pattern';
-import type { ResourcePattern } from './resource-pattern';
-import type { PathUse } from './verdict';
+import { parseResourcePattern, resourcePatternFault } from '../patterns/resource-pattern';
+import type { ResourcePattern } from '../patterns/resource-pattern';
 
 /** The members of a policy that say what it matches and what follows. The patterns are valid. */
 export interface PolicyRules {
@@ -18,16 +20,26 @@ export interface PolicyRules {
   readonly resourceTypes: readonly string[];
   readonly resources: readonly string[];
   readonly priority: number;
+  readonly conditions: readonly PolicyCondition[];
+  /** Null unless the effect is `require_approval`. */
+  readonly approval: ApprovalRequirement | null;
 }
 
 /** A policy in the form in which it is compared. */
 export interface CompiledPolicy extends ListedNames {
   readonly reference: DecidingPolicy;
+  /** Null where there are none. */
+  readonly conditions: readonly CompiledCondition[] | null;
+  /** What the policy asks for; null unless it requires approval. */
+  readonly approval: ApprovalRequirement | null;
   /** Orders by priority, then by strength of the effect; of the matching policies those of the highest rank decide. */
   readonly rank: number;
   /** Its place among all policies in force, which `PolicyOrder` keeps: the lower, the more it counts. */
   place: number;
-  /** By how many of its lists it is filed, in the order in which shelves are divided. */
+  /** Of the changes to what is in force: the one that put it in force, and the one that took it out. */
+  readonly from: number;
+  until: number;
+  /** By how many of its lists it is filed, in the order in which the index divides them. */
   readonly divisions: number;
   readonly subjectBits: number;
   readonly actionBits: number;
@@ -35,16 +47,24 @@ export interface CompiledPolicy extends ListedNames {
   readonly resources: readonly ResourcePattern[];
 }
 
+/** Which policies a path of the request counts for. */
+export interface PathUse {
+  readonly allow: 'every' | 'typed' | 'none';
+  readonly others: boolean;
+}
+
 /** Combinations of what its lists hold up to which a policy is filed under each of them: each takes memory. */
 const MOST_COMBINATIONS = 64;
 
-export function compilePolicy(policy: PolicyRules, names: ListedNames): CompiledPolicy {
-  const { id, name, version, effect } = policy;
+export function compilePolicy(policy: PolicyRules, names: ListedNames, from: number): CompiledPolicy {
+  const { id, name, version, effect, approval } = policy;
   const resources = compileResources(policy.resources, effect);
   // What one look reads comes first, side by side in memory. Behind a copy (`...names`) V8 would keep it apart, and each
   // look would take five times as long.
   return {
     place: 0,
+    from,
+    until: Infinity,
     rank: policy.priority * POLICY_EFFECTS.length + POLICY_EFFECTS.indexOf(effect),
     actionBits: bitsOf(names.actions),
     resourceTypeBits: bitsOf(names.resourceTypes),
@@ -54,6 +74,8 @@ export function compilePolicy(policy: PolicyRules, names: ListedNames): Compiled
     subjects: names.subjects,
     divisions: divisionsOf(names, resources.length),
     resources,
+    conditions: compileConditions(policy.conditions),
+    approval,
     reference: Object.freeze({ id, name, version, effect }),
   };
 }
@@ -68,14 +90,35 @@ export function compareByRank(left: CompiledPolicy, right: CompiledPolicy): numb
 /** Whether the policy matches in everything but the resource path. Most that do not are told by their bits. */
 export function matchesBesidesPath(policy: CompiledPolicy, asked: AskedNames, use: PathUse): boolean {
   return (
+    !(asked.isReview && (policy.approval !== null || policy.conditions !== null)) &&
     usesPath(policy, use) &&
     (policy.actionBits & asked.actionBits) !== 0 &&
     (policy.resourceTypeBits & asked.resourceTypeBits) !== 0 &&
     (policy.subjectBits & asked.subjectBits) !== 0 &&
     haveCommonName(policy.actions, asked.actions) &&
     haveCommonName(policy.resourceTypes, asked.resourceTypes) &&
-    haveCommonName(policy.subjects, asked.subjects)
+    haveCommonName(policy.subjects, asked.subjects) &&
+    matchesConditions(policy, asked)
   );
+}
+
+export function matchesConditions(policy: CompiledPolicy, asked: AskedNames): boolean {
+  return policy.conditions === null || conditionsLet(policy, policy.conditions, asked);
+}
+
+/** Whether it is in force at one of the changes. */
+export function isInForceAt({ from, until }: CompiledPolicy, change: number): boolean {
+  return from <= change && change < until;
+}
+
+/** What is left out must not dodge a rule: only an allow needs to know that its conditions hold. */
+function conditionsLet(
+  { reference }: CompiledPolicy,
+  conditions: readonly CompiledCondition[],
+  { parameters }: AskedNames,
+): boolean {
+  const truth = truthOf(conditions, parameters);
+  return reference.effect === 'allow' ? truth === true : truth !== false;
 }
 
 /** A policy with long lists would fill the index with every combination of their members; its last lists are left out. */
@@ -90,7 +133,8 @@ function divisionsOf({ actions, resourceTypes, subjects }: ListedNames, resource
   return divisions;
 }
 
-function usesPath({ reference, resourceTypes }: CompiledPolicy, { allow, others }: PathUse): boolean {
+/** Whether a path of the request counts for the policy. */
+export function usesPath({ reference, resourceTypes }: CompiledPolicy, { allow, others }: PathUse): boolean {
   if (reference.effect !== 'allow') return others;
   return allow === 'every' || (allow === 'typed' && resourceTypes !== null);
 }
@@ -100,7 +144,7 @@ function compileResources(resources: readonly string[], effect: PolicyEffect): r
   const patterns = new Map<string, ResourcePattern>();
   for (const text of resources) {
     if (resourcePatternFault(text) !== undefined) continue;
-    const pattern = parseResourcePattern(text, effect);
+    const pattern = parseResourcePattern(text, effect === 'allow' ? 'spelled' : 'meant');
     if (pattern.kind === 'everything') return [pattern];
     patterns.set(`${pattern.kind} ${pattern.path}`, pattern);
   }

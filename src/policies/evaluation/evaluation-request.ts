@@ -1,11 +1,7 @@
+import type { JsonObject } from '../../json/json-value';
+import type { ApprovalRequirement } from '../approval/approval-requirement';
+import type { EvaluationSubject } from '../patterns/subject';
 import type { PolicyEffect } from './policy-effect';
-
-/** The agent that wants to act. The name is in Unicode normal form C, as agents are stored. */
-export interface EvaluationSubject {
-  readonly agentId: string;
-  readonly agentName: string;
-  readonly roles: readonly string[];
-}
 
 export interface EvaluationRequest {
   readonly subject: EvaluationSubject;
@@ -13,6 +9,12 @@ export interface EvaluationRequest {
   readonly resourceType: string;
   /** A resource path or name; a leading `/` is ignored. */
   readonly resourceId: string;
+  readonly parameters: JsonObject;
+  /**
+   * Policies with conditions are left out, as a review of a decision has no parameters, and those that require an approval: it
+   * waits for no other decision.
+   */
+  readonly isReview?: boolean;
 }
 
 export interface DecidingPolicy {
@@ -22,10 +24,13 @@ export interface DecidingPolicy {
   readonly effect: PolicyEffect;
 }
 
-/** `effect` is null when no policy matches. `policies` are those that decided, oldest first, at most {@link MAX_DECIDING_POLICIES}. */
 export interface Evaluation {
+  /** Null when no policy matches. */
   readonly effect: PolicyEffect | null;
+  /** Those that decided, oldest first, at most {@link MAX_DECIDING_POLICIES}. */
   readonly policies: readonly DecidingPolicy[];
+  /** What all policies that decided require together, not only those shown; null unless they require approval. */
+  readonly requirement: ApprovalRequirement | null;
 }
 
 export const MAX_DECIDING_POLICIES = 10;

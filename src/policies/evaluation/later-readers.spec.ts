@@ -2,8 +2,9 @@ import * as fc from 'fast-check';
 import { posix, win32 } from 'node:path';
 import type { PolicyRules } from './compiled-policy';
 import { PolicyEvaluator } from './policy-evaluator';
-import { resourcePathFault, resourceTypeFault } from './resource-path';
-import { resourcePatternFault } from './resource-pattern';
+import { resourcePathFault, resourceTypeFault } from '../patterns/resource-path';
+import { resourcePatternFault } from '../patterns/resource-pattern';
+import { isUrl } from '../patterns/resource-url';
 
 /** What a caller sends for a resource. */
 interface Pair {
@@ -45,6 +46,23 @@ const NAME_READERS: Readonly<Record<string, (path: string) => string>> = {
   'cutting off parameters': (name) => name,
 };
 
+/** A URL, as others read it. */
+const URL_READERS: Readonly<Record<string, (url: string) => string>> = {
+  'new URL': (url) => new URL(url).href,
+  'new URL, from another': (url) => new URL(url, 'https://base/a/b?c#d').href,
+  'by its parts': (url) => partsOf(new URL(url)),
+  'trimming the whole': (url) => url.trim(),
+  'cutting off what follows the path': (url) => url.replace(/[?#;].*/, ''),
+  NFC: (url) => url.normalize('NFC'),
+  NFD: (url) => url.normalize('NFD'),
+  'dropping what cannot be seen': (url) => url.replace(/[\p{Cc}\p{Cf}]/gu, ''),
+  'lower-casing the host': (url) => url.replace(/^[^:]+:\/\/[^/]*/, (origin) => origin.toLowerCase()),
+};
+
+function partsOf({ protocol, hostname, port, pathname }: URL): string {
+  return `${protocol}//${hostname}${port === '' ? '' : `:${port}`}${pathname}`;
+}
+
 /** One leading `/`, before and after, means nothing. */
 function readBy(reader: string, text: string): string {
   const path = text.replace(/^\//, '');
@@ -77,7 +95,17 @@ const odd = fc
   .map(([path, part, at]) => path.slice(0, at % (path.length + 1)) + part + path.slice(at % (path.length + 1)));
 const pair: fc.Arbitrary<Pair> = fc
   .record({ type: fc.oneof(fc.constantFrom(...PLAIN), text), id: fc.oneof(odd, odd, plainPath, text) })
-  .filter(({ type, id }) => resourceTypeFault(type) === undefined && resourcePathFault(id) === undefined);
+  .filter(({ type, id }) => resourceTypeFault(type) === undefined && resourcePathFault(id) === undefined && !isUrl(id));
+
+const ORIGINS = ['https://h', 'https://h:8443', 'http://h', 's3://h', 'https://a.b', 'file://'];
+const url: fc.Arbitrary<string> = fc
+  .tuple(
+    fc.constantFrom(...ORIGINS, ...ORIGINS, 'HTTPS://h', 'https://H', 'https://h:443', 'https://u@h', 'https://h.'),
+    odd,
+    fc.nat(),
+  )
+  .map(([origin, path, at]) => (at % 4 === 0 ? `${origin}${path}` : `${origin}/${path}`))
+  .filter((text) => isUrl(text) && resourcePathFault(text) === undefined);
 
 const PATTERNS = ['*', ...combined(2), ...combined(2).map((path) => `${path}/*`)].filter(
   (pattern) => resourcePatternFault(pattern) === undefined,
@@ -88,20 +116,38 @@ function combined(depth: number): string[] {
   return [...PLAIN, ...PLAIN.flatMap((first) => combined(depth - 1).map((rest) => `${first}/${rest}`))];
 }
 
-/** By a policy for each pattern. */
-const evaluators = PATTERNS.map((pattern) => {
-  const evaluator = new PolicyEvaluator();
-  const rules = { subjects: ['*'], actions: ['*'], resourceTypes: [], resources: [pattern], priority: 0 };
-  evaluator.add({ id: 'pol_1', name: 'deny', version: '1', effect: 'deny', ...rules } satisfies PolicyRules);
-  return { pattern, evaluator };
-});
+const URL_PATTERNS = ORIGINS.flatMap((origin) => [
+  ...combined(1).flatMap((path) => [`${origin}/${path}`, `${origin}/${path}/*`]),
+  `${origin}/*`,
+]);
 
-function caughtBy({ type, id }: Pair): string[] {
-  const subject = { agentId: 'agt_1', agentName: 'bot', roles: [] };
-  const request = { subject, action: 'read', resourceType: type, resourceId: id };
-  return evaluators
-    .filter(({ evaluator }) => evaluator.evaluate(request).effect === 'deny')
-    .map(({ pattern }) => pattern);
+/** By a policy for each pattern. */
+const evaluators = evaluatorsOf(PATTERNS);
+const urlEvaluators = evaluatorsOf(URL_PATTERNS);
+
+function evaluatorsOf(patterns: readonly string[]): { pattern: string; evaluator: PolicyEvaluator }[] {
+  return patterns.map((pattern) => ({ pattern, evaluator: evaluatorOf(pattern) }));
+}
+
+function evaluatorOf(pattern: string): PolicyEvaluator {
+  const evaluator = new PolicyEvaluator();
+  const rules = {
+    subjects: ['*'],
+    actions: ['*'],
+    resourceTypes: [],
+    resources: [pattern],
+    priority: 0,
+    approval: null,
+    conditions: [],
+  };
+  evaluator.add({ id: 'pol_1', name: 'deny', version: '1', effect: 'deny', ...rules } satisfies PolicyRules);
+  return evaluator;
+}
+
+function caughtBy({ type, id }: Pair, by = evaluators): string[] {
+  const subject = { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] } as const;
+  const request = { subject, action: 'read', resourceType: type, resourceId: id, parameters: {} };
+  return by.filter(({ evaluator }) => evaluator.evaluate(request).effect === 'deny').map(({ pattern }) => pattern);
 }
 
 describe('What reads a resource later', () => {
@@ -113,6 +159,23 @@ describe('What reads a resource later', () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  it.each(Object.entries(URL_READERS))('finds that the same policies deny a URL: %s', (_, read) => {
+    fc.assert(
+      fc.property(url, (id) => {
+        expect(caughtBy({ type: 'a', id: read(id) }, urlEvaluators)).toEqual(
+          caughtBy({ type: 'a', id }, urlEvaluators),
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is sent URLs that are caught often enough for that to say something', () => {
+    const sample = fc.sample(url, 1_000);
+    expect(sample.filter((id) => caughtBy({ type: 'a', id }, urlEvaluators).length > 1).length).toBeGreaterThan(200);
+    expect(sample.filter((id) => /[^a-z:/]/.test(id)).length).toBeGreaterThan(200);
   });
 
   it('is sent pairs that are accepted, and caught, often enough for that to say something', () => {

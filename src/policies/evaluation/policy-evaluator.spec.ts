@@ -1,22 +1,33 @@
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
+import { AGENT_KINDS } from '../../agents/agent-kind';
+import { RISK_LEVELS } from '../../config/configuration';
+import { CONDITION_OPERATORS } from '../conditions/condition';
+import type { JsonScalar } from '../../json/json-value';
+import type { PolicyCondition } from '../conditions/condition';
 import type { PolicyRules } from './compiled-policy';
 import type { EvaluationRequest } from './evaluation-request';
 import { oracle } from '../../../test/support/policy-oracle';
-import { PolicyEvaluator } from './policy-evaluator';
+import { PolicyEvaluator, type PolicySnapshot } from './policy-evaluator';
 import { POLICY_EFFECTS } from './policy-effect';
 
-/** Policies enough for a shelf of a common resource to be divided by everything they list. */
+/** Random sets of policies; `POLICY_CASES=100000` for longer. */
+const CASES = Number(process.env['POLICY_CASES'] ?? 2_000);
+jest.setTimeout(120_000 + 20 * CASES);
+
+/** Policies enough for the index node of a common resource to be divided by everything they list. */
 const DIVIDED = 3_000;
 
 const AGENTS = ['agt_1', 'agt_2'];
 const NAMES = ['caf\u00e9', 'bot', 'user:x', 'a/b'];
 const ROLES = ['ops', 'dev', '*', 'a:b'];
-const ACTIONS = ['read', 'write', '*'];
+const ACTIONS = ['read', 'write', 'send.mail', 'r*', 're*', 'read*', 'w*', 'send*', 'send.*', '*'];
 const TYPES = ['docs', 'files', 'a', 'caf\u00e9', 'cafe\u0301'];
 const PATHS = [
   ...['a', 'docs', 'docs/a', 'docs/a/b', 'docs2/a', 'docs/aa', '/docs/a', 'a/a', 'a/a/a', 'Docs/a', 'x/y/z/w'],
   ...['x/y', 'x/y/z', 'x/y/q/w', 'x/y/z/w/v/u', 'x/yy/z/w'],
+  ...['https://h/a', 'https://h/a/b', 'https://h/aa', 'https://g/a', 's3://docs/a', 'file:///docs/a', 'docs:', 's3:', 'https:'],
+  ...['https://h/a b', 'https://h/a%20b', 'https://h/caf\u00e9/a', 'https://h/caf%C3%A9/a', 'https://h/cafe\u0301/a'],
   ...['a b', 'docs/a b', 'docs/a%20b', 'docs/a%2520b/c', 'caf\u00e9/a', 'cafe\u0301/a', 'caf%C3%A9', 'cafe%CC%81/a', 'a/50%'],
 ]; // prettier-ignore
 /** As earlier versions have stored them. */
@@ -24,19 +35,53 @@ const DEAD_PATTERNS = ['docs\\a', 'docs /*', 'a\u200b'];
 const DEAD_TYPES = ['*', 'docs '];
 
 const subject = fc.oneof(
-  fc.constantFrom('*', 'role:*', 'agent:*', 'user:x', 'cafe\u0301', 'agent:cafe\u0301'),
+  fc.constantFrom('*', 'role:*', 'agent:*', 'cafe\u0301', 'agent:cafe\u0301', 'kind:human', 'kind:machine'),
+  fc.constantFrom('user:x', 'user:*', 'user:cafe\u0301', 'caf\u00e9:*', 'robot:a:b', 'agent:user:x'),
   fc.constantFrom(...AGENTS, ...NAMES),
   fc.constantFrom(...AGENTS, ...NAMES).map((name) => `agent:${name}`),
   fc.constantFrom('ops', 'dev', 'a:b').map((role) => `role:${role}`),
 );
 const resource = fc.oneof(
   fc.constantFrom('*', '/*', ...PATHS, ...DEAD_PATTERNS),
-  fc.constantFrom(...PATHS).map((path) => `${path}/*`),
+  fc.constantFrom(...PATHS, 'https://h', 'file://').map((path) => `${path}/*`),
 );
 
 function listOf<Item>(item: fc.Arbitrary<Item>, minLength: number, maxLength: number): fc.Arbitrary<Item[]> {
   return fc.array(item, { minLength, maxLength });
 }
+
+const group = fc.record({
+  subjects: fc.shuffledSubarray(['role:ops', 'kind:human', '*', 'bot', 'agt_1'], { minLength: 1 }),
+  approvals: fc.integer({ min: 1, max: 10 }),
+});
+const duration = fc.constantFrom('PT60S', 'PT1M', 'PT1H', 'P1D', 'PT24H', 'P1W', 'P7D', 'P1DT1S');
+const approval = fc.record({
+  riskLevel: fc.constantFrom(...RISK_LEVELS),
+  approvers: fc.array(group, { minLength: 1, maxLength: 3 }),
+  decideWithin: duration,
+  executeWithin: duration,
+});
+
+const POINTERS = ['/a', '/b/c', '/list/0', '/list/01', '/x~1y', '/none'];
+const scalar = fc.constantFrom<JsonScalar>('s', 'sx', '', 1, 2, 0, true, false, null);
+const condition: fc.Arbitrary<PolicyCondition> = fc
+  .record({
+    parameter: fc.constantFrom(...POINTERS),
+    op: fc.constantFrom(...CONDITION_OPERATORS),
+    scalar,
+    list: fc.array(scalar, { minLength: 1, maxLength: 3 }),
+  })
+  .map(({ parameter, op, scalar: one, list }): PolicyCondition => {
+    if (op === 'in' || op === 'not_in') return { parameter, op, value: list };
+    if (op === 'exists') return { parameter, op, value: one === 's' };
+    if (op === 'prefix') return { parameter, op, value: one === 's' ? 's' : '' };
+    return op === 'eq' || op === 'ne' ? { parameter, op, value: one } : { parameter, op, value: 1 };
+  });
+const held = fc.oneof(scalar, fc.constant([]), fc.constant({}));
+const parameters = fc.record(
+  { a: held, b: fc.oneof(held, fc.record({ c: held })), list: fc.array(held, { maxLength: 2 }), 'x/y': held },
+  { requiredKeys: [] },
+);
 
 const rules = fc.record({
   effect: fc.constantFrom(...POLICY_EFFECTS),
@@ -45,22 +90,38 @@ const rules = fc.record({
   resourceTypes: listOf(fc.constantFrom(...TYPES, ...DEAD_TYPES), 0, 2),
   resources: listOf(resource, 1, 4),
   priority: fc.constantFrom(-(2 ** 31), -1, 0, 0, 0, 1, 2 ** 31 - 1),
+  approval,
+  conditions: fc.array(condition, { maxLength: 2 }),
   /** Pads the lists, so that the policy is filed as a wide one. */
   wide: fc.boolean(),
 });
 
+const roles = fc.uniqueArray(fc.constantFrom(...ROLES));
+const agent = fc.record({
+  agentId: fc.constantFrom(...AGENTS),
+  agentName: fc.constantFrom(...NAMES),
+  kind: fc.constantFrom(...AGENT_KINDS),
+  roles,
+});
 const request = fc.record({
-  subject: fc.record({
-    agentId: fc.constantFrom(...AGENTS),
-    agentName: fc.constantFrom(...NAMES),
-    roles: fc.uniqueArray(fc.constantFrom(...ROLES)),
-  }),
-  action: fc.constantFrom(...ACTIONS),
+  subject: fc.oneof(
+    { arbitrary: agent, weight: 3 },
+    fc.record({
+      type: fc.constantFrom('user', 'caf\u00e9', 'robot'),
+      id: fc.constantFrom('x', 'caf\u00e9', 'a:b'),
+      roles,
+    }),
+  ),
+  parameters,
+  isReview: fc.boolean(),
+  action: fc.constantFrom('read', 'write', 're', 'reads', 'w', 'x', 'send.mail', 'sendmail', 'send'),
   resourceType: fc.constantFrom(...TYPES),
   resourceId: fc.constantFrom(...PATHS),
 });
 
-function policyOf(made: typeof rules extends fc.Arbitrary<infer Made> ? Made : never, number: number): PolicyRules {
+type Made = typeof rules extends fc.Arbitrary<infer Value> ? Value : never;
+
+function policyOf(made: Omit<Made, 'approval'> & Partial<Pick<Made, 'approval'>>, number: number): PolicyRules {
   const { wide, ...rule } = made;
   const id = `pol_${String(number).padStart(4, '0')}`;
   const padding = (kind: string): string[] => Array.from({ length: wide ? 17 : 0 }, (_, at) => `${kind}${String(at)}`);
@@ -71,11 +132,17 @@ function policyOf(made: typeof rules extends fc.Arbitrary<infer Made> ? Made : n
     version: '1.0',
     actions: [...rule.actions, ...padding('action')],
     resources: [...rule.resources, ...padding('resource')],
+    approval: rule.effect === 'require_approval' ? (rule.approval ?? null) : null,
   };
 }
 
 function expectSame(evaluator: PolicyEvaluator, policies: readonly PolicyRules[], asked: EvaluationRequest): void {
   expect(evaluator.evaluate(asked)).toEqual(oracle(policies, asked));
+}
+
+/** All that it holds; how often it changed stays. */
+function contentOf(evaluator: PolicyEvaluator): string {
+  return inspect(evaluator, { depth: null }).replace(/changes: \d+/, 'changes: some');
 }
 
 describe('PolicyEvaluator', () => {
@@ -91,7 +158,7 @@ describe('PolicyEvaluator', () => {
           for (const asked of requests) expectSame(evaluator, policies, asked);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: CASES },
     );
   });
 
@@ -113,7 +180,44 @@ describe('PolicyEvaluator', () => {
           expect(evaluator.size).toBe(inForce.length);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: Math.ceil(CASES / 4) },
+    );
+  });
+
+  it('answers by what was in force when a snapshot was taken, until it is closed, and keeps nothing for it then', () => {
+    const step = fc.record({ add: fc.boolean(), rule: rules, victim: fc.nat(), asked: request, closes: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const evaluator = new PolicyEvaluator();
+        const inForce: PolicyRules[] = [];
+        const open: { snapshot: PolicySnapshot; policies: PolicyRules[] }[] = [];
+        for (const [number, { add, rule, victim, asked, closes }] of steps.entries()) {
+          open.push({ snapshot: evaluator.snapshot(), policies: [...inForce] });
+          if (add || inForce.length === 0) {
+            const policy = policyOf(rule, number);
+            inForce.push(policy);
+            evaluator.add(policy);
+          } else {
+            const [removed] = inForce.splice(victim % inForce.length, 1);
+            evaluator.remove(removed?.id ?? '');
+            // What comes back while a snapshot still has it is another one.
+            if (closes && removed !== undefined) {
+              evaluator.add(removed);
+              inForce.push(removed);
+            }
+          }
+          if (closes) for (const { snapshot } of open.splice(victim % open.length, 1)) snapshot.close();
+          for (const { snapshot, policies } of open) {
+            expect(snapshot.evaluate(asked)).toEqual(oracle(policies, asked));
+            expect(snapshot.explain(asked).inForce).toBe(policies.length);
+          }
+          expectSame(evaluator, inForce, asked);
+        }
+        for (const { snapshot } of open) snapshot.close();
+        for (const { id } of inForce) evaluator.remove(id);
+        expect(contentOf(evaluator)).toBe(contentOf(new PolicyEvaluator()));
+      }),
+      { numRuns: 200 },
     );
   });
 
@@ -134,10 +238,10 @@ describe('PolicyEvaluator', () => {
           for (const { id } of gone) evaluator.remove(id);
           for (const asked of requests) expectSame(evaluator, left, asked);
           for (const { id } of left) evaluator.remove(id);
-          expect(inspect(evaluator, { depth: null })).toBe(inspect(new PolicyEvaluator(), { depth: null }));
+          expect(contentOf(evaluator)).toBe(contentOf(new PolicyEvaluator()));
         },
       ),
-      { numRuns: 100 },
+      { numRuns: Math.ceil(CASES / 20) },
     );
   });
 
@@ -168,15 +272,16 @@ describe('PolicyEvaluator', () => {
         }
         for (const each of asked) expectSame(evaluator, [...inForce.values()], each);
       }),
-      { numRuns: 20 },
+      { numRuns: Math.ceil(CASES / 100) },
     );
   });
 
   const ASKED: EvaluationRequest = {
-    subject: { agentId: 'agt_1', agentName: 'bot', roles: ['ops'] },
+    subject: { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: ['ops'] },
     action: 'read',
     resourceType: 'docs',
     resourceId: 'a',
+    parameters: {},
   };
   const RULE = {
     effect: 'allow',
@@ -185,6 +290,7 @@ describe('PolicyEvaluator', () => {
     resourceTypes: [],
     resources: ['*'],
     priority: 0,
+    conditions: [] as PolicyCondition[],
   } as const;
 
   it('names at most ten deciding policies, the oldest first, each once', () => {
@@ -210,7 +316,7 @@ describe('PolicyEvaluator', () => {
 
   it('leaves nothing behind when every policy is gone', () => {
     const evaluator = new PolicyEvaluator();
-    const empty = inspect(evaluator, { depth: null });
+    const empty = contentOf(evaluator);
     for (let number = 0; number < 100; number += 1) {
       evaluator.add(
         policyOf(
@@ -227,7 +333,7 @@ describe('PolicyEvaluator', () => {
       );
     }
     for (let number = 0; number < 100; number += 1) evaluator.remove(`pol_${String(number).padStart(4, '0')}`);
-    expect(inspect(evaluator, { depth: null })).toBe(empty);
-    expect(evaluator.evaluate(ASKED)).toEqual({ effect: null, policies: [] });
+    expect(contentOf(evaluator)).toBe(empty);
+    expect(evaluator.evaluate(ASKED)).toEqual({ effect: null, policies: [], requirement: null });
   });
 });

@@ -1,10 +1,20 @@
-import { compilePolicy } from './compiled-policy';
-import type { CompiledPolicy, PolicyRules } from './compiled-policy';
+import { compilePolicy, type CompiledPolicy, type PolicyRules, compareByRank } from './compiled-policy';
 import type { Evaluation, EvaluationRequest } from './evaluation-request';
+import { explanationOf, type Explanation } from './explanation';
 import { PolicyNames, releaseNames } from './policy-names';
-import { PolicyOrder } from './policy-order';
+import { PolicySetHash } from './policy-set-hash';
 import { ResourceIndex } from './resource-index';
 import { Verdict } from './verdict';
+
+/** The policies that were in force at one moment, whatever has changed since. */
+export interface PolicySnapshot {
+  /** Hex SHA-256 of the RFC 8785 array of their sorted ids. */
+  readonly policySet: string;
+  readonly evaluate: (request: EvaluationRequest) => Evaluation;
+  readonly explain: (request: EvaluationRequest) => Explanation;
+  /** To be called once, at the end: what has gone out of force since is kept until then. */
+  readonly close: () => void;
+}
 
 /**
  * The policies in force, and the answer to whether they let an agent do something. They are filed by resource and action, in
@@ -15,18 +25,42 @@ export class PolicyEvaluator {
   private readonly names = new PolicyNames();
   private readonly order = new PolicyOrder();
   private readonly resources = new ResourceIndex();
+  private readonly ids = new PolicySetHash();
+  /** Goes up with each change. */
+  private changes = 0;
+  /** The changes at which snapshots were taken that are still open. */
+  private readonly open: number[] = [];
+  /** Out of force, but not for every open snapshot. */
+  private leaving: CompiledPolicy[] = [];
 
   get size(): number {
     return this.policies.size;
   }
 
+  /** Another number whenever another set is in force. */
+  get version(): number {
+    return this.changes;
+  }
+
+  /** Hex SHA-256 of the RFC 8785 array of the sorted ids of the policies in force. */
+  get policySet(): string {
+    return this.ids.hash;
+  }
+
+  /** The same, once some policies have come into force and others have gone out of it. */
+  policySetWith(added: readonly string[], removed: readonly string[]): string {
+    return this.ids.hashWith(added, removed);
+  }
+
   /** Puts policies in force; one that is in force already stays. */
   addAll(policies: readonly PolicyRules[]): void {
     const added: CompiledPolicy[] = [];
+    this.changes += 1;
     for (const policy of policies) {
       if (this.policies.has(policy.id)) continue;
-      const compiled = compilePolicy(policy, this.names.take(policy));
+      const compiled = compilePolicy(policy, this.names.take(policy), this.changes);
       this.policies.set(policy.id, compiled);
+      this.ids.add(policy.id);
       added.push(compiled);
     }
     this.order.add(added);
@@ -40,18 +74,111 @@ export class PolicyEvaluator {
 
   /** Takes a policy out of force; nothing happens when it is not. */
   remove(id: string): void {
-    const policy = this.policies.get(id);
-    if (policy === undefined) return;
-    this.policies.delete(id);
-    this.resources.remove(policy);
-    this.order.remove(policy);
-    releaseNames(policy);
+    this.removeAll([id]);
+  }
+
+  /** Takes policies out of force; of those that are not, nothing happens. */
+  removeAll(ids: readonly string[]): void {
+    const removed = ids.flatMap((id) => this.policies.get(id) ?? []);
+    this.changes += 1;
+    for (const policy of removed) {
+      this.policies.delete(policy.reference.id);
+      this.ids.remove(policy.reference.id);
+      policy.until = this.changes;
+      this.leaving.push(policy);
+    }
+    this.forgetLeft();
   }
 
   evaluate(request: EvaluationRequest): Evaluation {
-    const asked = this.names.asked(request);
-    const verdict = new Verdict(asked);
+    return this.evaluateAt(request, this.changes);
+  }
+
+  /** For what is evaluated bit by bit, while policies come and go. */
+  snapshot(): PolicySnapshot {
+    const at = this.changes;
+    const { policySet, size: inForce } = this;
+    this.open.push(at);
+    return {
+      policySet,
+      evaluate: (request) => this.evaluateAt(request, at),
+      explain: (request) =>
+        explanationOf(this.order.all, inForce, this.resources, this.names.asked(request), request, at),
+      close: () => {
+        this.open.splice(this.open.indexOf(at), 1);
+        this.forgetLeft();
+      },
+    };
+  }
+
+  private evaluateAt(request: EvaluationRequest, at: number): Evaluation {
+    const verdict = new Verdict(this.names.asked(request), at);
     this.resources.offer(request, verdict);
     return verdict.evaluation();
+  }
+
+  /** Takes out what no open snapshot shows any more. */
+  private forgetLeft(): void {
+    if (this.leaving.length === 0) return;
+    const oldest = Math.min(...this.open);
+    const { leaving } = this;
+    const left = leaving.filter(({ until }) => until <= oldest);
+    this.leaving = leaving.filter(({ until }) => until > oldest);
+    for (const policy of left) this.resources.remove(policy);
+    this.order.remove(left);
+    for (const policy of left) releaseNames(policy);
+  }
+}
+
+/** All policies in force, those that count most first. Each knows its place, so that comparing two is comparing numbers. */
+class PolicyOrder {
+  private policies: CompiledPolicy[] = [];
+
+  get all(): readonly CompiledPolicy[] {
+    return this.policies;
+  }
+
+  /** Many at once cost little more than one. */
+  add(policies: readonly CompiledPolicy[]): void {
+    const [first] = policies;
+    if (first === undefined) return;
+    if (policies.length > 1) {
+      this.policies = [...this.policies, ...policies].sort(compareByRank);
+      this.numberFrom(0);
+    } else {
+      const place = this.placeFor(first);
+      this.policies.splice(place, 0, first);
+      this.numberFrom(place);
+    }
+  }
+
+  /** Many at once cost little more than one. */
+  remove(policies: readonly CompiledPolicy[]): void {
+    const [first] = policies;
+    if (first === undefined) return;
+    if (policies.length > 1) {
+      const removed = new Set(policies);
+      this.policies = this.policies.filter((policy) => !removed.has(policy));
+      this.numberFrom(0);
+    } else {
+      this.policies.splice(first.place, 1);
+      this.numberFrom(first.place);
+    }
+  }
+
+  private numberFrom(place: number): void {
+    for (const [index, policy] of this.policies.slice(place).entries()) policy.place = place + index;
+  }
+
+  private placeFor(policy: CompiledPolicy): number {
+    let low = 0;
+    let high = this.policies.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const found = this.policies[middle];
+      if (found !== undefined && compareByRank(found, policy) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }

@@ -1,9 +1,20 @@
-import type { PolicyRules } from './compiled-policy';
+import type { AgentSubject, EvaluationSubject, OtherSubject } from '../patterns/subject';
+import type { JsonObject } from '../../json/json-value';
 import type { EvaluationRequest } from './evaluation-request';
-import { Name, NameTable } from './name';
-import { bitsAsked, type Names } from './names';
-import { listedTypeFault } from './resource-pattern';
-import { parseSubject } from './subject-pattern';
+import { Name, NameTable, bitsAsked, type Names } from './name';
+import { listedTypeFault } from '../patterns/resource-pattern';
+import { parseSubject } from '../patterns/subject-pattern';
+import type { SubjectPattern } from '../patterns/subject-pattern';
+
+/** Among the kinds of agents. */
+const EVERY_AGENT = '*';
+
+/** The lists of a policy, as they are written. */
+interface ListedTexts {
+  readonly subjects: readonly string[];
+  readonly actions: readonly string[];
+  readonly resourceTypes: readonly string[];
+}
 
 /** The lists of a policy, as names. */
 export interface ListedNames {
@@ -17,6 +28,8 @@ export interface AskedNames {
   readonly subjects: readonly Name[];
   readonly actions: readonly Name[];
   readonly resourceTypes: readonly Name[];
+  readonly parameters: JsonObject;
+  readonly isReview: boolean;
   readonly subjectBits: number;
   readonly actionBits: number;
   readonly resourceTypeBits: number;
@@ -26,49 +39,80 @@ export interface AskedNames {
 export class PolicyNames {
   /** Ids and names of agents. */
   private readonly agents = new NameTable();
+  /** Kinds of agents, and `*` for all agents. */
+  private readonly agentKinds = new NameTable();
+  /** Subjects that are not agents, by their type and id: both as the client writes them, and `*` for all of a type. */
+  private readonly others = new NameTable();
   private readonly roles = new NameTable();
   private readonly actions = new NameTable();
+  /** Without their `*`. */
+  private readonly actionPrefixes = new NameTable();
   private readonly resourceTypes = new NameTable();
   /** Of everyone who has a role, whichever. */
   private readonly anyRole = new Name('role:*', 1, new Map());
 
   /** The names of a policy that comes into force. */
-  take({ subjects, actions, resourceTypes }: PolicyRules): ListedNames {
+  take({ subjects, actions, resourceTypes }: ListedTexts): ListedNames {
     return {
       subjects: this.takeSubjects(subjects),
-      actions: actions.includes('*') ? null : this.actions.take(actions),
+      actions: this.takeActions(actions),
       // What is stored but would not be accepted any more matches nothing.
       resourceTypes: resourceTypes.length === 0 ? null : this.resourceTypes.take(resourceTypes.filter(isAccepted)),
     };
   }
 
-  asked({ subject, action, resourceType }: EvaluationRequest): AskedNames {
-    const { agentId, agentName, roles } = subject;
-    const subjects = known(this.agents.find(agentId), this.agents.find(agentName));
-    if (roles.length > 0) subjects.push(this.anyRole);
-    for (const text of roles) {
-      const role = this.roles.find(text);
-      if (role !== undefined) subjects.push(role);
-    }
-    const actions = known(this.actions.find(action));
+  asked({ subject, action, resourceType, parameters, isReview = false }: EvaluationRequest): AskedNames {
+    const subjects = this.subjectsAsked(subject);
+    const actions = this.actionPrefixes.prefixesOf(action);
+    addKnown(actions, this.actions.find(action));
     const resourceTypes = known(this.resourceTypes.find(resourceType));
     return {
       subjects,
       actions,
       resourceTypes,
+      parameters,
+      isReview,
       subjectBits: bitsAsked(subjects),
       actionBits: bitsAsked(actions),
       resourceTypeBits: bitsAsked(resourceTypes),
     };
   }
 
+  private takeActions(texts: readonly string[]): Names {
+    if (texts.includes('*')) return null;
+    const [prefixes, exact] = [texts.filter(isPrefix), texts.filter((text) => !isPrefix(text))];
+    return [...this.actions.take(exact), ...this.actionPrefixes.take(prefixes.map((text) => text.slice(0, -1)))];
+  }
+
+  private subjectsAsked(subject: EvaluationSubject): Name[] {
+    const subjects = 'agentId' in subject ? this.agentNames(subject) : this.otherNames(subject);
+    if (subject.roles.length > 0) subjects.push(this.anyRole);
+    for (const text of subject.roles) addKnown(subjects, this.roles.find(text));
+    return subjects;
+  }
+
+  private agentNames({ agentId, agentName, kind }: AgentSubject): Name[] {
+    const names = known(this.agents.find(agentId), this.agents.find(agentName));
+    addKnown(names, this.agentKinds.find(kind));
+    addKnown(names, this.agentKinds.find(EVERY_AGENT));
+    return names;
+  }
+
+  private otherNames({ type, id }: OtherSubject): Name[] {
+    return known(this.others.find(otherName(type, id)), this.others.find(otherName(type, '*')));
+  }
+
   private takeSubjects(texts: readonly string[]): Names {
     const patterns = texts.map(parseSubject);
     if (patterns.some(({ kind }) => kind === 'everyone')) return null;
-    const agents = patterns.flatMap((pattern) => (pattern.kind === 'agent' ? [pattern.idOrName] : []));
-    const roles = patterns.flatMap((pattern) => (pattern.kind === 'role' ? [pattern.role] : []));
     const anyRole = patterns.some(({ kind }) => kind === 'anyRole') ? [this.anyRole.take()] : [];
-    return [...this.agents.take(agents), ...this.roles.take(roles), ...anyRole];
+    return [
+      ...this.agents.take(textsOf(patterns, (each) => (each.kind === 'agent' ? each.idOrName : null))),
+      ...this.agentKinds.take(textsOf(patterns, agentKindOf)),
+      ...this.others.take(textsOf(patterns, (each) => (each.kind === 'other' ? otherName(each.type, each.id) : null))),
+      ...this.roles.take(textsOf(patterns, (each) => (each.kind === 'role' ? each.role : null))),
+      ...anyRole,
+    ];
   }
 }
 
@@ -81,7 +125,29 @@ function isAccepted(resourceType: string): boolean {
   return listedTypeFault(resourceType) === undefined;
 }
 
+function isPrefix(action: string): boolean {
+  return action.endsWith('*');
+}
+
 function known(first: Name | undefined, second?: Name): Name[] {
   if (first === undefined) return second === undefined ? [] : [second];
   return second === undefined ? [first] : [first, second];
+}
+
+function addKnown(names: Name[], name: Name | undefined): void {
+  if (name !== undefined) names.push(name);
+}
+
+/** No type has a `:`. */
+function otherName(type: string, id: string): string {
+  return `${type}:${id}`;
+}
+
+function agentKindOf(pattern: SubjectPattern): string | null {
+  if (pattern.kind === 'anyAgent') return EVERY_AGENT;
+  return pattern.kind === 'agentKind' ? pattern.agentKind : null;
+}
+
+function textsOf(patterns: readonly SubjectPattern[], text: (pattern: SubjectPattern) => string | null): string[] {
+  return patterns.flatMap((pattern) => text(pattern) ?? []);
 }

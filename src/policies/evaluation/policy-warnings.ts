@@ -1,7 +1,7 @@
 import type { PolicyRules } from './compiled-policy';
-import { listedTypeFault, resourcePatternFault } from './resource-pattern';
-import { subjectWarning } from './subject-pattern';
-import { labelFault } from '../../text/label-fault';
+import { listedTypeFault, resourcePatternFault } from '../patterns/resource-pattern';
+import { subjectWarning } from '../patterns/subject-pattern';
+import { deadActionFault } from '../patterns/action-pattern';
 
 /** What a policy lists. */
 export type PolicyLists = Pick<PolicyRules, 'subjects' | 'actions' | 'resources' | 'resourceTypes'>;
@@ -13,7 +13,7 @@ export type PolicyLists = Pick<PolicyRules, 'subjects' | 'actions' | 'resources'
 export function policyWarnings({ subjects, actions, resources, resourceTypes }: PolicyLists): string[] {
   return [
     ...subjects.flatMap((subject) => subjectWarning(subject) ?? []),
-    ...actions.flatMap((action) => deadText(action, 'an action', labelFault(action))),
+    ...actions.flatMap((action) => deadText(action, 'an action', deadActionFault(action))),
     ...resources.flatMap((resource) => deadText(resource, 'a resource', resourcePatternFault(resource))),
     ...resourceTypes.flatMap((type) => deadText(type, 'a resource type', listedTypeFault(type))),
   ];
@@ -21,4 +21,15 @@ export function policyWarnings({ subjects, actions, resources, resourceTypes }: 
 
 function deadText(text: string, what: string, fault: string | undefined): string[] {
   return fault === undefined ? [] : [`"${text}" matches nothing: ${what} ${fault}.`];
+}
+
+/** Says that a policy which forbids holds for every action that lacks what its conditions look at. */
+export function conditionWarnings({
+  effect,
+  actions,
+  conditions,
+}: Pick<PolicyRules, 'effect' | 'actions' | 'conditions'>): string[] {
+  if (effect === 'allow' || conditions.length === 0 || !actions.includes('*')) return [];
+  const parameters = [...new Set(conditions.map(({ parameter }) => parameter))].join(', ');
+  return [`The action "*" with conditions: this holds for every action whose parameters lack ${parameters}.`];
 }

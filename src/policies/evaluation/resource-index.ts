@@ -1,13 +1,14 @@
-import type { CompiledPolicy } from './compiled-policy';
+import type { CompiledPolicy, PathUse } from './compiled-policy';
 import type { EvaluationRequest } from './evaluation-request';
-import { meantPath, spelledPath } from './resource-path';
-import { PolicyShelf } from './policy-shelf';
-import type { PathUse, Verdict } from './verdict';
+import { meantPath, spelledPath } from '../patterns/resource-path';
+import { isUrl, urlPathStart } from '../patterns/resource-url';
+import { PolicyIndexNode } from './policy-index-node';
+import type { Verdict } from './verdict';
 
 /** A path: the policies for the path itself, those for all that lies below it, and longer paths. */
 interface ResourceNode {
-  exact: PolicyShelf | null;
-  below: PolicyShelf | null;
+  exact: PolicyIndexNode | null;
+  below: PolicyIndexNode | null;
   /** By their next segment; null where there are none. */
   children: Map<string, Branch> | null;
 }
@@ -18,6 +19,9 @@ interface Branch {
   node: ResourceNode;
 }
 
+/** Looks at policies, for which a path of the request counts so. */
+type Visit = (node: PolicyIndexNode, use: PathUse) => void;
+
 const ANY_USE: PathUse = { allow: 'every', others: true };
 
 /**
@@ -25,8 +29,8 @@ const ANY_USE: PathUse = { allow: 'every', others: true };
  * together, so what a pattern takes of memory grows with its text and not with its depth.
  */
 export class ResourceIndex {
-  private readonly everything = new PolicyShelf();
-  /** By their first segment, which a resource type can be as well. */
+  private readonly everything = new PolicyIndexNode();
+  /** By their first segment, which a resource type can be as well; of URLs by what comes before their path. */
   private readonly tops = new Map<string, ResourceNode>();
 
   add(policy: CompiledPolicy): void {
@@ -42,7 +46,7 @@ export class ResourceIndex {
         this.tops.set(first, top);
       }
       const node = rest === null ? top : nodeFor(top, rest);
-      node[pattern.kind] ??= new PolicyShelf();
+      node[pattern.kind] ??= new PolicyIndexNode();
       node[pattern.kind]?.add(policy);
     }
   }
@@ -66,43 +70,68 @@ export class ResourceIndex {
     }
   }
 
-  /** Offers all policies with a pattern that the resource matches, by its path or by the path behind its type. */
-  offer({ resourceType, resourceId }: EvaluationRequest, verdict: Verdict): void {
-    this.everything.offer(verdict, ANY_USE);
+  /** Offers all policies with a pattern that the resource matches. */
+  offer(request: EvaluationRequest, verdict: Verdict): void {
+    this.visit(request, (node, use) => node.offer(verdict, use));
+  }
+
+  /** Shows each of them, whatever else the request says, with what the path counts for; some more than once. */
+  each(request: EvaluationRequest, show: (policy: CompiledPolicy, use: PathUse) => void): void {
+    this.visit(request, (node, use) => node.each((policy) => show(policy, use)));
+  }
+
+  /** Visits what is filed under the resource, by its path or by the path behind its type. */
+  private visit({ resourceType, resourceId }: EvaluationRequest, visit: Visit): void {
+    visit(this.everything, ANY_USE);
     const path = spelledPath(resourceId);
+    if (isUrl(path)) {
+      this.visitUrl(path, visit);
+      return;
+    }
     const type = spelledPath(resourceType);
     // An allow is for the type only that it lists: which type it is, the caller chooses.
     const allow = path.includes('/') ? 'typed' : 'every';
     if (!path.includes('%') && !type.includes('%')) {
-      this.offerPath(path, verdict, ANY_USE);
-      offerBelow(this.tops.get(type), path, verdict, { allow, others: true });
+      this.visitPath(path, ANY_USE, visit);
+      visitBelow(this.tops.get(type), path, { allow, others: true }, visit);
       return;
     }
-    this.offerPath(path, verdict, { allow: 'every', others: false });
-    offerBelow(this.tops.get(type), path, verdict, { allow, others: false });
+    this.visitPath(path, { allow: 'every', others: false }, visit);
+    visitBelow(this.tops.get(type), path, { allow, others: false }, visit);
     const meant = meantPath(resourceId);
-    this.offerPath(meant, verdict, { allow: 'none', others: true });
-    offerBelow(this.tops.get(meantPath(resourceType)), meant, verdict, { allow: 'none', others: true });
+    this.visitPath(meant, { allow: 'none', others: true }, visit);
+    visitBelow(this.tops.get(meantPath(resourceType)), meant, { allow: 'none', others: true }, visit);
   }
 
-  private offerPath(path: string, verdict: Verdict, use: PathUse): void {
-    const slash = path.indexOf('/');
-    if (slash < 0) this.tops.get(path)?.exact?.offer(verdict, use);
-    else offerBelow(this.tops.get(path.slice(0, slash)), path.slice(slash + 1), verdict, use);
+  /** A URL names what it is about by itself: the type before it means nothing. */
+  private visitUrl(url: string, visit: Visit): void {
+    if (!url.includes('%')) {
+      this.visitPath(url, ANY_USE, visit);
+      return;
+    }
+    this.visitPath(url, { allow: 'every', others: false }, visit);
+    this.visitPath(meantPath(url), { allow: 'none', others: true }, visit);
+  }
+
+  private visitPath(path: string, use: PathUse, visit: Visit): void {
+    const [first, rest] = splitFirst(path);
+    const top = this.tops.get(first);
+    if (rest !== null) visitBelow(top, rest, use, visit);
+    else if (top !== undefined && top.exact !== null) visit(top.exact, use);
   }
 }
 
-/** Offers what matches a path below the node. */
-function offerBelow(top: ResourceNode | undefined, path: string, verdict: Verdict, use: PathUse): void {
+/** Visits what matches a path below the node. */
+function visitBelow(top: ResourceNode | undefined, path: string, use: PathUse, visit: Visit): void {
   let node = top;
   for (let start = 0; node !== undefined;) {
-    node.below?.offer(verdict, use);
+    if (node.below !== null) visit(node.below, use);
     const end = segmentEnd(path, start);
     const branch: Branch | undefined = node.children?.get(path.slice(start, end));
     if (branch === undefined || !path.startsWith(branch.rest, end)) return;
     const reached = end + branch.rest.length;
     if (reached === path.length) {
-      branch.node.exact?.offer(verdict, use);
+      if (branch.node.exact !== null) visit(branch.node.exact, use);
       return;
     }
     if (path[reached] !== '/') return;
@@ -112,7 +141,7 @@ function offerBelow(top: ResourceNode | undefined, path: string, verdict: Verdic
 }
 
 function splitFirst(path: string): [first: string, rest: string | null] {
-  const slash = path.indexOf('/');
+  const slash = isUrl(path) ? urlPathStart(path) : path.indexOf('/');
   return slash < 0 ? [path, null] : [path.slice(0, slash), path.slice(slash + 1)];
 }
 

@@ -1,16 +1,16 @@
-import { matchesBesidesPath } from './compiled-policy';
-import type { CompiledPolicy } from './compiled-policy';
+import type { ApprovalRequirement } from '../approval/approval-requirement';
+import { combinedRequirement } from '../approval/combined-requirement';
+import { isInForceAt, matchesBesidesPath } from './compiled-policy';
+import type { CompiledPolicy, PathUse } from './compiled-policy';
 import { MAX_DECIDING_POLICIES } from './evaluation-request';
 import type { Evaluation } from './evaluation-request';
 import type { AskedNames } from './policy-names';
 
-/** Which policies a path of the request counts for. */
-export interface PathUse {
-  readonly allow: 'every' | 'typed' | 'none';
-  readonly others: boolean;
-}
-
-const NOTHING_MATCHES: Evaluation = Object.freeze({ effect: null, policies: Object.freeze([]) });
+const NOTHING_MATCHES: Evaluation = Object.freeze({
+  effect: null,
+  policies: Object.freeze([]),
+  requirement: null,
+});
 
 /** Gathers matching policies while an evaluation runs and keeps the first of the highest rank. */
 export class Verdict {
@@ -20,8 +20,14 @@ export class Verdict {
   private end = Infinity;
   /** In the order of their places. */
   private readonly deciding: CompiledPolicy[] = [];
+  /** Where those of the highest rank require approval: all of them, as each has a say in what is required. */
+  private requiring: Set<CompiledPolicy> | null = null;
 
-  constructor(readonly asked: AskedNames) {}
+  /** @param at the change to what is in force after which it is asked. */
+  constructor(
+    readonly asked: AskedNames,
+    private readonly at: number,
+  ) {}
 
   /** Whether a policy would change the verdict if it matched. When it would not, none that counts less would. */
   wants(policy: CompiledPolicy | undefined): boolean {
@@ -32,7 +38,7 @@ export class Verdict {
   consider(policies: readonly CompiledPolicy[], use: PathUse): void {
     for (const policy of policies) {
       if (!this.wants(policy)) return;
-      if (matchesBesidesPath(policy, this.asked, use)) this.take(policy);
+      if (matchesBesidesPath(policy, this.asked, use) && isInForceAt(policy, this.at)) this.take(policy);
     }
   }
 
@@ -41,6 +47,11 @@ export class Verdict {
     if (policy.rank > this.rank) {
       this.rank = policy.rank;
       deciding.length = 0;
+      this.requiring = policy.approval === null ? null : new Set();
+    }
+    if (this.requiring !== null) {
+      this.requiring.add(policy);
+      return;
     }
     const index = this.indexFor(policy);
     // Found before, by another of its patterns.
@@ -52,9 +63,9 @@ export class Verdict {
   }
 
   evaluation(): Evaluation {
-    const policies = this.deciding.map((policy) => policy.reference);
-    const first = policies[0];
-    return first === undefined ? NOTHING_MATCHES : { effect: first.effect, policies };
+    if (this.requiring !== null)
+      return evaluationOf([...this.requiring].sort((left, right) => left.place - right.place));
+    return evaluationOf(this.deciding);
   }
 
   private indexFor({ place }: CompiledPolicy): number {
@@ -62,4 +73,21 @@ export class Verdict {
     while (index > 0 && (this.deciding[index - 1]?.place ?? 0) > place) index -= 1;
     return index;
   }
+}
+
+/** The policies are all of one effect, the oldest first. */
+function evaluationOf(deciding: readonly CompiledPolicy[]): Evaluation {
+  const [first] = deciding;
+  if (first === undefined) return NOTHING_MATCHES;
+  const policies = deciding.slice(0, MAX_DECIDING_POLICIES).map((policy) => policy.reference);
+  return { effect: first.reference.effect, policies, requirement: requirementOf(first.approval, deciding) };
+}
+
+function requirementOf(
+  first: ApprovalRequirement | null,
+  deciding: readonly CompiledPolicy[],
+): ApprovalRequirement | null {
+  if (first === null) return null;
+  const others = deciding.slice(1).flatMap(({ approval }) => approval ?? []);
+  return combinedRequirement(first, others);
 }

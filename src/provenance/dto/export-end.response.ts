@@ -1,26 +1,21 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { EXAMPLE_HASH } from './provenance-entry.response';
-
-/** Where the chain ended when an export began. */
-export class ChainEnd {
-  @ApiProperty({
-    type: 'integer',
-    minimum: 0,
-    example: 1,
-    description: 'Sequence of the head; 0 where there is no entry.',
-  })
-  readonly sequence!: number;
-
-  @ApiProperty({ example: EXAMPLE_HASH, description: '`hash` of the head; 64 zeros where there is no entry.' })
-  readonly hash!: string;
-}
+import { getSchemaPath, type SchemaObject } from '@nestjs/swagger';
+import { ProvenanceProofResponse } from './provenance-entry.response';
+import { ChainHeadResponse } from './verification.response';
 
 /** The last line of an export: without it, an export is not whole. */
 export class ExportEndResponse {
-  @ApiProperty({ type: ChainEnd })
-  readonly end!: ChainEnd;
+  /** Where the chain ended when the export began; sequence 0 and 64 zeros where there is no entry. */
+  readonly end!: ChainHeadResponse;
 
-  static of(this: void, end: ChainEnd): ExportEndResponse {
+  static of(this: void, end: ChainHeadResponse): ExportEndResponse {
     return { end };
   }
 }
+
+/** A line of an export, for the API document. */
+export const EXPORT_LINE: SchemaObject = {
+  oneOf: [
+    { $ref: getSchemaPath(ProvenanceProofResponse) },
+    { type: 'object', required: ['end'], properties: { end: { $ref: getSchemaPath(ChainHeadResponse) } } },
+  ],
+};

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { sampleId } from '../../docs/sample-id';
-import { RECORD_FAULTS, type RecordFault } from '../state-check';
-import { DERIVED_DATA, type InvalidDerived } from '../state-findings';
+import { sampleId } from '../../openapi/sample-id';
+import { RECORD_FAULTS, type RecordFault } from '../../verification/state-check';
+import { DERIVED_DATA, type InvalidDerived } from '../../verification/state-findings';
 
 export class InvalidRecordResponse {
   @ApiProperty({ example: 'entity' })
@@ -12,6 +12,7 @@ export class InvalidRecordResponse {
 
   @ApiProperty({
     enum: RECORD_FAULTS,
+    enumName: 'RecordFault',
     example: 'changed',
     description:
       '`changed`: it is not as its last entry left it. `added`: no entry made it, or the last one removed it. ' +
@@ -23,6 +24,7 @@ export class InvalidRecordResponse {
 export class InvalidDerivedResponse {
   @ApiProperty({
     enum: DERIVED_DATA,
+    enumName: 'DerivedData',
     example: 'counter',
     description:
       '`counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark by ' +

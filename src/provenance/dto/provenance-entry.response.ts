@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
-import { sampleId } from '../../docs/sample-id';
+import { sampleId } from '../../openapi/sample-id';
 import type { JsonObject } from '../../json/json-value';
-import type { AnsweredEntry, AnsweredListedEntry } from '../../ledger/answered-entry';
+import type { AnsweredEntry, AnsweredListedEntry } from '../../ledger/reading/entry-reader';
 
 export const EXAMPLE_HASH = '9f2c1e5b7a3d4860b1c2d3e4f5a69788796a5b4c3d2e1f00112233445566778a';
 

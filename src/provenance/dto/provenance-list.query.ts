@@ -1,5 +1,6 @@
+import { normaliseAgentName } from '../../agents/agent-name';
 import { ListQuery } from '../../http/lists/list.query';
-import { OrderedPeriod } from '../../http/validation/period';
+import { OrderedPeriod } from '../../http/validation/timestamp';
 import { QueryInteger, QueryText, QueryTimestamp } from '../../http/validation/query-fields';
 
 @OrderedPeriod()
@@ -7,7 +8,11 @@ export class ProvenanceListQuery extends ListQuery {
   @QueryText({ max: 500, description: 'Only entries about the entity with this id.' })
   readonly entityId?: string;
 
-  @QueryText({ max: 500, description: 'Only entries of the agent with this id.' })
+  @QueryText({
+    max: 500,
+    description: 'Only entries of the agent with this id or name.',
+    normalise: normaliseAgentName,
+  })
   readonly agentId?: string;
 
   @QueryText({ max: 500, description: 'Only entries about the record with this id.' })

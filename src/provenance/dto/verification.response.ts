@@ -1,7 +1,7 @@
-import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import type { TimedVerdict } from '../chain-verifier';
-import type { CheckpointVerdict } from '../checkpoint-check';
-import type { TimedStateVerdict } from '../state-verifier';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import type { TimedVerdict } from '../../verification/chain-verifier';
+import type { CheckpointVerdict } from '../../verification/checkpoint-check';
+import type { TimedStateVerdict } from '../../verification/state-verifier';
 import { InvalidDerivedResponse, InvalidRecordResponse } from './invalid-state.response';
 import { CheckpointVerdictResponse, TreeResponse } from './verified-tree.response';
 
@@ -13,7 +13,6 @@ export class ChainHeadResponse {
   readonly hash!: string;
 }
 
-@ApiExtraModels(TreeResponse)
 export class VerificationResponse {
   @ApiProperty({
     description:
@@ -41,8 +40,8 @@ export class VerificationResponse {
   readonly firstInvalid!: number | null;
 
   @ApiProperty({
-    // Beside a reference, `nullable` would allow nothing.
-    oneOf: [{ $ref: getSchemaPath(TreeResponse) }, { type: 'object', nullable: true, enum: [null] }],
+    type: TreeResponse,
+    nullable: true,
     description: 'The Merkle tree over the entries; null with a `from` after the first, as it is not checked then.',
   })
   readonly tree!: TreeResponse | null;

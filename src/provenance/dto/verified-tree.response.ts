@@ -26,8 +26,8 @@ export class CheckpointVerdictResponse {
   readonly rootHash!: string;
 
   @ApiProperty({
-    type: String,
     enum: ['valid', 'unknown_key', 'invalid'],
+    enumName: 'SignatureVerdict',
     example: 'valid',
     description: 'Whether it was signed by this log: its signing key, or one of SIGNING_KEY_PREVIOUS.',
   })

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ROOT } from '../../support/markdown';
-import { freePort } from '../../postgres/support/postgres-cluster';
+import { freePort } from '../../../bench/support/free-port';
 import { until } from './watch';
 
 export const hasNginx = spawnSync('nginx', ['-v']).status === 0;

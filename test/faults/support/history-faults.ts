@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { withoutUnset } from '../../support/sealed-form';
 import type { Parsed } from '../../support/send';
 import { type Attempt, TRACES } from './history';
 import { attemptsByRequest, keyFaults, settlingAttempt } from './key-faults';
@@ -6,7 +7,7 @@ import type { Snapshot, SnapshotEntry } from './snapshot';
 
 /** What the service writes by itself, without a request. */
 const OF_THE_SERVICE: ReadonlySet<string> = new Set(['decision.expired', 'execution.interrupted']);
-/** Of a request, what is no member of the record it makes or changes. */
+/** Of a request, what is not a member of the record it makes or changes. */
 const NOT_OF_THE_RECORD: ReadonlySet<string> = new Set(['approverId', 'comment', 'reason']);
 
 /**
@@ -90,6 +91,7 @@ function wrongMembers({ body = {} }: Attempt, state: Parsed): string[] {
 /** The answer shows the record that the entry keeps; a removal is answered with nothing. */
 function isAsAnswered(body: Parsed, { state, audit }: SnapshotEntry): boolean {
   if (state === null || body === undefined) return state === null && body === undefined;
-  const shown = Object.fromEntries(Object.keys(state).map((member) => [member, body[member]]));
+  const answered = withoutUnset(body);
+  const shown = Object.fromEntries(Object.keys(state).map((member) => [member, answered[member]]));
   return body.id === audit.subjectId && isDeepStrictEqual(shown, state);
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { withoutUnset } from '../../support/sealed-form';
 import type { Parsed } from '../../support/send';
 import type { Snapshot } from './snapshot';
 
@@ -36,7 +37,8 @@ function replay({ entries }: Snapshot): { live: Map<string, Parsed>; created: Ma
 }
 
 function showsState(record: Parsed, state: Parsed): boolean {
-  return Object.entries(state).every(([member, value]) => isDeepStrictEqual(record[member], value));
+  const sealed = withoutUnset(record);
+  return Object.entries(state).every(([member, value]) => isDeepStrictEqual(sealed[member], value));
 }
 
 function statisticsFaults({ stats, entries, records }: Snapshot, live: ReadonlyMap<string, Parsed>): string[] {

@@ -84,7 +84,7 @@ export class ServedDatabase {
     }
   }
 
-  /** Removes its file and all that was written beside it. */
+  /** Removes its file and all that was written next to it. */
   empty(): void {
     for (const file of readdirSync(this.folder)) rmSync(join(this.folder, file));
   }

@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onServer } from '../../support/database-server';
+import { freePort } from '../../../bench/support/free-port';
 
 /** A PostgreSQL server of the test's own, which it may stop as it likes. */
 export interface PostgresCluster {
@@ -104,13 +103,4 @@ function programsFolder(): string | null {
   }
   const { status, stdout } = spawnSync('pg_config', ['--bindir']);
   return status === 0 ? stdout.toString().trim() : null;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

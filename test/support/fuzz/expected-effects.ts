@@ -21,14 +21,29 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   agents_update: [0, 1],
   agents_suspend: [0, 1],
   agents_resume: [0, 1],
-  policies_create: [1, 2],
+  // None where the version is in force and says the same.
+  policies_create: [0, 2],
   policies_activate: [0, 2],
   policies_deactivate: [0, 1],
-  // With a handler a second entry follows; a decision that is to be asked for is a third.
-  execute_execute: [1, 3],
+  plan_plan: NONE,
+  plan_apply: [0, Infinity],
+  evaluate_evaluate: NONE,
+  // With a handler a second entry follows; with an approval to ask for, a decision. Asking again adds none.
+  execute_action: [0, 3],
   decisions_propose: ONE,
   decisions_approve: [1, 4],
   decisions_reject: [1, 4],
+  decisions_cancel: [1, 2],
+  executions_report: ONE,
+  approvals_resume: [1, 2],
+  approvals_cancel: [1, 2],
+  webhooks_create: ONE,
+  webhooks_update: [0, 1],
+  webhooks_remove: ONE,
+  webhooks_rotateSecret: ONE,
+  webhooks_test: NONE,
+  webhooks_replay: [0, 1],
+  webhooks_resume: [0, 1],
   provenance_verify: NONE,
 };
 
@@ -59,9 +74,9 @@ export class ExpectedEffects {
   private count(id: string, { path }: SentRequest, { status, body }: Answer): void {
     if (id === 'entities_create') this.counts.entities += 1;
     else if (id === 'agents_create') this.counts.agents += 1;
-    else if (id === 'policies_create') this.counts.policies += 1;
+    else if (id === 'policies_create' && status === 201) this.counts.policies += 1;
     else if (id === 'decisions_propose') this.counts.decisions += 1;
-    else if (id === 'execute_execute' && status === 202) this.counts.decisions += 1;
+    else if (id === 'execute_action' && status === 202) this.counts.decisions += 1;
     else if (id === 'claims_add') this.countClaim(String(body.entityId), 1);
     else if (id === 'claims_remove') this.countClaim(path['id'] ?? '', -1);
     else if (id === 'entities_remove') this.removeEntity(path['id'] ?? '');

@@ -40,6 +40,7 @@ const KIND_BY_COLLECTION: Readonly<Record<string, string>> = {
   decisions: 'dec',
   policies: 'pol',
   executions: 'exe',
+  webhooks: 'whk',
   provenance: 'sequence',
 };
 const TAGS = ['*', '"1"', '"2"', 'W/"1"', '"1", "2"', '"', 'x', '"999999999999999999999"', '""'];
@@ -110,7 +111,10 @@ function queryOf(parameters: readonly ParameterObject[], values: SchemaValues): 
   const unknown = fc.tuple(fc.oneof(anyText, fc.constant('limit')), anyText);
   if (parameters.length === 0)
     return fc.oneof({ weight: 20, arbitrary: fc.constant<[string, unknown][]>([]) }, fc.array(unknown));
-  const known = parameters.map(({ name, schema = {} }) => fc.tuple(fc.constant(name), values.of(schema, name)));
+  // A second shows as much as a minute.
+  const valuesOf = ({ name, schema = {} }: ParameterObject): fc.Arbitrary<unknown> =>
+    name === 'wait' ? fc.constantFrom<unknown>(1, 0, 61, 'x') : values.of(schema, name);
+  const known = parameters.map((parameter) => fc.tuple(fc.constant(parameter.name), valuesOf(parameter)));
   const chosen = fc.uniqueArray(fc.oneof(...known), { maxLength: 3, selector: ([name]) => name });
   return fc.oneof(
     { weight: 12, arbitrary: chosen },

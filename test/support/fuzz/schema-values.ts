@@ -73,7 +73,7 @@ export class SchemaValues {
 
   private array({ items = {}, minItems = 0, maxItems = 5 }: SchemaObject, name: string): fc.Arbitrary<unknown> {
     const item = this.of(items, name);
-    const few = fc.uniqueArray(item, { minLength: minItems, maxLength: Math.min(maxItems, 4), selector: String });
+    const few = fc.uniqueArray(item, { minLength: minItems, maxLength: Math.min(maxItems, 4), selector: fc.stringify });
     const many = fc.constantFrom(maxItems, maxItems + 1).map((length) => Array.from({ length }, (_, at) => `i${at}`));
     return fc.oneof({ weight: 20, arbitrary: few }, { weight: 1, arbitrary: many });
   }

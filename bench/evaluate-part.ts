@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { load } from './http/load';
+import { AGENT, EXECUTION, policies } from './ledger/samples';
+import type { Effort } from './parts';
+import { exactMix, type Workload } from './policies/workload';
+import { number, printLine, printRatio } from './support/report';
+import { ServerProcess } from './support/server-process';
+import { median, ratioOf } from './support/statistics';
+import type { Workplace } from './support/workplace';
+
+const POLICIES = 10_000;
+/** Policies that are applied at a time. */
+const PIECE = 500;
+const BATCH = 1_000;
+/** Checks a second. */
+const FAST = 50_000;
+const NO_POLICIES = createHash('sha256').update('[]').digest('hex');
+
+const EXECUTED_WITH = 1_000;
+const CONDITIONS_BAR = 0.8;
+const CONDITIONS = [{ parameter: '/copies', op: 'lte', value: 5 }] as const;
+const AGENT_NAME = 'invoice-bot';
+
+/** Lists of questions over HTTP, and what conditions cost an execution. */
+export async function benchmarkEvaluation(workplace: Workplace, effort: Effort): Promise<void> {
+  printLine();
+  const checks = await checksPerSecond(workplace, effort);
+  const title = `checks/s in lists of ${BATCH}, ${POLICIES} policies / ${FAST}`;
+  printRatio(title, ratioOf(checks, checks.map(() => FAST)), 1); // prettier-ignore
+  const executed = await executedPerSecond(workplace, effort);
+  printRatio('executions/s: with conditions / without', ratioOf(executed.with, executed.without), CONDITIONS_BAR);
+}
+
+async function checksPerSecond(workplace: Workplace, { seconds, rounds }: Effort): Promise<number[]> {
+  const service = await ServerProcess.start(workplace, 'service', 'evaluate');
+  const workload = exactMix(POLICIES);
+  await applied(service, workload);
+  await registered(service, workload);
+  const requests = workload.requests.slice(0, BATCH).map(({ subject, action, resourceType, resourceId }) => ({
+    ...{ agent: 'agentName' in subject ? subject.agentName : '', action, resourceType, resourceId },
+  }));
+  const rates: number[] = [];
+  const processor: number[] = [];
+  // The first round is for the compiler of the engine, and is not counted.
+  for (let round = 0; round <= rounds; round += 1) {
+    const [start, before] = [performance.now(), service.processorSeconds];
+    let checks = 0;
+    for (; performance.now() - start < seconds * 1000; checks += BATCH)
+      await service.send('POST', '/api/v1/policies/evaluate', { requests });
+    if (round === 0) continue;
+    rates.push((checks / (performance.now() - start)) * 1000);
+    processor.push(((service.processorSeconds - before) / checks) * 1e6);
+  }
+  printLine(`Processor time of the service for a check: ${number(median(processor), 1)} µs`);
+  return rates;
+}
+
+async function applied(service: ServerProcess, { policies: made }: Workload): Promise<void> {
+  const bodies = made.map(({ name, version, effect, subjects, actions, resources, resourceTypes, priority }) => ({
+    ...{ name, version, effect, subjects, actions, resources, resourceTypes, priority },
+  }));
+  let base = NO_POLICIES;
+  for (let start = 0; start < bodies.length; start += PIECE) {
+    const piece = { base, policies: distinct(bodies.slice(start, start + PIECE)) };
+    const answer = (await service.send('POST', '/api/v1/policies/apply', piece)) as { policySet: string };
+    base = answer.policySet;
+  }
+}
+
+/** Drawn lists may name one thing twice. */
+function distinct(bodies: readonly object[]): object[] {
+  const once = (value: unknown): unknown => (Array.isArray(value) ? [...new Set(value)] : value);
+  return bodies.map((body) => Object.fromEntries(Object.entries(body).map(([name, value]) => [name, once(value)])));
+}
+
+async function registered(service: ServerProcess, { requests }: Workload): Promise<void> {
+  const capabilities = [...new Set(requests.map(({ action }) => action))];
+  const agents = new Map(
+    requests.flatMap(({ subject }) => ('agentName' in subject ? [[subject.agentName, subject.roles] as const] : [])),
+  );
+  for (const [name, roles] of agents) {
+    await service.send('POST', '/api/v1/agents', { name, capabilities, roles: [...new Set(roles)] });
+  }
+}
+
+type Executed = Record<'with' | 'without', number[]>;
+
+async function executedPerSecond(workplace: Workplace, { seconds, rounds }: Effort): Promise<Executed> {
+  const services = { with: await executing(workplace, 'with'), without: await executing(workplace, 'without') };
+  const path = `/api/v1/agents/${AGENT_NAME}/execute`;
+  const rates: Executed = { with: [], without: [] };
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const name of ['with', 'without'] as const) {
+      const request = { method: 'POST', path, body: JSON.stringify(EXECUTION) } as const;
+      const { requestsPerSecond } = await load(services[name], [request], seconds);
+      if (round > 0) rates[name].push(requestsPerSecond);
+    }
+  }
+  return rates;
+}
+
+async function executing(workplace: Workplace, conditions: keyof Executed): Promise<ServerProcess> {
+  const service = await ServerProcess.start(workplace, 'service', `${conditions}-conditions`);
+  const bodies = policies(EXECUTED_WITH).map((policy) => ({
+    ...policy,
+    ...(conditions === 'with' && { conditions: CONDITIONS }),
+  }));
+  await service.send('POST', '/api/v1/policies/apply', { base: NO_POLICIES, policies: bodies });
+  await service.send('POST', '/api/v1/agents', { ...AGENT, name: AGENT_NAME });
+  return service;
+}

@@ -1,0 +1,50 @@
+import type { Request } from 'autocannon';
+import type { Effort } from '../parts';
+import { type Bar, number, printLine, printRatio, printTable } from '../support/report';
+import type { ServerProcess } from '../support/server-process';
+import { median, ratioOf } from '../support/statistics';
+import { type ClientOptions, load, type LoadFigures } from './load';
+
+/** Two kinds of one request, of which the first costs what the second does and something more. */
+export interface RequestPair {
+  readonly title: string;
+  /** What the ratios are of, such as `POST`. */
+  readonly name: string;
+  readonly first: NamedRequest;
+  readonly second: NamedRequest;
+  /** Of the first against the second. */
+  readonly bars: Readonly<Record<'requestsPerSecond' | 'processorMicroseconds', Bar | number>>;
+  readonly options?: ClientOptions;
+}
+
+interface NamedRequest {
+  readonly is: string;
+  readonly request: Request;
+}
+
+/** Loads the service with either kind in turns. The first round is for the compiler of the engine, and is not counted. */
+export async function benchmarkPair(service: ServerProcess, pair: RequestPair, effort: Effort): Promise<void> {
+  const { title, name, bars, options } = pair;
+  const { seconds, rounds } = effort;
+  const measured = [pair.first, pair.second].map((kind) => ({ ...kind, figures: [] as LoadFigures[] }));
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const { request, figures } of measured) {
+      const loaded = await load(service, [request], seconds, options);
+      if (round > 0) figures.push(loaded);
+    }
+  }
+  const rows = measured.map(({ is, figures }) => [
+    is,
+    number(median(figures.map(({ requestsPerSecond }) => requestsPerSecond))),
+    number(median(figures.map(({ processorMicroseconds }) => processorMicroseconds))),
+  ]);
+  printTable([`${title}, ${rounds} × ${seconds} s`, 'requests/s', 'processor µs/request'], rows);
+  printLine();
+  for (const [figure, unit] of [
+    ['requestsPerSecond', 'requests/s'],
+    ['processorMicroseconds', 'processor'],
+  ] as const) {
+    const [first = [], second = []] = measured.map(({ figures }) => figures.map((round) => round[figure]));
+    printRatio(`${name}, ${unit}: ${pair.first.is} / ${pair.second.is}`, ratioOf(first, second), bars[figure]);
+  }
+}

@@ -1,0 +1,11 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+// The typed client is compiled in with it, so that the package stands alone.
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+rmSync(`${folder}dist`, { recursive: true, force: true });
+execFileSync(process.execPath, [compiler, '-p', folder], { stdio: 'inherit' });
+chmodSync(`${folder}dist/cli/src/main.js`, 0o755);

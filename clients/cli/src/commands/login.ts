@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { GovernanceClient } from '../../../typescript/src/index.js';
+import { printLine } from '../output.js';
+import { client, keepSettings, serviceUrl, SettingsError } from '../settings.js';
+
+export function addLoginCommands(program: Command): void {
+  program
+    .command('login')
+    .description(
+      'keep a key for this user; it is read from the terminal or from standard input, never from an argument',
+    )
+    .option('--url <url>', 'where the service is')
+    .action(login);
+  program.command('whoami').description('whose key this is, and what it may do').action(whoAmI);
+}
+
+async function login({ url = serviceUrl() }: { url?: string }): Promise<void> {
+  const key = (await readKey()).trim();
+  if (key === '') throw new SettingsError('No key was given.');
+  const { actor, agentId } = await new GovernanceClient({ url, key }).get('/api/v1/me');
+  const path = keepSettings({ url, key });
+  const agent = agentId === null ? 'bound to no agent' : `bound to the agent ${agentId}`;
+  printLine(`Logged in at ${url} with the key ${actor.id}, ${agent}. Kept in ${path}.`);
+}
+
+async function whoAmI(): Promise<void> {
+  const { actor, agentId, scopes, expiresAt } = await client().get('/api/v1/me');
+  printLine(`${actor.type} ${actor.id}`);
+  printLine(`agent:   ${agentId ?? 'none'}`);
+  printLine(`scopes:  ${scopes.join(', ')}`);
+  printLine(`expires: ${expiresAt ?? 'never'}`);
+}
+
+/** Typed without being shown; or the first line of what is piped in. */
+async function readKey(): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const isTerminal = process.stdin.isTTY;
+  if (isTerminal) process.stderr.write('Key: ');
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: isTerminal });
+  try {
+    for await (const line of lines) return line;
+    return '';
+  } finally {
+    lines.close();
+    if (isTerminal) process.stderr.write('\n');
+  }
+}

@@ -1,0 +1,155 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Column, printJson, printTable } from '../output.js';
+import { client } from '../settings.js';
+import { GovernanceError, type Schemas } from '../../../typescript/src/index.js';
+
+type PagePath = '/api/v1/agents' | '/api/v1/api-keys' | '/api/v1/audit' | '/api/v1/executions' | '/api/v1/policies';
+
+interface ListOptions {
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+/** The kinds of records by the beginnings of their ids. */
+const PATHS = {
+  agt: '/api/v1/agents/{id}',
+  dec: '/api/v1/decisions/{id}',
+  ent: '/api/v1/entities/{id}',
+  exe: '/api/v1/executions/{id}',
+  key: '/api/v1/api-keys/{id}',
+  pol: '/api/v1/policies/{id}',
+} as const;
+
+/** The commands that list records, and show one. */
+export function addRecordCommands(program: Command): void {
+  const agents = listCommand(program, 'agents', 'agents and people');
+  agents.option('--role <role>').option('--capability <name>').option('--status <status>').option('--kind <kind>');
+  agents.action((options: ListOptions) => list<Schemas['AgentResponse']>('/api/v1/agents', options, AGENT_COLUMNS));
+  const policies = listCommand(program, 'policies', 'policies, in force and earlier');
+  policies.option('--status <status>').option('--effect <effect>').option('--name <name>');
+  policies.action((options: ListOptions) => list('/api/v1/policies', options, POLICY_COLUMNS));
+  const executions = listCommand(program, 'executions', 'what agents asked for, and what came of it');
+  executions.option('--agent-id <agent>').option('--action <action>').option('--outcome <outcome>');
+  executions.action((options: ListOptions) => list('/api/v1/executions', options, EXECUTION_COLUMNS));
+  const audit = listCommand(program, 'audit', 'the audit trail, newest first');
+  audit
+    .option('--agent-id <agent>')
+    .option('--subject-id <id>')
+    .option('--action <action>')
+    .option('--outcome <outcome>');
+  audit.option('--from <time>').option('--to <time>');
+  audit.action((options: ListOptions) => list('/api/v1/audit', options, AUDIT_COLUMNS));
+  addKeyCommands(program);
+  program.command('show <id>').description('one record by its id, as JSON').action(show);
+}
+
+function listCommand(parent: Command, name: string, description: string): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .option('--limit <number>', 'how many', wholeNumber, 50)
+    .option('--json', 'the records as JSON');
+}
+
+function addKeyCommands(program: Command): void {
+  const keys = program.command('keys').description('keys: list, issue, revoke');
+  listCommand(keys, 'list', 'all keys').action((options: ListOptions) =>
+    list('/api/v1/api-keys', options, KEY_COLUMNS),
+  );
+  keys
+    .command('issue <name>')
+    .description('issue a key; its secret is printed once')
+    .requiredOption('--scopes <scopes>', 'separated by commas, such as read,review')
+    .option('--agent <agent>', 'id of the agent that it is bound to')
+    .option('--expires-at <time>', 'such as 2027-01-01T00:00:00Z')
+    .action(issue);
+  keys.command('revoke <id>').description('revoke a key').option('--reason <text>', 'why').action(revoke);
+}
+
+async function list<Row>(
+  path: PagePath,
+  { limit, json, ...filters }: ListOptions,
+  columns: Column<Row>[],
+): Promise<void> {
+  const query = { ...filters, limit };
+  const { data, total } = (await client().get(path, { query: query })) as { data: Row[]; total: number };
+  if (json === true) printJson(data);
+  else printTable(data, columns, total);
+}
+
+async function show(id: string): Promise<void> {
+  const path = PATHS[id.slice(0, 3) as keyof typeof PATHS] as (typeof PATHS)[keyof typeof PATHS] | undefined;
+  if (path === undefined) {
+    throw new InvalidArgumentError(`"${id}" is no id of a record: they begin with ${Object.keys(PATHS).join('_, ')}_.`);
+  }
+  printJson(await client().get(path, { path: { id } }));
+}
+
+async function issue(
+  name: string,
+  { scopes, agent, expiresAt }: { scopes: string; agent?: string; expiresAt?: string },
+): Promise<void> {
+  const body = {
+    ...{ name, scopes: scopes.split(',').map((scope) => scope.trim()) },
+    ...(agent === undefined ? {} : { agentId: agent }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  };
+  printJson(await client().post('/api/v1/api-keys', { body: body }));
+}
+
+async function revoke(id: string, { reason }: { reason?: string }): Promise<void> {
+  const body = reason === undefined ? {} : { reason };
+  const { status } = await client().post('/api/v1/api-keys/{id}/revoke', { path: { id }, body });
+  if (status === 'active')
+    throw new GovernanceError(`${id} is still active.`, { code: 'UNEXPECTED_ANSWER', status: 200 });
+  process.stdout.write(`${id} is ${status}.\n`);
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('It is a whole number.');
+  return Number(text);
+}
+
+const AGENT_COLUMNS: Column<Schemas['AgentResponse']>[] = [
+  { title: 'AGENT', value: ({ id }) => id },
+  { title: 'NAME', value: ({ name }) => name },
+  { title: 'KIND', value: ({ kind }) => kind },
+  { title: 'STATUS', value: ({ status }) => status },
+  { title: 'ROLES', value: ({ roles }) => roles.join(', ') },
+  { title: 'CAPABILITIES', value: ({ capabilities }) => capabilities.join(', ') },
+];
+
+const POLICY_COLUMNS: Column<Schemas['PolicyResponse']>[] = [
+  { title: 'POLICY', value: ({ id }) => id },
+  { title: 'NAME', value: ({ name }) => name },
+  { title: 'VERSION', value: ({ version }) => version },
+  { title: 'STATUS', value: ({ status }) => status },
+  { title: 'EFFECT', value: ({ effect }) => effect },
+  { title: 'PRIORITY', value: ({ priority }) => String(priority) },
+  { title: 'ACTIONS', value: ({ actions }) => actions.join(', ') },
+];
+
+const EXECUTION_COLUMNS: Column<Schemas['ExecutionResponse']>[] = [
+  { title: 'EXECUTION', value: ({ id }) => id },
+  { title: 'AGENT', value: ({ agentName }) => agentName },
+  { title: 'ACTION', value: ({ action }) => action },
+  { title: 'RESOURCE', value: ({ resourceType, resourceId }) => `${resourceType} ${resourceId}` },
+  { title: 'OUTCOME', value: ({ outcome }) => outcome },
+];
+
+const AUDIT_COLUMNS: Column<Schemas['AuditEntryResponse']>[] = [
+  { title: 'TIME', value: ({ timestamp }) => timestamp },
+  { title: 'ACTION', value: ({ action }) => action },
+  { title: 'OUTCOME', value: ({ outcome }) => outcome },
+  { title: 'SUBJECT', value: ({ subjectId }) => subjectId },
+  { title: 'ACTOR', value: ({ actor }) => `${actor.type} ${actor.id}` },
+];
+
+const KEY_COLUMNS: Column<Schemas['ApiKeyResponse']>[] = [
+  { title: 'KEY', value: ({ id }) => id },
+  { title: 'NAME', value: ({ name }) => name },
+  { title: 'STATUS', value: ({ status }) => status },
+  { title: 'SCOPES', value: ({ scopes }) => scopes.join(', ') },
+  { title: 'AGENT', value: ({ agentId }) => agentId ?? '' },
+  { title: 'EXPIRES', value: ({ expiresAt }) => expiresAt ?? '' },
+];

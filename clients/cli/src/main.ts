@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { addReviewCommands } from './commands/decide.js';
+import { addExplainCommand } from './commands/explain.js';
+import { addLedgerCommands } from './commands/ledger.js';
+import { addLoginCommands } from './commands/login.js';
+import { addRecordCommands } from './commands/records.js';
+import { SettingsError } from './settings.js';
+import { GovernanceError } from '../../typescript/src/index.js';
+
+const program = new Command('gov')
+  .description('The command line of the agent governance service.')
+  .addHelpText(
+    'after',
+    '\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL.\nExit codes: 0 done, 1 refused or failed.',
+  )
+  .showHelpAfterError()
+  .exitOverride();
+addLoginCommands(program);
+addReviewCommands(program);
+addExplainCommand(program);
+addRecordCommands(program);
+addLedgerCommands(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+}
+
+/** What people can act on is said in a line; anything else is a defect, and is thrown. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) {
+    if (error.code === 'commander.invalidArgument') process.stderr.write(`${error.message}\n`);
+    return error.exitCode;
+  }
+  if (!(error instanceof GovernanceError || error instanceof SettingsError)) throw error;
+  const id = error instanceof GovernanceError && error.requestId !== null ? ` (request ${error.requestId})` : '';
+  process.stderr.write(`${error.message}${id}\n`);
+  return 1;
+}

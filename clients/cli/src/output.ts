@@ -1,0 +1,54 @@
+import { styleText } from 'node:util';
+
+/** One column of a table. */
+export interface Column<Row> {
+  readonly title: string;
+  readonly value: (row: Row) => string;
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+/** What may be printed by others, and would steer the terminal, is shown as a space. */
+const CONTROL = /[\p{Cc}\p{Cf}]/gu;
+
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** A table for people, with a line that says how many rows there are beyond those shown. */
+export function printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], total = rows.length): void {
+  const cells = rows.map((row) => columns.map(({ value }) => value(row).replace(CONTROL, ' ')));
+  const widths = columns.map(({ title }, index) =>
+    Math.max(title.length, ...cells.map((row) => row[index]?.length ?? 0)),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd();
+  if (rows.length > 0) process.stdout.write(`${styled('bold', line(columns.map(({ title }) => title)))}\n`);
+  for (const row of cells) process.stdout.write(`${line(row)}\n`);
+  if (rows.length === 0) process.stdout.write('Nothing.\n');
+  else if (total > rows.length) process.stdout.write(styled('dim', `${rows.length} of ${total}.\n`));
+}
+
+export function printLine(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Colours on a terminal alone, and not where NO_COLOR is set. */
+export function styled(style: Style, text: string): string {
+  return process.stdout.isTTY && process.env['NO_COLOR'] === undefined ? styleText(style, text) : text;
+}
+
+/** How long something takes or took, in its largest unit. */
+export function duration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1_000));
+  const units = [
+    { size: 86_400, name: 'd' },
+    { size: 3_600, name: 'h' },
+    { size: 60, name: 'min' },
+  ];
+  const unit = units.find(({ size }) => seconds >= size);
+  return unit === undefined ? `${seconds} s` : `${Math.floor(seconds / unit.size)} ${unit.name}`;
+}

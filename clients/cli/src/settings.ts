@@ -1,0 +1,66 @@
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { GovernanceClient } from '../../typescript/src/index.js';
+
+const DEFAULT_URL = 'http://127.0.0.1:3000';
+
+/** What the user does not have: a key, or a file that can be read. Its message says how to get it. */
+export class SettingsError extends Error {}
+
+export interface Settings {
+  readonly url: string;
+  readonly key: string;
+}
+
+/** The client of the service that the environment names, or that `gov login` has noted. */
+export function client(): GovernanceClient {
+  return new GovernanceClient(settings());
+}
+
+/** @throws SettingsError where neither the environment nor the file has a key. */
+export function settings(): Settings {
+  const { GOVERNANCE_URL: url, GOVERNANCE_API_KEY: key } = process.env;
+  const kept = keptSettings();
+  const found = key ?? kept?.key;
+  if (found === undefined || found === '') {
+    throw new SettingsError('No key: run `gov login`, or set GOVERNANCE_API_KEY.');
+  }
+  return { url: url ?? kept?.url ?? DEFAULT_URL, key: found };
+}
+
+/** Where the service is, whoever asks. */
+export function serviceUrl(): string {
+  return process.env['GOVERNANCE_URL'] ?? keptSettings()?.url ?? DEFAULT_URL;
+}
+
+/** Writes a file that only its owner can read. Returns its path. */
+export function keepSettings(settings: Settings): string {
+  const path = settingsPath();
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(path, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600 });
+  // A file that was there keeps the rights it had.
+  chmodSync(path, 0o600);
+  return path;
+}
+
+function keptSettings(): Settings | null {
+  const path = settingsPath();
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw new SettingsError(`${path} cannot be read: ${String(error)}`);
+  }
+  try {
+    return JSON.parse(text) as Settings;
+  } catch {
+    throw new SettingsError(`${path} is not what \`gov login\` wrote. Run it again.`);
+  }
+}
+
+function settingsPath(): string {
+  const { XDG_CONFIG_HOME: config, APPDATA: appData } = process.env;
+  return join(config ?? appData ?? join(homedir(), '.config'), 'agent-governance', 'login.json');
+}

@@ -1,0 +1,380 @@
+"""Client of the agent governance service: one file, standard library only, Python 3.9 or later.
+
+    governance = Governance("http://127.0.0.1:3000", os.environ["GOVERNANCE_API_KEY"])
+
+    @governance.guard("send-payment", "payment", lambda number, amount: f"payments/{number}",
+                      parameters=lambda number, amount: {"amount": amount}, wait=300)
+    def pay(number, amount): ...
+
+    with governance.guard("send-payment", "payment", "payments/2026/0042", wait=300) as execution:
+        execution.result = bank.send(1200)
+
+`guard` asks the service, waits for the approval that a policy requires, lets the function or block run once, and reports what
+came of it, also when it raises.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.client
+import json
+import random
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+from typing import Any, Callable, Iterator, Mapping, Optional, Union
+
+__all__ = [
+    "ActionCarriedOut",
+    "ApprovalPending",
+    "Governance",
+    "GovernanceError",
+    "ResultNotReported",
+]
+
+#: Statuses that say: nothing was done, ask again.
+_TEMPORARY = {429, 503}
+#: What a proxy answers for a service that it does not reach: whether anything was done is not known.
+_UNKNOWN = {502, 504}
+#: Answers of these hold a secret once: they take no Idempotency-Key, so a lost answer is not asked for again.
+_SECRETS = ("/api-keys", "/webhooks", "/rotate-secret")
+#: Seconds.
+_FIRST_PAUSE = 0.25
+_LONGEST_PAUSE = 30.0
+_LONGEST_HOLD = 60
+_ANSWER_TIMEOUT = 90.0
+#: For which a result is reported to a service that does not answer: what was done has to get on record.
+_REPORT_PATIENCE = 600.0
+_FAILURE_LENGTH = 2000
+
+_PerCall = Union[Any, Callable[..., Any]]
+
+
+class GovernanceError(Exception):
+    """Every refusal and failure of the service. Branch on `code` and `reason`; the message is for people."""
+
+    def __init__(
+        self,
+        message: str,
+        code: str,
+        status: Optional[int] = None,
+        reason: Optional[str] = None,
+        request_id: Optional[str] = None,
+        details: Optional[list] = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        #: Of HTTP; None where nobody answered.
+        self.status = status
+        self.reason = reason
+        #: Finds the request in the logs of the service.
+        self.request_id = request_id
+        #: The faults of fields: a list of {"field", "message"}.
+        self.details = details or []
+        #: Why, and what would change the answer; None unless `guard` was denied.
+        self.explanation: Any = None
+        #: Seconds that the service asks to wait.
+        self.retry_after = 0.0
+
+
+class ApprovalPending(GovernanceError):
+    """Nobody has given the approval yet. Asking again with the same arguments goes on with the same request."""
+
+    def __init__(self, execution: Mapping[str, Any]) -> None:
+        message = f"The action waits for the approval of the decision {execution['decisionId']}."
+        super().__init__(message, "APPROVAL_PENDING", 202, "approval_pending")
+        self.execution = execution
+
+
+class ResultNotReported(GovernanceError):
+    """The action was carried out, and the service did not take its result. Do not repeat the action."""
+
+    def __init__(self, execution: Mapping[str, Any], result: Any) -> None:
+        message = f"The action was carried out, but the result of the execution {execution['id']} could not be reported."
+        super().__init__(message, "RESULT_NOT_REPORTED")
+        self.execution = execution
+        self.result = result
+
+
+class ActionCarriedOut(GovernanceError):
+    """A handler of the service has carried the action out: the block of a `with` must not run. `result` is what it returned."""
+
+    def __init__(self, execution: Mapping[str, Any]) -> None:
+        message = f"The service has carried the execution {execution['id']} out itself."
+        super().__init__(message, "ACTION_CARRIED_OUT", 200, "executed")
+        self.execution = execution
+        self.result = execution["result"]
+
+
+class Governance:
+    """The service. `key` is a key or a token, or a function that returns one and is asked before each attempt."""
+
+    def __init__(self, url: str, key: Union[str, Callable[[], str]], patience: float = 30.0) -> None:
+        self._url = url.rstrip("/")
+        self._key = key
+        self._patience = patience
+        self._agent: Optional[str] = None
+        # A redirect would carry the key to wherever it leads.
+        self._opener = urllib.request.build_opener(_NoRedirects())
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        query: Optional[Mapping[str, Any]] = None,
+        patience: Optional[float] = None,
+    ) -> Any:
+        """The parsed answer of a route; None for one without a body. What a busy or missing service did not answer is
+        repeated for `patience` seconds with the same Idempotency-Key.
+
+        :raises GovernanceError: for every refusal, and where nobody answers.
+        """
+        has_secret = method == "POST" and path.endswith(_SECRETS)
+        text = urllib.parse.urlencode({name: value for name, value in (query or {}).items() if value is not None}, True)
+        url = f"{self._url}{path}" + (f"?{text}" if text else "")
+        headers = {"Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        if method == "POST" and not has_secret:
+            headers["Idempotency-Key"] = str(uuid.uuid4())
+        data = None if body is None else json.dumps(body, allow_nan=False).encode()
+        end = time.monotonic() + (self._patience if patience is None else patience)
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return self._attempt(method, url, data, headers)
+            except GovernanceError as error:
+                wait = max(pause * random.uniform(0.75, 1.25), error.retry_after)
+                if not _is_temporary(error, has_secret) or time.monotonic() + wait > end:
+                    raise
+            time.sleep(wait)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def pages(self, path: str, query: Optional[Mapping[str, Any]] = None) -> Iterator[Any]:
+        """All records of a list, page by page as they are needed."""
+        asked = dict(query or {})
+        while True:
+            page = self.request("GET", path, query=asked)
+            yield from page["data"]
+            if page.get("nextCursor") is None:
+                return
+            asked = {"cursor": page["nextCursor"], "limit": asked.get("limit")}
+
+    def guard(
+        self,
+        action: str,
+        resource_type: str,
+        resource_id: _PerCall,
+        parameters: _PerCall = None,
+        agent: Optional[str] = None,
+        wait: float = 0,
+    ) -> "Guard":
+        """A decorator and a context manager around what an agent does.
+
+        :param resource_id: as a decorator, a function of the call's arguments, too; so are `parameters`.
+        :param agent: id or name; the agent that the key is bound to unless given.
+        :param wait: seconds to wait for an approval that is needed.
+        """
+        return Guard(self, action, resource_type, resource_id, parameters, agent, wait)
+
+    def own_agent(self) -> str:
+        """The agent that the key is bound to."""
+        if self._agent is None:
+            self._agent = self.request("GET", "/api/v1/me")["agentId"]
+        if self._agent is None:
+            raise TypeError("The key is bound to no agent: say which agent acts (agent).")
+        return self._agent
+
+    def _attempt(self, method: str, url: str, data: Optional[bytes], headers: Mapping[str, str]) -> Any:
+        key = self._key if isinstance(self._key, str) else self._key()
+        sent = urllib.request.Request(url, data, {**headers, "Authorization": f"Bearer {key}"}, method=method)
+        try:
+            with self._opener.open(sent, timeout=_ANSWER_TIMEOUT) as response:
+                text = response.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _error_of(error) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise GovernanceError(f"The governance service at {self._url} cannot be reached.", "UNREACHABLE") from error
+        return json.loads(text) if text else None
+
+
+class Guard:
+    """One guarded action: use it as a decorator, or in a `with`."""
+
+    def __init__(
+        self,
+        governance: Governance,
+        action: str,
+        resource_type: str,
+        resource_id: _PerCall,
+        parameters: _PerCall,
+        agent: Optional[str],
+        wait: float,
+    ) -> None:
+        self._governance = governance
+        self._action = action
+        self._resource_type = resource_type
+        self._resource_id = resource_id
+        self._parameters = parameters
+        self._agent = agent
+        self._wait = wait
+        self._entered: list = []
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def guarded(*arguments: Any, **named: Any) -> Any:
+            try:
+                execution = self._permitted(arguments, named)
+            except ActionCarriedOut as done:
+                return done.result
+            with execution:
+                execution.result = function(*arguments, **named)
+            return execution.result
+
+        return guarded
+
+    def __enter__(self) -> "GuardedExecution":
+        execution = self._permitted((), {})
+        self._entered.append(execution)
+        return execution.__enter__()
+
+    def __exit__(self, kind: Any, error: Optional[BaseException], trace: Any) -> None:
+        self._entered.pop().__exit__(kind, error, trace)
+
+    def _permitted(self, arguments: tuple, named: Mapping[str, Any]) -> "GuardedExecution":
+        agent = self._agent or self._governance.own_agent()
+        request = {
+            "action": self._action,
+            "resourceType": self._resource_type,
+            "resourceId": _of_call(self._resource_id, arguments, named),
+        }
+        parameters = _of_call(self._parameters, arguments, named)
+        if parameters is not None:
+            request["parameters"] = parameters
+        asked = self._ask(agent, request)
+        return GuardedExecution(self._governance, self._go(asked))
+
+    def _ask(self, agent: str, request: Mapping[str, Any]) -> Any:
+        try:
+            return self._governance.request("POST", f"/api/v1/agents/{urllib.parse.quote(agent, '')}/execute", request)
+        except GovernanceError as error:
+            if error.status == 403:
+                error.explanation = self._explanation({"agent": agent, **request, "explain": True})
+            raise
+
+    def _explanation(self, request: Mapping[str, Any]) -> Any:
+        """None where the caller may not ask for it: the refusal itself is what counts."""
+        try:
+            return self._governance.request("POST", "/api/v1/policies/evaluate", request, patience=0)
+        except GovernanceError:
+            return None
+
+    def _go(self, execution: Any) -> Any:
+        """The execution once it is authorized."""
+        end = time.monotonic() + self._wait
+        while execution["outcome"] == "pending_approval":
+            left = end - time.monotonic()
+            if left <= 0:
+                raise ApprovalPending(execution)
+            execution = self._look(execution, min(int(left) + 1, _LONGEST_HOLD))
+        if execution["outcome"] == "approved":
+            execution = self._governance.request("POST", f"/api/v1/executions/{execution['id']}/resume")
+        while execution["outcome"] == "running":
+            execution = self._look(execution, _LONGEST_HOLD)
+        outcome = execution["outcome"]
+        if outcome == "executed":
+            raise ActionCarriedOut(execution)
+        if outcome != "authorized":
+            why = "" if execution["failureReason"] is None else f": {execution['failureReason']}"
+            message = f"The execution {execution['id']} is {outcome}{why}"
+            raise GovernanceError(message, f"EXECUTION_{outcome.upper()}", reason=outcome)
+        return execution
+
+    def _look(self, execution: Any, hold: int) -> Any:
+        return self._governance.request("GET", f"/api/v1/executions/{execution['id']}", query={"wait": hold})
+
+
+class GuardedExecution:
+    """An action that is authorised and runs now. What `result` is set to is reported."""
+
+    def __init__(self, governance: Governance, execution: Any) -> None:
+        self._governance = governance
+        #: As the service authorised it.
+        self.execution = execution
+        self.result: Any = None
+
+    def __enter__(self) -> "GuardedExecution":
+        return self
+
+    def __exit__(self, kind: Any, error: Optional[BaseException], trace: Any) -> None:
+        if error is not None:
+            text = (str(error).strip() or type(error).__name__)[:_FAILURE_LENGTH]
+            self._report({"outcome": "failed", "failureReason": text})
+        elif self.result is None or not _is_json(self.result):
+            self._report({"outcome": "executed"})
+        else:
+            self._report({"outcome": "executed", "result": self.result})
+
+    def _report(self, report: Mapping[str, Any]) -> None:
+        """A result that the service does not accept as a value is left out: that it was carried out has to be on record."""
+        try:
+            self._send(report)
+        except GovernanceError as error:
+            if error.status not in (400, 413):
+                raise ResultNotReported(self.execution, self.result) from error
+            rest = {"outcome": report["outcome"]}
+            if report["outcome"] == "failed":
+                rest["failureReason"] = "Its reason could not be recorded."
+            try:
+                self._send(rest)
+            except GovernanceError as second:
+                raise ResultNotReported(self.execution, self.result) from second
+
+    def _send(self, report: Mapping[str, Any]) -> None:
+        path = f"/api/v1/executions/{self.execution['id']}/result"
+        self._governance.request("POST", path, report, patience=_REPORT_PATIENCE)
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _of_call(value: _PerCall, arguments: tuple, named: Mapping[str, Any]) -> Any:
+    return value(*arguments, **named) if callable(value) else value
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _is_temporary(error: GovernanceError, has_secret: bool) -> bool:
+    if error.status in _TEMPORARY:
+        return True
+    is_unknown = error.code == "UNREACHABLE" or error.status in _UNKNOWN
+    return is_unknown and not has_secret
+
+
+def _error_of(answer: urllib.error.HTTPError) -> GovernanceError:
+    text = answer.read().decode("utf-8", "replace")
+    try:
+        found = json.loads(text)["error"]
+        faults = "; ".join(f"{fault['field']}: {fault['message']}" for fault in found.get("details", []))
+        message = f"{found['message']} {faults}".strip()
+        error = GovernanceError(
+            message, found["code"], answer.code, found.get("reason"), found.get("requestId"), found.get("details")
+        )
+    except (ValueError, KeyError, TypeError):
+        message = f"The answer is not the governance service's: {answer.code} {text[:200]}"
+        error = GovernanceError(message, "UNEXPECTED_ANSWER", answer.code)
+    seconds = answer.headers.get("Retry-After", "0")
+    error.retry_after = float(seconds) if seconds.isdigit() else 0.0
+    return error

@@ -1,0 +1,158 @@
+"""Runs against the service at GOVERNANCE_URL with the operator's key in GOVERNANCE_API_KEY."""
+
+import os
+import threading
+import time
+import unittest
+import uuid
+
+from governance import ActionCarriedOut, ApprovalPending, Governance, GovernanceError
+
+URL = os.environ["GOVERNANCE_URL"]
+OPERATOR = Governance(URL, os.environ["GOVERNANCE_API_KEY"])
+
+
+class GuardTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.suffix = uuid.uuid4().hex[:8]
+        capabilities = ["refund", "send", "succeed", "fail"]
+        cls.bot = OPERATOR.request("POST", "/api/v1/agents", {"name": f"bot-{cls.suffix}", "capabilities": capabilities})
+        person = {"name": f"ann-{cls.suffix}", "kind": "human", "capabilities": ["review"], "roles": ["finance"]}
+        cls.ann = OPERATOR.request("POST", "/api/v1/agents", person)
+        rules = {"version": "1", "subjects": ["*"], "resources": ["*"]}
+        approval = {"approvers": [{"subjects": ["role:finance"]}]}
+        ask = {"effect": "require_approval", "actions": ["refund"], "approval": approval}
+        OPERATOR.request("POST", "/api/v1/policies", {"name": f"ask-{cls.suffix}", **rules, **ask})
+        allow = {"effect": "allow", "actions": ["send", "succeed", "fail"]}
+        OPERATOR.request("POST", "/api/v1/policies", {"name": f"allow-{cls.suffix}", **rules, **allow})
+        key = {"name": "bot", "scopes": ["execute"], "agentId": cls.bot["id"]}
+        cls.secret = OPERATOR.request("POST", "/api/v1/api-keys", key)["secret"]
+        cls.governance = Governance(URL, lambda: cls.secret)
+
+    def execution(self, resource_id):
+        return list(OPERATOR.pages("/api/v1/executions", {"resourceId": resource_id}))[-1]
+
+    def approve(self, resource_id):
+        path = f"/api/v1/decisions/{self.execution(resource_id)['decisionId']}/approve"
+        OPERATOR.request("POST", path, {"approverId": self.ann["id"]})
+
+    def test_decorator_runs_what_is_allowed_and_reports(self):
+        @self.governance.guard("send", "mail", lambda to: f"mails/{to}", parameters=lambda to: {"to": to})
+        def send(to):
+            return {"sent": to}
+
+        self.assertEqual(send("carol"), {"sent": "carol"})
+        found = self.execution("mails/carol")
+        self.assertEqual((found["outcome"], found["result"], found["parameters"]), ("executed", {"sent": "carol"}, {"to": "carol"}))
+
+    def test_context_manager_reports_its_result(self):
+        with self.governance.guard("send", "mail", "mails/dave") as execution:
+            execution.result = 3
+        self.assertEqual(self.execution("mails/dave")["result"], 3)
+
+    def test_result_that_json_cannot_carry_stays_with_the_caller(self):
+        @self.governance.guard("send", "mail", "mails/set")
+        def send():
+            return {1, 2}
+
+        self.assertEqual(send(), {1, 2})
+        self.assertEqual(self.execution("mails/set")["outcome"], "executed")
+
+    def test_failure_is_reported_and_raised(self):
+        with self.assertRaisesRegex(RuntimeError, "The mailbox is full."):
+            with self.governance.guard("send", "mail", "mails/full"):
+                raise RuntimeError("The mailbox is full.")
+        found = self.execution("mails/full")
+        self.assertEqual((found["outcome"], found["failureReason"]), ("failed", "The mailbox is full."))
+
+    def test_denied_before_it_runs_with_the_explanation(self):
+        runs = []
+        with self.assertRaises(GovernanceError) as caught:
+            with self.governance.guard("review", "mail", "mails/denied"):
+                runs.append(1)
+        self.assertEqual((caught.exception.code, caught.exception.reason), ("PERMISSION_DENIED", "capability_missing"))
+        self.assertEqual(caught.exception.explanation["reason"], "capability_missing")
+        self.assertTrue(caught.exception.request_id)
+        self.assertEqual(runs, [])
+
+    def test_pending_then_approved_runs_once(self):
+        runs = []
+
+        @self.governance.guard("refund", "payment", lambda order: order)
+        def refund(order):
+            runs.append(order)
+            return "refunded"
+
+        order = f"orders/{self.suffix}-1"
+        with self.assertRaises(ApprovalPending):
+            refund(order)
+        self.approve(order)
+        self.assertEqual(refund(order), "refunded")
+        with self.assertRaises(ApprovalPending):
+            refund(order)
+        self.assertEqual(runs, [order])
+
+    def test_waits_for_the_approval(self):
+        order = f"orders/{self.suffix}-2"
+
+        def approve_soon():
+            while OPERATOR.request("GET", "/api/v1/executions", query={"resourceId": order})["total"] == 0:
+                time.sleep(0.02)
+            self.approve(order)
+
+        approving = threading.Thread(target=approve_soon)
+        approving.start()
+        with self.governance.guard("refund", "payment", order, wait=60) as execution:
+            execution.result = "refunded"
+        approving.join()
+        self.assertEqual(self.execution(order)["result"], "refunded")
+
+    def test_rejected_never_runs(self):
+        order = f"orders/{self.suffix}-3"
+        with self.assertRaises(ApprovalPending) as pending:
+            with self.governance.guard("refund", "payment", order):
+                self.fail("It ran.")
+        decision = pending.exception.execution["decisionId"]
+        OPERATOR.request("POST", f"/api/v1/decisions/{decision}/reject", {"approverId": self.ann["id"]})
+        with self.assertRaises(GovernanceError) as rejected:
+            with self.governance.guard("refund", "payment", order):
+                self.fail("It ran.")
+        self.assertEqual(rejected.exception.reason, "approval_rejected")
+
+    def test_handler_of_the_service_runs_it(self):
+        @self.governance.guard("succeed", "job", "jobs/1")
+        def run():
+            self.fail("It ran.")
+
+        self.assertEqual(run(), {"moved": 3, "note": "done"})
+        with self.assertRaises(ActionCarriedOut):
+            with self.governance.guard("succeed", "job", "jobs/2"):
+                self.fail("It ran.")
+        with self.assertRaisesRegex(GovernanceError, "The mailbox is full.") as failed:
+            with self.governance.guard("fail", "job", "jobs/3"):
+                self.fail("It ran.")
+        self.assertEqual(failed.exception.code, "EXECUTION_FAILED")
+
+    def test_service_away(self):
+        away = Governance("http://127.0.0.1:9", "x", patience=0)
+        with self.assertRaises(GovernanceError) as caught:
+            away.request("GET", "/api/v1/stats")
+        self.assertEqual((caught.exception.code, caught.exception.status), ("UNREACHABLE", None))
+
+    def test_faults_of_fields(self):
+        with self.assertRaises(GovernanceError) as caught:
+            OPERATOR.request("POST", "/api/v1/entities", {"type": "", "name": "x"})
+        self.assertEqual(caught.exception.code, "VALIDATION_ERROR")
+        self.assertEqual([fault["field"] for fault in caught.exception.details], ["type"])
+
+    def test_pages(self):
+        kind = f"page-{self.suffix}"
+        for made in range(5):
+            OPERATOR.request("POST", "/api/v1/entities", {"type": kind, "name": str(made)})
+        names = [entity["name"] for entity in OPERATOR.pages("/api/v1/entities", {"type": kind, "limit": 2})]
+        self.assertEqual(names, ["0", "1", "2", "3", "4"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,58 @@
+import type { components, paths } from './openapi.js';
+
+/** The schemas of the API by their names, such as `Schemas['ExecutionResponse']`. */
+export type Schemas = components['schemas'];
+
+export type Execution = Schemas['ExecutionResponse'];
+export type AuditEntry = Schemas['AuditEntryResponse'];
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** The paths of the API that take a method. */
+export type PathOf<M extends Method> = {
+  [P in keyof paths]: paths[P] extends Record<M, object> ? P : never;
+}[keyof paths];
+
+export type Operation<M extends Method, P extends PathOf<M>> = paths[P][M];
+
+type PartOf<O, Part extends string> = O extends { parameters: infer All }
+  ? Part extends keyof All
+    ? Exclude<All[Part], undefined>
+    : never
+  : never;
+
+type BodyOf<O> = O extends { requestBody?: { content: { 'application/json': infer Body } } } ? Body : never;
+
+/** What the service answers when it does as asked; null for an answer without a body. */
+export type AnswerOf<O> = O extends { responses: infer All } ? SuccessIn<All> : never;
+
+type SuccessIn<All> = {
+  [Status in keyof All]: Status extends 200 | 201 | 202 ? JsonIn<All[Status]> : Status extends 204 ? null : never;
+}[keyof All];
+
+type JsonIn<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : never;
+
+type Member<Name extends string, Type> = [Type] extends [never]
+  ? unknown
+  : object extends Type
+    ? Readonly<Partial<Record<Name, Type>>>
+    : Readonly<Record<Name, Type>>;
+
+/** What a request consists of besides its path: the parts that the API document names. */
+export type RequestOf<O> = Member<'path', PartOf<O, 'path'>> &
+  Member<'query', PartOf<O, 'query'>> &
+  Member<'body', BodyOf<O>> &
+  RequestOptions;
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+  /** Such as `If-Match`. A POST gets an `Idempotency-Key` of its own unless this has one. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Paths that answer with a page: a list of records and how many there are. */
+export type PagedPath = {
+  [P in PathOf<'get'>]: AnswerOf<Operation<'get', P>> extends { data: unknown[]; total: number } ? P : never;
+}[PathOf<'get'>];
+
+export type ItemOf<P extends PagedPath> = AnswerOf<Operation<'get', P>> extends { data: (infer Item)[] } ? Item : never;

@@ -1,0 +1,141 @@
+import type { AnswerOf, AuditEntry, ItemOf, Method, Operation, PagedPath, PathOf, RequestOf } from './api-types.js';
+import { eventsFrom, type EventsRequest } from './events.js';
+import { guarded, type GuardOptions, type GuardRequest } from './guard.js';
+import { Transport, type SentRequest, type TransportOptions } from './transport.js';
+
+/** What any request may consist of; its type says which parts it has. */
+interface AnyRequest extends Pick<SentRequest, 'body' | 'headers' | 'signal'> {
+  readonly path?: Readonly<Record<string, unknown>>;
+  readonly query?: Query;
+}
+
+type Scalar = string | number | boolean;
+type Query = Readonly<Record<string, Scalar | readonly Scalar[] | undefined>>;
+
+/** The arguments after the path: left out where nothing is required. */
+type Rest<Request> = object extends Request ? [request?: Request] : [request: Request];
+
+/**
+ * The governance service. Every path of its API document is callable by its method, with the types of that document;
+ * `guard` is the one line around what an agent does.
+ */
+export class GovernanceClient {
+  private readonly transport: Transport;
+  private agentId: Promise<string> | null = null;
+
+  constructor(options: TransportOptions) {
+    this.transport = new Transport(options);
+  }
+
+  get<P extends PathOf<'get'>>(
+    path: P,
+    ...[request]: Rest<RequestOf<Operation<'get', P>>>
+  ): Promise<AnswerOf<Operation<'get', P>>> {
+    return this.call('get', path, request) as Promise<AnswerOf<Operation<'get', P>>>;
+  }
+
+  post<P extends PathOf<'post'>>(
+    path: P,
+    ...[request]: Rest<RequestOf<Operation<'post', P>>>
+  ): Promise<AnswerOf<Operation<'post', P>>> {
+    return this.call('post', path, request) as Promise<AnswerOf<Operation<'post', P>>>;
+  }
+
+  put<P extends PathOf<'put'>>(
+    path: P,
+    ...[request]: Rest<RequestOf<Operation<'put', P>>>
+  ): Promise<AnswerOf<Operation<'put', P>>> {
+    return this.call('put', path, request) as Promise<AnswerOf<Operation<'put', P>>>;
+  }
+
+  patch<P extends PathOf<'patch'>>(
+    path: P,
+    ...[request]: Rest<RequestOf<Operation<'patch', P>>>
+  ): Promise<AnswerOf<Operation<'patch', P>>> {
+    return this.call('patch', path, request) as Promise<AnswerOf<Operation<'patch', P>>>;
+  }
+
+  delete<P extends PathOf<'delete'>>(
+    path: P,
+    ...[request]: Rest<RequestOf<Operation<'delete', P>>>
+  ): Promise<AnswerOf<Operation<'delete', P>>> {
+    return this.call('delete', path, request) as Promise<AnswerOf<Operation<'delete', P>>>;
+  }
+
+  /** All records of a list, page by page as they are needed. */
+  async *pages<P extends PagedPath>(
+    path: P,
+    ...[request]: Rest<RequestOf<Operation<'get', P>>>
+  ): AsyncGenerator<ItemOf<P>, void, undefined> {
+    let next: AnyRequest | undefined = request;
+    for (;;) {
+      const page = (await this.call('get', path, next)) as { data: ItemOf<P>[]; nextCursor?: string | null };
+      yield* page.data;
+      if (page.nextCursor === undefined || page.nextCursor === null) return;
+      const limit = next?.query?.['limit'];
+      next = { ...next, query: { cursor: page.nextCursor, ...(limit === undefined ? {} : { limit }) } };
+    }
+  }
+
+  /** The entries of the audit trail as they come, each once and in order; a lost connection is resumed where it ended. */
+  events(request: EventsRequest = {}): AsyncGenerator<AuditEntry, void, undefined> {
+    return eventsFrom(this.transport, request);
+  }
+
+  /**
+   * Asks, waits for approval where one is needed, runs, and reports what came of it. `run` is called at most once, and only
+   * when the action is authorised; where a handler of the service carried it out, its result is returned.
+   * @throws GovernanceError where the action is denied or its approval is pending, rejected, expired or cancelled; what `run` throws.
+   */
+  async guard<Result>(
+    request: GuardRequest,
+    run: () => Result | Promise<Result>,
+    options: GuardOptions = {},
+  ): Promise<Result> {
+    const agent = request.agent ?? (await this.ownAgent());
+    return guarded(this.transport, { ...request, agent }, run, options);
+  }
+
+  /** The agent that the key is bound to. */
+  private ownAgent(): Promise<string> {
+    this.agentId ??= this.askOwnAgent().catch((error: unknown) => {
+      this.agentId = null;
+      throw error;
+    });
+    return this.agentId;
+  }
+
+  private async askOwnAgent(): Promise<string> {
+    const { agentId } = (await this.transport.json({ method: 'get', path: '/api/v1/me' })) as {
+      agentId: string | null;
+    };
+    if (agentId === null) throw new TypeError('The key is bound to no agent: say which agent acts (agent).');
+    return agentId;
+  }
+
+  private call(method: Method, template: string, request: AnyRequest = {}): Promise<unknown> {
+    const { path, query, body, headers, signal } = request;
+    return this.transport.json({
+      method,
+      path: `${filled(template, path ?? {})}${queryText(query ?? {})}`,
+      ...(body === undefined ? {} : { body }),
+      ...(headers === undefined ? {} : { headers }),
+      signal,
+    });
+  }
+}
+
+function filled(template: string, values: Readonly<Record<string, unknown>>): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
+}
+
+function queryText(query: Query): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of [value].flat()) {
+      if (one !== undefined) search.append(name, String(one));
+    }
+  }
+  const text = search.toString();
+  return text === '' ? '' : `?${text}`;
+}

@@ -1,0 +1,93 @@
+import type { AuditEntry } from './api-types.js';
+import { GovernanceError } from './governance-error.js';
+import { sleep, type Transport } from './transport.js';
+
+export interface EventsRequest {
+  /** Begins after this sequence; at the head of the ledger unless given. */
+  readonly after?: number;
+  /** Exact, or `<family>.*`. */
+  readonly actions?: readonly string[];
+  readonly agentId?: string;
+  readonly entityId?: string;
+  readonly subjectId?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Milliseconds before a stream that ended is opened again. */
+const PAUSE = 500;
+
+/** One event of a stream after the HTML standard, section 9.2. */
+interface StreamEvent {
+  readonly id: string;
+  readonly data: string;
+}
+
+export async function* eventsFrom(
+  transport: Transport,
+  { after, actions = [], agentId, entityId, subjectId, signal }: EventsRequest,
+): AsyncGenerator<AuditEntry, void, undefined> {
+  const filters = new URLSearchParams(actions.map((action): [string, string] => ['action', action]));
+  for (const [name, value] of Object.entries({ agentId, entityId, subjectId })) {
+    if (value !== undefined) filters.set(name, value);
+  }
+  // Known from the start, so that nothing is missed when the connection breaks before the first event.
+  let last = String(after ?? (await head(transport, signal)));
+  for (;;) {
+    const headers = { Accept: 'text/event-stream', 'Last-Event-ID': last };
+    const path = `/api/v1/events?${filters.toString()}`;
+    const response = await transport.send({ method: 'get', path, headers, signal }, (answer) =>
+      Promise.resolve(answer),
+    );
+    for await (const { id, data } of streamEvents(response, signal)) {
+      last = id;
+      yield JSON.parse(data) as AuditEntry;
+    }
+    await sleep(PAUSE, signal);
+  }
+}
+
+/** The sequence of the newest entry; 0 in an empty ledger. */
+async function head(transport: Transport, signal: AbortSignal | undefined): Promise<number> {
+  const path = '/api/v1/provenance?order=desc&limit=1';
+  const { data } = (await transport.json({ method: 'get', path, signal })) as { data: { sequence: number }[] };
+  return data[0]?.sequence ?? 0;
+}
+
+/** The events of one connection. A connection that breaks ends them; the caller resumes after the last one. */
+async function* streamEvents(
+  { body }: Response,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  if (body === null)
+    throw new GovernanceError('The stream of events has no body.', { code: 'UNEXPECTED_ANSWER', status: 200 });
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (rest + value).replaceAll('\r\n', '\n').split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const event = parsedEvent(block);
+        if (event !== null) yield event;
+      }
+    }
+  } catch {
+    // The connection broke: that ends its events, unless the caller did it.
+    signal?.throwIfAborted();
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Null for a comment, or an event without data. */
+function parsedEvent(block: string): StreamEvent | null {
+  const fields = new Map<string, string>();
+  for (const line of block.split('\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ''));
+  }
+  const [id, data] = [fields.get('id'), fields.get('data')];
+  return id === undefined || data === undefined ? null : { id, data };
+}

@@ -1,0 +1,79 @@
+/** Why a field of a request was refused. */
+export interface FieldFault {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** What an error carries besides its message. */
+export interface ErrorFacts {
+  /** The code of the service, such as `POLICY_DENIED`; `UNREACHABLE` where nobody answered. */
+  readonly code: string;
+  /** Of HTTP; null where nobody answered. */
+  readonly status: number | null;
+  /** For machines, such as `approval_rejected`; null where the code says it all. */
+  readonly reason?: string | null;
+  /** Finds the request in the logs of the service. */
+  readonly requestId?: string | null;
+  readonly details?: readonly FieldFault[];
+  readonly cause?: unknown;
+}
+
+/** Every refusal and failure of the service. Branch on `code` and `reason`; the message is for people. */
+export class GovernanceError extends Error {
+  override readonly name: string = 'GovernanceError';
+  readonly code: string;
+  readonly status: number | null;
+  readonly reason: string | null;
+  readonly requestId: string | null;
+  readonly details: readonly FieldFault[];
+  /** Why, and what would change the answer, as `POST /policies/evaluate` explains it; null unless `guard` was denied. */
+  explanation: unknown = null;
+
+  constructor(message: string, { code, status, reason, requestId, details, cause }: ErrorFacts) {
+    super(message, { cause });
+    this.code = code;
+    this.status = status;
+    this.reason = reason ?? null;
+    this.requestId = requestId ?? null;
+    this.details = details ?? [];
+  }
+}
+
+/** Reads the body of a refusal; any other body, such as of a proxy in between, becomes the code `UNEXPECTED_ANSWER`. */
+export function errorOf(status: number, text: string): GovernanceError {
+  const error = errorMember(text);
+  if (error === null) {
+    const excerpt = text.slice(0, 200);
+    return new GovernanceError(`The answer is not the governance service's: ${status} ${excerpt}`, {
+      ...{ code: 'UNEXPECTED_ANSWER', status },
+    });
+  }
+  const { code, message, reason, requestId, details } = error;
+  return new GovernanceError(`${message}${detailsText(details)}`, {
+    ...{ code, status },
+    reason: reason ?? null,
+    requestId: requestId ?? null,
+    details: details ?? [],
+  });
+}
+
+interface ErrorMember {
+  readonly code: string;
+  readonly message: string;
+  readonly reason?: string;
+  readonly requestId?: string;
+  readonly details?: readonly FieldFault[];
+}
+
+function errorMember(text: string): ErrorMember | null {
+  try {
+    const { error } = JSON.parse(text) as { error?: Partial<ErrorMember> };
+    return typeof error?.code === 'string' && typeof error.message === 'string' ? (error as ErrorMember) : null;
+  } catch {
+    return null;
+  }
+}
+
+function detailsText(details: readonly FieldFault[] = []): string {
+  return details.length === 0 ? '' : ` ${details.map(({ field, message }) => `${field}: ${message}`).join('; ')}`;
+}

@@ -1,0 +1,198 @@
+import type { Execution } from './api-types.js';
+import { GovernanceError } from './governance-error.js';
+import { type Transport } from './transport.js';
+
+/** The action that an agent wants to carry out. */
+export interface GuardRequest {
+  /** Id or name; the agent that the key is bound to unless given. */
+  readonly agent?: string;
+  readonly action: string;
+  readonly resourceType: string;
+  readonly resourceId: string;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+
+export interface GuardOptions {
+  /** Seconds to wait for an approval that is needed; 0 unless given: then a pending approval is thrown at once. */
+  readonly wait?: number;
+  /** Ends the waiting. What runs already is not interrupted. */
+  readonly signal?: AbortSignal;
+}
+
+/** Seconds that the service holds one question at most. */
+const LONGEST_HOLD = 60;
+/** Milliseconds for which a result is reported to a service that does not answer: what was done has to get on record. */
+const REPORT_PATIENCE = 10 * 60_000;
+const FAILURE_LENGTH = 2_000;
+
+/** The action needs an approval that nobody has given yet. Asking again with the same arguments goes on with the same request. */
+export class ApprovalPendingError extends GovernanceError {
+  override readonly name = 'ApprovalPendingError';
+
+  constructor(readonly execution: Execution) {
+    super(`The action waits for the approval of the decision ${String(execution.decisionId)}.`, {
+      ...{ code: 'APPROVAL_PENDING', status: 202, reason: 'approval_pending' },
+    });
+  }
+}
+
+/** The action was carried out, and the service did not take its result. Do not repeat the action. */
+export class ResultNotReportedError extends GovernanceError {
+  override readonly name = 'ResultNotReportedError';
+
+  constructor(
+    readonly execution: Execution,
+    /** What the action came to. */
+    readonly result: unknown,
+    cause: unknown,
+  ) {
+    super(`The action was carried out, but the result of the execution ${execution.id} could not be reported.`, {
+      ...{ code: 'RESULT_NOT_REPORTED', status: null, cause },
+    });
+  }
+}
+
+export async function guarded<Result>(
+  transport: Transport,
+  request: GuardRequest & { readonly agent: string },
+  run: () => Result | Promise<Result>,
+  { wait = 0, signal }: GuardOptions,
+): Promise<Result> {
+  signal?.throwIfAborted();
+  const asked = await ask(transport, request, signal);
+  const execution = await permitted(transport, asked, wait, signal);
+  if (execution.outcome !== 'authorized') return resultOf(await settled(transport, execution)) as Result;
+  return runAndReport(transport, execution, run);
+}
+
+async function ask(
+  transport: Transport,
+  { agent, action, resourceType, resourceId, parameters }: GuardRequest & { readonly agent: string },
+  signal: AbortSignal | undefined,
+): Promise<Execution> {
+  const body = { action, resourceType, resourceId, ...(parameters === undefined ? {} : { parameters }) };
+  const path = `/api/v1/agents/${encodeURIComponent(agent)}/execute`;
+  try {
+    return (await transport.json({ method: 'post', path, body, signal })) as Execution;
+  } catch (error) {
+    if (error instanceof GovernanceError && error.status === 403) {
+      error.explanation = await explanation(transport, { agent, ...body });
+    }
+    throw error;
+  }
+}
+
+/** Null where the caller may not ask for it: the refusal itself is what counts. */
+async function explanation(transport: Transport, request: object): Promise<unknown> {
+  try {
+    const body = { ...request, explain: true };
+    return await transport.json({ method: 'post', path: '/api/v1/policies/evaluate', body, patience: 0 });
+  } catch (error) {
+    if (error instanceof GovernanceError) return null;
+    throw error;
+  }
+}
+
+/** The execution once it may go on, or has gone on by a handler of the service. */
+async function permitted(
+  transport: Transport,
+  asked: Execution,
+  wait: number,
+  signal: AbortSignal | undefined,
+): Promise<Execution> {
+  const end = Date.now() + wait * 1_000;
+  let execution = asked;
+  while (execution.outcome === 'pending_approval') {
+    const left = Math.ceil((end - Date.now()) / 1_000);
+    if (left <= 0) throw new ApprovalPendingError(execution);
+    execution = await look(transport, execution, Math.min(left, LONGEST_HOLD), signal);
+  }
+  if (execution.outcome === 'approved') return resumed(transport, execution, signal);
+  return execution;
+}
+
+async function look(transport: Transport, { id }: Execution, hold: number, signal?: AbortSignal): Promise<Execution> {
+  return (await transport.json({ method: 'get', path: `/api/v1/executions/${id}?wait=${hold}`, signal })) as Execution;
+}
+
+async function resumed(transport: Transport, { id }: Execution, signal: AbortSignal | undefined): Promise<Execution> {
+  return (await transport.json({ method: 'post', path: `/api/v1/executions/${id}/resume`, signal })) as Execution;
+}
+
+/** Once the handler that runs it has ended. */
+async function settled(transport: Transport, execution: Execution): Promise<Execution> {
+  let current = execution;
+  while (current.outcome === 'running') current = await look(transport, current, LONGEST_HOLD);
+  return current;
+}
+
+/** What a handler of the service returned. @throws GovernanceError for every other end. */
+function resultOf(execution: Execution): unknown {
+  const { id, outcome, failureReason } = execution;
+  if (outcome === 'executed') return execution.result;
+  throw new GovernanceError(`The execution ${id} is ${outcome}${failureReason === null ? '.' : `: ${failureReason}`}`, {
+    ...{ code: `EXECUTION_${outcome.toUpperCase()}`, status: null, reason: outcome },
+  });
+}
+
+async function runAndReport<Result>(
+  transport: Transport,
+  execution: Execution,
+  run: () => Result | Promise<Result>,
+): Promise<Result> {
+  let result: Result;
+  try {
+    result = await run();
+  } catch (error) {
+    await report(transport, execution, { outcome: 'failed', failureReason: failureOf(error) }, error);
+    throw error;
+  }
+  await report(transport, execution, executed(result), result);
+  return result;
+}
+
+interface Report {
+  readonly outcome: 'executed' | 'failed';
+  readonly result?: unknown;
+  readonly failureReason?: string;
+}
+
+/** A result that JSON cannot carry stays with the caller. */
+function executed(result: unknown): Report {
+  const json = jsonOf(result);
+  return json === undefined ? { outcome: 'executed' } : { outcome: 'executed', result: JSON.parse(json) as unknown };
+}
+
+function jsonOf(result: unknown): string | undefined {
+  try {
+    return JSON.stringify(result);
+  } catch {
+    return undefined;
+  }
+}
+
+function failureOf(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  return [...text.trim()].slice(0, FAILURE_LENGTH).join('') || 'It failed without a reason.';
+}
+
+/** A result that the service does not accept as a value is left out: that it was carried out has to be on record. */
+async function report(transport: Transport, execution: Execution, body: Report, result: unknown): Promise<void> {
+  const path = `/api/v1/executions/${execution.id}/result`;
+  const send = (content: Report): Promise<unknown> =>
+    transport.json({ method: 'post', path, body: content, patience: REPORT_PATIENCE });
+  try {
+    await send(body);
+  } catch (error) {
+    if (!isRefusedValue(error)) throw new ResultNotReportedError(execution, result, error);
+    const { outcome } = body;
+    const rest = outcome === 'executed' ? { outcome } : { outcome, failureReason: 'Its reason could not be recorded.' };
+    await send(rest).catch((cause: unknown) => {
+      throw new ResultNotReportedError(execution, result, cause);
+    });
+  }
+}
+
+function isRefusedValue(error: unknown): boolean {
+  return error instanceof GovernanceError && (error.status === 400 || error.status === 413);
+}

@@ -1,0 +1,137 @@
+import type { Method } from './api-types.js';
+import { errorOf, GovernanceError } from './governance-error.js';
+
+/** Statuses that say: nothing was done, ask again. */
+const TEMPORARY: ReadonlySet<number> = new Set([429, 503]);
+/** What a proxy answers for a service that it does not reach: whether anything was done is not known. */
+const UNKNOWN: ReadonlySet<number> = new Set([502, 504]);
+/** Milliseconds. */
+const FIRST_PAUSE = 250;
+const LONGEST_PAUSE = 30_000;
+/** Answers of these hold a secret once: they take no `Idempotency-Key`, so a lost answer is not asked for again. */
+const SECRETS = /\/(?:api-keys|webhooks|rotate-secret)$/;
+
+export interface TransportOptions {
+  /** Where the service is, such as `http://127.0.0.1:3000`. */
+  readonly url: string;
+  /** A key (`agk_…`, or the operator's) or a token of an issuer; a function is asked before each attempt. */
+  readonly key: string | (() => string | Promise<string>);
+  /** Milliseconds for which a request is repeated that finds the service busy or away; 30,000 unless given. */
+  readonly patience?: number;
+  /** The platform's unless given. */
+  readonly fetch?: typeof fetch;
+}
+
+export interface SentRequest {
+  readonly method: Method;
+  /** With its parameters filled in. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds; the transport's own unless given. */
+  readonly patience?: number;
+}
+
+/** Sends requests, and repeats those that a busy or missing service did not answer, with the same `Idempotency-Key`. */
+export class Transport {
+  private readonly url: string;
+
+  constructor(private readonly options: TransportOptions) {
+    this.url = options.url.replace(/\/+$/, '');
+  }
+
+  /** The parsed body; null where there is none. @throws GovernanceError; the reason of `signal` once that is aborted. */
+  async json(request: SentRequest): Promise<unknown> {
+    const text = await this.send(request, (response) => response.text());
+    return text === '' ? null : parsed(text);
+  }
+
+  /** What `read` takes from a successful answer; a connection that breaks while it reads is one that gave no answer. @throws as `json`. */
+  async send<Result>(request: SentRequest, read: (response: Response) => Promise<Result>): Promise<Result> {
+    const hasSecret = request.method === 'post' && SECRETS.test(request.path);
+    const headers = { ...bodyHeaders(request, hasSecret), ...request.headers };
+    const end = Date.now() + (request.patience ?? this.options.patience ?? 30_000);
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      const attempt = await this.attempt(request, headers, read);
+      if ('result' in attempt) return attempt.result;
+      const wait = Math.max(pause * (0.75 + Math.random() / 2), attempt.retryAfter);
+      if (!isTemporary(attempt.error, hasSecret) || Date.now() + wait > end) throw attempt.error;
+      await sleep(wait, request.signal);
+    }
+  }
+
+  private async attempt<Result>(
+    { method, path, body, signal }: SentRequest,
+    headers: Readonly<Record<string, string>>,
+    read: (response: Response) => Promise<Result>,
+  ): Promise<{ readonly result: Result } | Failure> {
+    const { key, fetch: send = fetch } = this.options;
+    const authorization = `Bearer ${typeof key === 'string' ? key : await key()}`;
+    try {
+      const response = await send(`${this.url}${path}`, {
+        method: method.toUpperCase(),
+        headers: { ...headers, Authorization: authorization },
+        redirect: 'error',
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      if (response.ok) return { result: await read(response) };
+      return { error: errorOf(response.status, await response.text()), retryAfter: retryAfter(response) };
+    } catch (cause) {
+      signal?.throwIfAborted();
+      const facts = { code: 'UNREACHABLE', status: null, cause };
+      const error = new GovernanceError(`The governance service at ${this.url} cannot be reached.`, facts);
+      return { error, retryAfter: 0 };
+    }
+  }
+}
+
+interface Failure {
+  readonly error: GovernanceError;
+  /** Milliseconds that the service asks to wait. */
+  readonly retryAfter: number;
+}
+
+function bodyHeaders({ method, body }: SentRequest, hasSecret: boolean): Record<string, string> {
+  return {
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...(method === 'post' && !hasSecret ? { 'Idempotency-Key': globalThis.crypto.randomUUID() } : {}),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    const facts = { code: 'UNEXPECTED_ANSWER', status: null, cause };
+    throw new GovernanceError(`The answer is not the governance service's: ${text.slice(0, 200)}`, facts);
+  }
+}
+
+function isTemporary({ status }: GovernanceError, hasSecret: boolean): boolean {
+  if (status !== null && TEMPORARY.has(status)) return true;
+  return !hasSecret && (status === null || UNKNOWN.has(status));
+}
+
+/** Milliseconds that the service asks to wait. */
+function retryAfter(response: Response): number {
+  const seconds = Number(response.headers.get('Retry-After') ?? 0);
+  return Number.isFinite(seconds) ? seconds * 1_000 : 0;
+}
+
+/** @throws the reason of `signal` as soon as that is aborted. */
+export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

@@ -1,0 +1,2 @@
+export const AGENT_KINDS = ['machine', 'human'] as const;
+export type AgentKind = (typeof AGENT_KINDS)[number];

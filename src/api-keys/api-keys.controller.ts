@@ -1,0 +1,82 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { withAgentId } from '../agents/find-agent';
+import { ApiRecordId } from '../openapi/api-record-id.decorator';
+import { AnswersSecret, RequiresScope } from '../http/request/route-marks';
+import { Caller } from '../http/pipeline/caller.decorator';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { ApiList } from '../http/lists/api-list.decorator';
+import { conditionsOf } from '../http/lists/conditions';
+import { Lists } from '../http/lists/lists';
+import type { ListAnswer } from '../http/lists/open-list';
+import { RecordReader } from '../ledger/reading/record-reader';
+import { API_KEY } from './api-key.kind';
+import { ApiKeysService } from './api-keys.service';
+import { ApiKeyListQuery } from './dto/api-key-list.query';
+import { ApiKeyResponse, IssuedApiKeyResponse } from './dto/api-key.response';
+import { CreateApiKeyRequest } from './dto/create-api-key.request';
+import { RevokeApiKeyRequest } from './dto/revoke-api-key.request';
+
+@ApiTags('API keys')
+@RequiresScope('admin')
+@Controller('api-keys')
+export class ApiKeysController {
+  constructor(
+    private readonly keys: ApiKeysService,
+    private readonly lists: Lists,
+    private readonly records: RecordReader,
+  ) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'List API keys',
+    description: 'Those that have ended, too; the key of the environment is not listed.',
+  })
+  @ApiList(ApiKeyResponse, 'Keys in order of creation.')
+  async list(@Query() query: ApiKeyListQuery): Promise<ListAnswer<ApiKeyResponse>> {
+    const list = this.lists.open('api-keys', query, { limit: 50, order: 'asc' });
+    const filters = await withAgentId(this.records, list.filters, 'agentId');
+    const conditions = conditionsOf(filters, { status: ['status', 'equals'], agentId: ['agentId', 'equals'] });
+    return list.answer(await this.keys.list(list.request(conditions)), ApiKeyResponse.from);
+  }
+
+  @Post()
+  @AnswersSecret()
+  @ApiOperation({
+    summary: 'Issue an API key',
+    description:
+      'The secret is in this answer only. Give every agent, every person and every program a key of its own.',
+  })
+  @ApiCreatedResponse({ type: IssuedApiKeyResponse, description: 'The key and its secret.' })
+  async issue(@Caller() caller: Caller, @Body() body: CreateApiKeyRequest): Promise<IssuedApiKeyResponse> {
+    return IssuedApiKeyResponse.of(await this.keys.issue(caller, body));
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'Read an API key' })
+  @ApiRecordId(API_KEY)
+  @ApiOkResponse({ type: ApiKeyResponse, description: 'The key, without its secret.' })
+  @ApiErrors('NOT_FOUND')
+  async get(@Param('id') id: string): Promise<ApiKeyResponse> {
+    return ApiKeyResponse.from(await this.keys.get(id));
+  }
+
+  @Post(':id/revoke')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Revoke an API key',
+    description:
+      'From then on it opens nothing. Repeating it changes nothing, and neither does revoking an expired one.',
+  })
+  @ApiRecordId(API_KEY)
+  @ApiBody({ type: RevokeApiKeyRequest, required: false })
+  @ApiOkResponse({ type: ApiKeyResponse, description: 'The key, which has ended.' })
+  @ApiErrors('NOT_FOUND')
+  async revoke(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: RevokeApiKeyRequest,
+  ): Promise<ApiKeyResponse> {
+    return ApiKeyResponse.from(await this.keys.revoke(caller, id, reason ?? null));
+  }
+}

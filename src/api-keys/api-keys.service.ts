@@ -1,0 +1,105 @@
+import { Injectable } from '@nestjs/common';
+import { referencedAgent } from '../agents/agent-reference';
+import { agentLookup } from '../agents/find-agent';
+import { notFound } from '../errors/domain-error';
+import { requireAhead } from '../http/validation/expiry-field';
+import type { Caller, Scope } from '../ledger/caller';
+import { LedgerService } from '../ledger/ledger.service';
+import { byId } from '../ledger/lookup';
+import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import type { Page, PageRequest } from '../ledger/record-page';
+import { RecordReader } from '../ledger/reading/record-reader';
+import { createdNote, revokedNote } from './api-key-notes';
+import type { ApiKey } from './api-key.entity';
+import { API_KEY } from './api-key.kind';
+import { isDue, settleExpiry } from './key-expiry';
+import { KeyBook } from './key-book';
+import { hashOfSecret, prefixOf, randomPart } from './secret';
+
+/** What a key is to be good for. */
+export interface NewKey {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** Id or name. */
+  readonly agentId?: string | undefined;
+  readonly expiresAt?: string | undefined;
+}
+
+/** A key and its secret, which is shown this once. */
+export interface IssuedKey {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
+
+@Injectable()
+export class ApiKeysService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly book: KeyBook,
+  ) {}
+
+  list(request: PageRequest): Promise<Page<ApiKey>> {
+    return this.reader.page(API_KEY, request);
+  }
+
+  /** @throws NOT_FOUND */
+  async get(id: string): Promise<ApiKey> {
+    const key = await this.reader.find(API_KEY, id);
+    if (key === undefined) throw notFound('API key');
+    return key;
+  }
+
+  /** @throws VALIDATION_ERROR for an unknown agent, or a time that is over. */
+  issue(caller: Caller, request: NewKey): Promise<IssuedKey> {
+    const { agentId } = request;
+    const random = randomPart();
+    const lookups = agentId === undefined ? [] : [agentLookup(agentId)];
+    return this.ledger.prefetching(...lookups).write(caller, async (transaction) => {
+      requireAhead(request.expiresAt, this.ledger.clockTime);
+      const boundTo = agentId === undefined ? null : (await referencedAgent(transaction, 'agentId', agentId)).id;
+      const { key, secret } = issued(transaction, request, boundTo, random);
+      const inserted = transaction.insert(API_KEY, key, createdNote(key));
+      this.book.follow(transaction, inserted);
+      return { key: inserted, secret };
+    });
+  }
+
+  /** From this commit on the key opens nothing. Of one that has ended, it changes nothing. @throws NOT_FOUND */
+  revoke(caller: Caller, id: string, reason: string | null): Promise<ApiKey> {
+    return this.ledger.prefetching(byId(API_KEY, id)).write(caller, async (transaction) => {
+      const key = await transaction.find(API_KEY, id);
+      if (key === undefined) throw notFound('API key');
+      const { now } = transaction;
+      if (isDue(key, now)) return settleExpiry(transaction, this.book, key);
+      if (key.status !== 'active') return key;
+      const revoked = { ...key, status: 'revoked', revokedAt: now } as const;
+      this.book.follow(transaction, revoked);
+      return transaction.update(API_KEY, revoked, revokedNote(key, reason));
+    });
+  }
+}
+
+function issued(
+  transaction: LedgerTransaction,
+  { name, scopes, expiresAt = null }: Omit<NewKey, 'expiresAt'> & { readonly expiresAt?: string | null | undefined },
+  agentId: string | null,
+  random: string,
+): { readonly key: Omit<ApiKey, 'createdSequence'>; readonly secret: string } {
+  const id = transaction.newId(API_KEY);
+  const prefix = prefixOf(id);
+  const secret = `${prefix}_${random}`;
+  const key = {
+    id,
+    name,
+    scopes,
+    agentId,
+    prefix,
+    secretHash: hashOfSecret(secret),
+    status: 'active',
+    createdAt: transaction.now,
+    expiresAt,
+    revokedAt: null,
+  } as const;
+  return { key, secret };
+}

@@ -1,0 +1,102 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { timingSafeEqual } from 'node:crypto';
+import { SuspendedAgents } from '../agents/suspended-agents';
+import { callerSuspended } from '../errors/caller-refusal';
+import { type DomainError, unauthorized } from '../errors/domain-error';
+import { IssuedKeys } from '../http/authentication/issued-keys';
+import { grantsOf, type Identity } from '../ledger/caller';
+import { CounterReader } from '../ledger/reading/counter-reader';
+import { LedgerService } from '../ledger/ledger.service';
+import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import { LiveRows } from '../ledger/live-rows';
+import type { Condition } from '../ledger/record-page';
+import { RecordReader } from '../ledger/reading/record-reader';
+import type { ApiKey } from './api-key.entity';
+import { API_KEY } from './api-key.kind';
+import { prefixIn } from './secret';
+
+/** Keys that are read at once at most. */
+const PIECE = 1_000;
+const ACTIVE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
+
+interface HeldKey {
+  readonly id: string;
+  readonly secretHash: Buffer;
+  readonly expiresAt: string | null;
+  readonly identity: Identity;
+}
+
+/** The active keys, in memory: to tell whose a key is takes no query. */
+@Injectable()
+export class KeyBook extends IssuedKeys implements OnModuleInit {
+  /** By prefix. */
+  private readonly active = new Map<string, HeldKey>();
+  private readonly rows = new LiveRows<ApiKey>({
+    kind: API_KEY,
+    actions: ['api_key.created', 'api_key.revoked', 'api_key.expired'],
+    keep: (keys) => keys.forEach((key) => this.keep(key)),
+  });
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly reader: RecordReader,
+    private readonly counters: CounterReader,
+    private readonly suspended: SuspendedAgents,
+  ) {
+    super();
+  }
+
+  async onModuleInit(): Promise<void> {
+    const upTo = await this.counters.headSequence();
+    for await (const keys of this.reader.pieces(API_KEY, ACTIVE, PIECE)) keys.forEach((key) => this.keep(key));
+    this.ledger.follow(this.rows, upTo);
+  }
+
+  holderOf(secret: string, digest: Buffer): Identity | null | Promise<Identity | null> {
+    const prefix = prefixIn(secret);
+    if (prefix === null) return null;
+    if (this.active.has(prefix) || !this.ledger.hasOthers) return this.holder(prefix, digest);
+    return this.ledger.lookAtOthers().then(() => this.holder(prefix, digest));
+  }
+
+  /** Called inside the command that issues or ends the key. */
+  follow(transaction: LedgerTransaction, key: ApiKey): void {
+    this.rows.follow(transaction, key);
+  }
+
+  /** The ids of the keys whose time is over, and which nobody has settled. */
+  due(now: string): string[] {
+    const due = [...this.active.values()].filter(({ expiresAt }) => expiresAt !== null && expiresAt <= now);
+    return due.map(({ id }) => id);
+  }
+
+  private holder(prefix: string, digest: Buffer): Identity | null {
+    const key = this.active.get(prefix);
+    if (key === undefined || !timingSafeEqual(key.secretHash, digest)) return null;
+    return this.isExpired(key) ? null : key.identity;
+  }
+
+  private keep(key: ApiKey): void {
+    const { prefix, status } = key;
+    if (status !== 'active') this.active.delete(prefix);
+    // Nothing else of a key changes, and requests under way hold on to its identity.
+    else if (!this.active.has(prefix)) this.active.set(prefix, this.held(key));
+  }
+
+  private held({ id, prefix, scopes, agentId, secretHash, expiresAt }: ApiKey): HeldKey {
+    const refusal = (ledgerTime?: string): DomainError | null => {
+      if (this.active.get(prefix) !== key || this.isExpired(key, ledgerTime)) return unauthorized();
+      return agentId !== null && this.suspended.has(agentId) ? callerSuspended() : null;
+    };
+    const actor = { type: 'api_key', id } as const;
+    const identity = { actor, agentId, scopes, grants: grantsOf(scopes), expiresAt, refusal };
+    const key: HeldKey = { id, secretHash: Buffer.from(secretHash, 'hex'), expiresAt, identity };
+    return key;
+  }
+
+  /** When either clock has reached its time: the machine's, or the ledger's, which may be ahead of it. */
+  private isExpired({ expiresAt }: HeldKey, ledgerTime?: string): boolean {
+    if (expiresAt === null) return false;
+    return expiresAt <= new Date().toISOString() || expiresAt <= (ledgerTime ?? this.ledger.now);
+  }
+}

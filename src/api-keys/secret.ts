@@ -1,0 +1,28 @@
+import { hash, randomBytes } from 'node:crypto';
+
+/** What every secret begins with, so that scanners of code find one that was left there. */
+const MARK = 'agk_';
+const RANDOM_BYTES = 32;
+/** `agk_` and a ULID. */
+const PREFIX_LENGTH = MARK.length + 26;
+const SECRET = /^agk_[0-9A-HJKMNP-TV-Z]{26}_[A-Za-z0-9_-]{43}$/;
+
+/** The secret part of a key, in 43 characters of base64url. */
+export function randomPart(): string {
+  return randomBytes(RANDOM_BYTES).toString('base64url');
+}
+
+/** What the secrets of a key begin with. @param id such as `key_01K…`. */
+export function prefixOf(id: string): string {
+  return MARK + id.slice(id.indexOf('_') + 1);
+}
+
+/** What says which key a secret is of; null where it can be of none. */
+export function prefixIn(secret: string): string | null {
+  return SECRET.test(secret) ? secret.slice(0, PREFIX_LENGTH) : null;
+}
+
+/** All that is kept of a secret: SHA-256, in hex. It has 256 random bits, so nobody finds it by guessing. */
+export function hashOfSecret(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}

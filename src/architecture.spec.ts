@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+
+const MOST_FILES = 20;
+const MOST_LINES = 250;
+const LEAST_MEDIAN = 45;
+
+const DOCUMENT = resolve(__dirname, '../docs/architecture.md');
+/** A line of the document's ladders: a folder, and its rooms from the lowest step to the highest. */
+const LADDER = /^(src\S*): (.+)$/gm;
+const IMPORT = /^(?:import|export)\s[^;]*?from\s+'(\.[^']+)'/gms;
+
+/** Imports and re-exports of a file, as paths from the root of the repository. */
+type Imports = ReadonlyMap<string, readonly string[]>;
+
+function isSource(name: string): boolean {
+  return name.endsWith('.ts') && !name.endsWith('.spec.ts');
+}
+
+function foldersBelow(folder: string): string[] {
+  const inside = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return [folder, ...inside.flatMap(({ name }) => foldersBelow(join(folder, name)))];
+}
+
+function namesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+}
+
+const FOLDERS = foldersBelow(__dirname);
+const FILES = FOLDERS.flatMap((folder) =>
+  namesIn(folder)
+    .filter(isSource)
+    .map((name) => join(folder, name)),
+);
+const shown = (path: string): string => relative(resolve(__dirname, '..'), path);
+
+function linesOf(file: string): number {
+  return readFileSync(file, 'utf8').split('\n').length - 1;
+}
+
+function importsOf(file: string): string[] {
+  const paths = [...readFileSync(file, 'utf8').matchAll(IMPORT)].map(([, path = '']) => path);
+  return paths.map((path) => shown(`${join(dirname(file), path)}.ts`));
+}
+
+const IMPORTS: Imports = new Map(FILES.map((file) => [shown(file), importsOf(file)]));
+
+/** The file or folder directly in `folder` that a path is or lies in; undefined when it lies elsewhere. */
+function roomIn(folder: string, path: string): string | undefined {
+  return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1).split('/')[0] : undefined;
+}
+
+/** Which of a folder's rooms import which, by the file that does. */
+function arrowsIn(folder: string): { from: string; to: string; file: string }[] {
+  return [...IMPORTS].flatMap(([file, paths]) =>
+    paths.flatMap((path) => {
+      const [from, to] = [roomIn(folder, file), roomIn(folder, path)];
+      return from === undefined || to === undefined || from === to ? [] : [{ from, to, file: `${file} -> ${path}` }];
+    }),
+  );
+}
+
+/** The arrows that lie on a circle: what is left when rooms that import no other are taken away, and again. */
+function circlesIn(folder: string): string[] {
+  let arrows = arrowsIn(folder);
+  for (;;) {
+    const [importing, imported] = [new Set(arrows.map(({ from }) => from)), new Set(arrows.map(({ to }) => to))];
+    const rest = arrows.filter(({ from, to }) => importing.has(to) && imported.has(from));
+    if (rest.length === arrows.length) return rest.map(({ file }) => file);
+    arrows = rest;
+  }
+}
+
+const LADDERS = [...readFileSync(DOCUMENT, 'utf8').matchAll(LADDER)].map(([, folder = '', steps = '']) => ({
+  folder,
+  steps: steps.split(' < ').map((step) => step.split(' ')),
+}));
+
+/** A room that no step names stands where the `*` does. */
+function stepOf(room: string, steps: readonly (readonly string[])[]): number {
+  const named = steps.findIndex((step) => step.includes(room));
+  return named >= 0 ? named : steps.findIndex((step) => step.includes('*'));
+}
+
+describe('The source', () => {
+  it('has no circle among the files and folders of any folder', () => {
+    expect(FOLDERS.flatMap((folder) => circlesIn(shown(folder)))).toEqual([]);
+  });
+
+  it('imports only downwards, by the order of rooms in docs/architecture.md', () => {
+    expect(LADDERS.map(({ folder }) => folder)).toEqual(['src', 'src/ledger', 'src/http']);
+    const upwards = LADDERS.flatMap(({ folder, steps }) =>
+      arrowsIn(folder).filter(({ from, to }) => stepOf(to, steps) > stepOf(from, steps)),
+    );
+    expect(upwards.map(({ file }) => file)).toEqual([]);
+  });
+
+  it(`has at most ${MOST_FILES} files in a folder`, () => {
+    expect(FOLDERS.filter((folder) => namesIn(folder).length > MOST_FILES).map(shown)).toEqual([]);
+  });
+
+  it(`has at most ${MOST_LINES} lines in a file`, () => {
+    expect(FILES.filter((file) => linesOf(file) > MOST_LINES).map(shown)).toEqual([]);
+  });
+
+  it(`has ${LEAST_MEDIAN} lines in half of its files, as what belongs together stands together`, () => {
+    const sizes = FILES.map(linesOf).sort((a, b) => a - b);
+    expect(sizes[Math.floor(sizes.length / 2)]).toBeGreaterThanOrEqual(LEAST_MEDIAN);
+  });
+});

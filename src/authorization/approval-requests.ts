@@ -1,0 +1,184 @@
+import { areSameApprovers, type ApprovalRequirement } from '../policies/approval/approval-requirement';
+import { sumOfApprovals } from '../policies/approval/reviewer-groups';
+import { proposedNote } from '../decisions/decision-notes';
+import { isExpired } from '../decisions/decision-rules';
+import { expireDecision } from '../decisions/decision-settlement';
+import type { Decision } from '../decisions/decision.entity';
+import { DECISION } from '../decisions/decision.kind';
+import { conflict, permissionDenied, type DomainError } from '../errors/domain-error';
+import { settledApproval } from '../executions/execution-approvals';
+import { decidedNote } from '../executions/execution-note';
+import type { Execution, ExecutionOutcome } from '../executions/execution.entity';
+import { UNSETTLED } from '../executions/execution-rules';
+import { EXECUTION } from '../executions/execution.kind';
+import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import { endOf } from '../shared/duration';
+import type { AskedExecution } from './asked-execution';
+
+/** Executions of one action that are looked through at most: the newest ones. */
+const MOST_LOOKED_AT = 100;
+/** How long a rejection holds at most. */
+const REJECTION_HOLDS = 'P1D';
+const TITLE_LENGTH = 500;
+
+/** What policies require, and the set of them that does. */
+export interface RequiredApproval {
+  readonly requirement: ApprovalRequirement;
+  readonly policySet: string;
+}
+
+/** What asking for an approval came to: an execution that waits for it or has it, or why the agent is refused. */
+export type ApprovalAnswer =
+  { readonly execution: Execution } | { readonly refusal: DomainError; readonly decisionId: string | null };
+
+/**
+ * Asks for the approval of an action. Who asks again gets the answer that stands; a rejection holds until its decision would
+ * have expired, a day at most.
+ * @throws CONFLICT when the agent has too many requests pending, with nothing written.
+ */
+export async function askForApproval(
+  transaction: LedgerTransaction,
+  asked: AskedExecution,
+  { requirement, policySet }: RequiredApproval,
+  maxPending: number,
+): Promise<ApprovalAnswer> {
+  // All is read before anything is changed: what is due is settled on the way.
+  const pending = await executionsOf(transaction, asked, 'pending_approval');
+  const approved = await executionsOf(transaction, asked, 'approved');
+  const rejected = await executionsOf(transaction, asked, 'rejected');
+  const pendingOfAgent = await transaction.count(EXECUTION, { agentId: asked.agentId, outcome: 'pending_approval' });
+  const open = await openRequests(transaction, [...pending, ...approved]);
+  const standing = open.find(({ decision }) => areSameApprovers(decision.approvers ?? [], requirement.approvers));
+  if (standing !== undefined) return { execution: standing.execution };
+  const rejection = await rejectionAmong(transaction, rejected);
+  if (rejection !== undefined) return { refusal: rejectedError(rejection), decisionId: rejection.id };
+  const expired = pending.length - open.filter(({ execution }) => execution.outcome === 'pending_approval').length;
+  refuseTooManyPending(pendingOfAgent - expired, maxPending);
+  return { execution: requested(transaction, asked, { requirement, policySet }) };
+}
+
+interface OpenRequest {
+  readonly execution: Execution;
+  readonly decision: Decision;
+}
+
+/** Those that still wait or are approved once what is due is settled, the newest first. */
+async function openRequests(transaction: LedgerTransaction, found: readonly Execution[]): Promise<OpenRequest[]> {
+  const open: OpenRequest[] = [];
+  for (const execution of [...found].sort((left, right) => right.createdSequence - left.createdSequence)) {
+    const decision = await decisionOf(transaction, execution);
+    const settled = await settledRequest(transaction, execution, decision);
+    if (settled.outcome === 'pending_approval' || settled.outcome === 'approved') {
+      open.push({ execution: settled, decision });
+    }
+  }
+  return open;
+}
+
+async function settledRequest(
+  transaction: LedgerTransaction,
+  execution: Execution,
+  decision: Decision,
+): Promise<Execution> {
+  if (!isExpired(decision, transaction.now)) return settledApproval(transaction, execution);
+  await expireDecision(transaction, decision);
+  return (await transaction.find(EXECUTION, execution.id)) ?? execution;
+}
+
+/** The newest rejection that still holds. */
+async function rejectionAmong(
+  transaction: LedgerTransaction,
+  rejected: readonly Execution[],
+): Promise<Decision | undefined> {
+  for (const execution of [...rejected].reverse()) {
+    const decision = await decisionOf(transaction, execution);
+    if (rejectionEnd(decision) > transaction.now) return decision;
+  }
+  return undefined;
+}
+
+/** ISO 8601. */
+function rejectionEnd({ resolvedAt, createdAt, expiresAt }: Decision): string {
+  const dayLater = endOf(REJECTION_HOLDS, resolvedAt ?? createdAt);
+  return expiresAt !== null && expiresAt < dayLater ? expiresAt : dayLater;
+}
+
+function rejectedError({ id, expiresAt }: Decision): DomainError {
+  return permissionDenied(
+    'approval_rejected',
+    `This action was rejected by the decision ${id}. It can be asked for again once that decision would have expired (${String(expiresAt)}), or after a day.`,
+    { decisionId: id },
+  );
+}
+
+async function executionsOf(
+  transaction: LedgerTransaction,
+  { actionHash }: AskedExecution,
+  outcome: ExecutionOutcome,
+): Promise<Execution[]> {
+  return transaction.findAll(EXECUTION, { actionHash, outcome }, MOST_LOOKED_AT);
+}
+
+/** The decision that an execution waits for, or waited for. */
+export async function decisionOf(transaction: LedgerTransaction, { id, decisionId }: Execution): Promise<Decision> {
+  const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
+  if (decision === undefined) throw new Error(`The execution ${id} waits for a decision that is gone.`);
+  return decision;
+}
+
+function refuseTooManyPending(pending: number, maximum: number): void {
+  if (pending < maximum) return;
+  throw conflict(
+    `The agent has ${pending} requests that wait for approval, and ${maximum} is the most (MAX_PENDING_APPROVALS). ` +
+      'Have some decided, or cancel them.',
+  );
+}
+
+/** Proposes the decision and records the execution that waits for it, in one commit. */
+function requested(
+  transaction: LedgerTransaction,
+  asked: AskedExecution,
+  { requirement, policySet }: RequiredApproval,
+): Execution {
+  const { now } = transaction;
+  const decision = proposedDecision(transaction.newId(DECISION), asked, requirement, now);
+  transaction.insert(DECISION, decision, proposedNote(decision));
+  const execution = {
+    ...asked,
+    ...UNSETTLED,
+    outcome: 'pending_approval',
+    decisionId: decision.id,
+    runBy: '',
+  } as const;
+  return transaction.insert(EXECUTION, execution, decidedNote(execution, 'execution.approval_requested', policySet));
+}
+
+function proposedDecision(
+  id: string,
+  asked: AskedExecution,
+  { riskLevel, approvers, decideWithin, executeWithin }: ApprovalRequirement,
+  now: string,
+): Omit<Decision, 'createdSequence'> {
+  const { agentId, agentName, action, resourceType, resourceId } = asked;
+  const title = `${agentName}: ${action} on ${resourceType}/${resourceId}`;
+  return {
+    id,
+    type: 'execution',
+    title: [...title].slice(0, TITLE_LENGTH).join(''),
+    description: '',
+    context: {},
+    proposedBy: agentId,
+    riskLevel,
+    status: 'proposed',
+    requiredApprovals: sumOfApprovals(approvers),
+    reviews: [],
+    expiresAt: endOf(decideWithin, now),
+    createdAt: now,
+    updatedAt: now,
+    resolvedAt: null,
+    executionId: asked.id,
+    actionHash: asked.actionHash,
+    approvers,
+    executeWithin,
+  };
+}

@@ -1,0 +1,52 @@
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CancelDecisionRequest } from '../decisions/dto/cancel-decision.request';
+import { ExecutionResponse } from '../executions/dto/execution.response';
+import { EXECUTION } from '../executions/execution.kind';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { RequiresScope } from '../http/request/route-marks';
+import { Caller } from '../http/pipeline/caller.decorator';
+import { ApiRecordId } from '../openapi/api-record-id.decorator';
+import { ApprovalsService } from './approvals.service';
+
+@ApiTags('Executions')
+@Controller('executions')
+export class ApprovalsController {
+  constructor(private readonly approvals: ApprovalsService) {}
+
+  @Post(':id/resume')
+  @RequiresScope('execute')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Resume an approved execution',
+    description:
+      'Takes the approval up, once. The agent and the policies in force are looked at again: a deny that came since wins, and ' +
+      'the approval must be what they require now. A refusal is recorded, and the approval stays until `approvedUntil`.',
+  })
+  @ApiRecordId(EXECUTION, { sample: 2 })
+  @ApiOkResponse({ type: ExecutionResponse, description: 'Authorized, or what its handler made of it.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
+  async resume(@Caller() caller: Caller, @Param('id') id: string): Promise<ExecutionResponse> {
+    return ExecutionResponse.from(await this.approvals.resume(caller, id));
+  }
+
+  @Post(':id/cancel')
+  @RequiresScope('execute')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Cancel an execution before it goes on',
+    description:
+      'One that waits for its approval, with its decision, or one that has it. The reason is in the audit trail.',
+  })
+  @ApiRecordId(EXECUTION, { sample: 3 })
+  @ApiBody({ type: CancelDecisionRequest, required: false })
+  @ApiOkResponse({ type: ExecutionResponse, description: 'The cancelled execution.' })
+  @ApiErrors('NOT_FOUND', 'CONFLICT')
+  async cancel(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { reason }: CancelDecisionRequest,
+  ): Promise<ExecutionResponse> {
+    return ExecutionResponse.from(await this.approvals.cancel(caller, id, reason ?? null));
+  }
+}

@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { ExecutionsModule } from '../executions/executions.module';
+import { ApprovalsController } from './approvals.controller';
+import { ApprovalsService } from './approvals.service';
+import { AuthorizationModule } from './authorization.module';
+
+/** What is done with an approval once it is asked for. */
+@Module({
+  imports: [AuthorizationModule, ExecutionsModule],
+  controllers: [ApprovalsController],
+  providers: [ApprovalsService],
+})
+export class ApprovalsModule {}

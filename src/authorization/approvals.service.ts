@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import { requireActsAs } from '../agents/acting-agent';
+import { AGENT } from '../agents/agent.kind';
+import { isExpired } from '../decisions/decision-rules';
+import { cancelDecision, expireDecision } from '../decisions/decision-settlement';
+import type { Review } from '../decisions/decision.entity';
+import { conflict, notFound, type DomainError } from '../errors/domain-error';
+import { expireApproval } from '../executions/execution-approvals';
+import { decidedNote, outcomeNote } from '../executions/execution-note';
+import { cancelConflict, endedExecution, isApprovalOver, resumeConflict } from '../executions/execution-rules';
+import { ExecutionRunner } from '../executions/execution-runner';
+import type { Execution } from '../executions/execution.entity';
+import { EXECUTION } from '../executions/execution.kind';
+import type { Caller } from '../ledger/caller';
+import { Refusal } from '../ledger/ledger-transaction';
+import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import { LedgerService } from '../ledger/ledger.service';
+import { byId } from '../ledger/lookup';
+import { approvalFault, type Approval } from './approval-check';
+import { decisionOf } from './approval-requests';
+import { Permissions, type Permission } from './permissions';
+
+/** Takes approvals up, once each, and cancels what waits for one or has it. */
+@Injectable()
+export class ApprovalsService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly permissions: Permissions,
+    private readonly runner: ExecutionRunner,
+  ) {}
+
+  /**
+   * @throws NOT_FOUND; CONFLICT for an execution that is not approved (any more); PERMISSION_DENIED and POLICY_DENIED, with the
+   * refusal recorded, where the agent, the policies or the approval given do not suffice now.
+   */
+  async resume(caller: Caller, id: string): Promise<Execution> {
+    const execution = await this.ledger
+      .prefetching(byId(EXECUTION, id))
+      .write(caller, (transaction) => this.takeUp(transaction, id), {
+        beforeReplay: (transaction, first) => this.refusalOfReplay(transaction, first),
+      });
+    return this.runner.carriedOut(caller, execution);
+  }
+
+  /** @throws NOT_FOUND; CONFLICT for an execution that neither waits for an approval nor has one. */
+  cancel(caller: Caller, id: string, reason: string | null): Promise<Execution> {
+    return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
+      const execution = await requiredExecution(transaction, id);
+      const obstacle = cancelConflict(execution);
+      if (obstacle !== null) throw obstacle;
+      if (execution.outcome === 'pending_approval') return cancelPending(transaction, execution, reason);
+      if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
+      const cancelled = endedExecution(execution, 'cancelled', transaction.now);
+      return transaction.update(EXECUTION, cancelled, outcomeNote(cancelled, 'cancelled', reason));
+    });
+  }
+
+  private async takeUp(transaction: LedgerTransaction, id: string): Promise<Execution | Refusal> {
+    const execution = await requiredExecution(transaction, id);
+    if (isApprovalOver(execution, transaction.now)) return refuseLate(transaction, execution);
+    const obstacle = resumeConflict(execution);
+    if (obstacle !== null) throw obstacle;
+    const { permission, refusal } = await this.held(transaction, execution);
+    if (refusal !== null) return recordDenied(transaction, execution, permission, refusal);
+    const { policies, policySet } = permission;
+    const resumed = { ...execution, ...this.runner.startOf(execution.action), policies };
+    return transaction.update(EXECUTION, resumed, decidedNote(resumed, 'execution.resumed', policySet));
+  }
+
+  private async refusalOfReplay(transaction: LedgerTransaction, first: Execution): Promise<Refusal | null> {
+    if (first.outcome !== 'authorized') return null;
+    const execution = await requiredExecution(transaction, first.id);
+    const { permission, refusal } = await this.held(transaction, execution);
+    return refusal === null ? null : recordDenied(transaction, execution, permission, refusal);
+  }
+
+  /** Holds the approval against the agent and the policies as they are now. */
+  private async held(transaction: LedgerTransaction, execution: Execution): Promise<Held> {
+    const agent = await transaction.find(AGENT, execution.agentId);
+    if (agent === undefined) throw new Error(`The agent of the execution ${execution.id} is gone.`);
+    const permission = this.permissions.of(agent, execution);
+    const { requirement } = permission;
+    if (requirement === null) return { permission, refusal: permission.refusal };
+    const decision = await decisionOf(transaction, execution);
+    const approvals = await approvalsOf(transaction, decision.reviews);
+    return { permission, refusal: approvalFault(requirement.approvers, decision.approvers ?? [], approvals) };
+  }
+}
+
+interface Held {
+  readonly permission: Permission;
+  readonly refusal: DomainError | null;
+}
+
+async function requiredExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
+  const execution = await transaction.findSeen(EXECUTION, id);
+  if (execution === undefined) throw notFound('execution');
+  requireActsAs(transaction.caller, execution.agentId);
+  return execution;
+}
+
+async function approvalsOf(transaction: LedgerTransaction, reviews: readonly Review[]): Promise<Approval[]> {
+  const approvals: Approval[] = [];
+  for (const { verdict, approverId, groups = [] } of reviews) {
+    const approver =
+      verdict === 'reject' || approverId === null ? undefined : await transaction.find(AGENT, approverId);
+    if (approver !== undefined) approvals.push({ approver, groups });
+  }
+  return approvals;
+}
+
+async function cancelPending(
+  transaction: LedgerTransaction,
+  execution: Execution,
+  reason: string | null,
+): Promise<Execution | Refusal> {
+  const decision = await decisionOf(transaction, execution);
+  if (isExpired(decision, transaction.now)) {
+    await expireDecision(transaction, decision);
+    return new Refusal(conflict('The request for approval expired before it was cancelled, which is final.'));
+  }
+  await cancelDecision(transaction, decision, reason);
+  return requiredExecution(transaction, execution.id);
+}
+
+/** What comes too late brings the expiry to light: it is recorded, and the request is refused. */
+function refuseLate(transaction: LedgerTransaction, execution: Execution): Refusal {
+  expireApproval(transaction, execution);
+  return new Refusal(
+    conflict(`The approval of this execution ended at ${String(execution.approvedUntil)}. Ask for the action again.`),
+  );
+}
+
+function recordDenied(
+  transaction: LedgerTransaction,
+  execution: Execution,
+  { policies, policySet }: Permission,
+  refusal: DomainError,
+): Refusal {
+  const note = decidedNote({ ...execution, policies }, 'execution.resume_denied', policySet);
+  transaction.record(EXECUTION, execution, { ...note, outcome: 'denied', reason: refusal.extras.reason ?? null });
+  return new Refusal(refusal);
+}

@@ -1,0 +1,53 @@
+import type { Agent } from '../agents/agent.entity';
+import { ENTITY } from '../entities/entity.kind';
+import { actionHash } from '../executions/execution-rules';
+import type { Execution } from '../executions/execution.entity';
+import { EXECUTION } from '../executions/execution.kind';
+import type { JsonObject } from '../json/json-value';
+import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import { existence, type Lookup } from '../ledger/lookup';
+import type { DecidingPolicy } from '../policies/evaluation/evaluation-request';
+import type { RequestedAction } from './permission';
+
+/** An action an agent wants to use on a resource. */
+export interface ActionRequest extends RequestedAction {
+  readonly parameters: JsonObject;
+}
+
+/** An execution as it is asked for, before anything became of it. */
+export type AskedExecution = Omit<
+  Execution,
+  'outcome' | 'reason' | 'failureReason' | 'approvedUntil' | 'completedAt' | 'runBy' | 'createdSequence' | 'actionHash'
+> & { readonly actionHash: string };
+
+export async function askedExecution(
+  transaction: LedgerTransaction,
+  agent: Agent,
+  { action, resourceType, resourceId, parameters }: ActionRequest,
+  policies: readonly DecidingPolicy[],
+): Promise<AskedExecution> {
+  const asked = { agentId: agent.id, action, resourceType, resourceId, parameters };
+  return {
+    id: transaction.newId(EXECUTION),
+    agentName: agent.name,
+    ...asked,
+    actionHash: actionHash(asked),
+    policies,
+    decisionId: null,
+    result: null,
+    createdAt: transaction.now,
+    entityId: await entityIdOf(transaction, resourceId),
+  };
+}
+
+/** What finding the entity of a resource will look up. */
+export function entityLookups(resourceId: string): Lookup[] {
+  const id = resourceId.slice(resourceId.lastIndexOf('/') + 1);
+  return id.startsWith(`${ENTITY.idPrefix}_`) ? [existence(ENTITY, id)] : [];
+}
+
+/** The entity whose id is the resource, or the last segment of its path. */
+async function entityIdOf(transaction: LedgerTransaction, resourceId: string): Promise<string | null> {
+  const [lookup] = entityLookups(resourceId);
+  return lookup !== undefined && (await transaction.exists(ENTITY, lookup.value)) ? lookup.value : null;
+}

@@ -1,0 +1,110 @@
+import { Injectable } from '@nestjs/common';
+import { requireActsAs } from '../agents/acting-agent';
+import { agentLookup, findAgent } from '../agents/find-agent';
+import type { Agent } from '../agents/agent.entity';
+import { Configuration } from '../config/configuration';
+import { notFound, type DomainError } from '../errors/domain-error';
+import { decidedNote } from '../executions/execution-note';
+import { UNSETTLED } from '../executions/execution-rules';
+import { ExecutionRunner } from '../executions/execution-runner';
+import type { Execution } from '../executions/execution.entity';
+import { EXECUTION } from '../executions/execution.kind';
+import type { Caller } from '../ledger/caller';
+import { Refusal } from '../ledger/ledger-transaction';
+import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import { LedgerService } from '../ledger/ledger.service';
+import { askForApproval } from './approval-requests';
+import { askedExecution, entityLookups, type ActionRequest, type AskedExecution } from './asked-execution';
+import { Permissions, type Permission } from './permissions';
+
+/** Authorises what agents want to do, asks for the approval that it needs, and has it carried out. */
+@Injectable()
+export class ExecuteService {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly permissions: Permissions,
+    private readonly runner: ExecutionRunner,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /**
+   * @throws NOT_FOUND; CONFLICT when too many requests of the agent wait for approval; PERMISSION_DENIED and POLICY_DENIED,
+   * with the refused execution recorded.
+   */
+  async execute(caller: Caller, agent: string, request: ActionRequest): Promise<Execution> {
+    const execution = await this.ledger.prefetching(agentLookup(agent), ...entityLookups(request.resourceId)).write(
+      caller,
+      async (transaction) => {
+        const found = await requiredAgent(transaction, agent);
+        return this.answer(transaction, found, request, this.permissions.of(found, request));
+      },
+      { beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first) },
+    );
+    return this.runner.carriedOut(caller, execution);
+  }
+
+  private async answer(
+    transaction: LedgerTransaction,
+    agent: Agent,
+    request: ActionRequest,
+    { refusal, requirement, policies, policySet }: Permission,
+  ): Promise<Execution | Refusal> {
+    const asked = await askedExecution(transaction, agent, request, policies);
+    if (refusal !== null) return recordRefused(transaction, asked, refusal, policySet);
+    if (requirement === null) return this.authorise(transaction, asked, policySet);
+    const { maxPendingApprovals } = this.configuration;
+    const answer = await askForApproval(transaction, asked, { requirement, policySet }, maxPendingApprovals);
+    if ('execution' in answer) return answer.execution;
+    return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, policySet);
+  }
+
+  private authorise(transaction: LedgerTransaction, asked: AskedExecution, policySet: string): Execution {
+    const authorised = { ...asked, ...UNSETTLED, ...this.runner.startOf(asked.action) };
+    return transaction.insert(EXECUTION, authorised, decidedNote(asked, 'execution.authorized', policySet));
+  }
+
+  /**
+   * Who got "go" before acts on what comes now, so it is "go" only while a new request would be; otherwise the request is
+   * answered as if asked anew.
+   */
+  private async answerInstead(
+    transaction: LedgerTransaction,
+    idOrName: string,
+    request: ActionRequest,
+    first: Execution,
+  ): Promise<Execution | Refusal | null> {
+    if (first.outcome !== 'authorized') return null;
+    const agent = await requiredAgent(transaction, idOrName);
+    const permission = this.permissions.of(agent, request);
+    const isAllowed = permission.refusal === null && permission.requirement === null;
+    return isAllowed ? null : this.answer(transaction, agent, request, permission);
+  }
+}
+
+async function requiredAgent(transaction: LedgerTransaction, idOrName: string): Promise<Agent> {
+  const agent = await findAgent(transaction, idOrName);
+  if (agent === undefined) throw notFound('agent');
+  requireActsAs(transaction.caller, agent.id);
+  return agent;
+}
+
+function recordRefused(
+  transaction: LedgerTransaction,
+  asked: AskedExecution,
+  refusal: DomainError,
+  policySet: string,
+): Refusal {
+  const reason = refusal.extras.reason ?? null;
+  const denied = {
+    ...asked,
+    ...UNSETTLED,
+    outcome: 'denied',
+    reason,
+    failureReason: refusal.message,
+    completedAt: transaction.now,
+    runBy: '',
+  } as const;
+  const note = decidedNote(asked, 'execution.denied', policySet);
+  transaction.insert(EXECUTION, denied, { ...note, outcome: 'denied', reason });
+  return new Refusal(refusal);
+}

@@ -1,0 +1,145 @@
+import { suspension } from '../agents/agent-reference';
+import type { Agent } from '../agents/agent.entity';
+import type { PolicyDefaultEffect } from '../config/configuration';
+import { permissionDenied, policyDenied } from '../errors/domain-error';
+import type { DomainError } from '../errors/domain-error';
+import type { DecidingPolicy, Evaluation, EvaluationRequest } from '../policies/evaluation/evaluation-request';
+import type { PolicyEffect } from '../policies/evaluation/policy-effect';
+import type { AgentSubject, EvaluationSubject } from '../policies/patterns/subject';
+import { withoutLeadingSlash } from '../policies/patterns/resource-path';
+import type { ApprovalRequirement } from '../policies/approval/approval-requirement';
+import { isTooLarge } from '../policies/approval/combined-requirement';
+import { subjectOf } from '../policies/subject-of';
+import { labelFault } from '../shared/label-fault';
+
+/** What an agent asks to do. */
+export type RequestedAction = Omit<EvaluationRequest, 'subject' | 'isReview'>;
+
+/** Why something is not simply allowed, for machines. */
+export const ANSWER_REASONS = [
+  'no_policy_allows',
+  'policy_denied',
+  'capability_missing',
+  'agent_suspended',
+  'approval_required',
+  'approval_too_large',
+] as const;
+export type AnswerReason = (typeof ANSWER_REASONS)[number];
+
+/** Whether somebody may do something, and the policies that decided. */
+export interface PermissionAnswer {
+  readonly effect: PolicyEffect;
+  /** Null for what is allowed. */
+  readonly reason: AnswerReason | null;
+  readonly policies: readonly DecidingPolicy[];
+  /** What has to be approved first; null unless the effect is `require_approval`. */
+  readonly requirement: ApprovalRequirement | null;
+}
+
+/** By what it is decided. */
+export interface DecidingRules {
+  readonly evaluate: (request: EvaluationRequest) => Evaluation;
+  readonly defaultEffect: PolicyDefaultEffect;
+}
+
+/** Decides on the agent first: one that is suspended, or lacks the capability, needs no policy to be refused. */
+export function answerForAgent(agent: Agent, requested: RequestedAction, rules: DecidingRules): PermissionAnswer {
+  const unable = inability(agent, requested.action);
+  if (unable !== null) return { effect: 'deny', reason: unable, policies: [], requirement: null };
+  return answerForSubject(subjectOf(agent), requested, rules);
+}
+
+/** Decides by policies alone, as somebody asks of whom no more is known than they look at. */
+export function answerForSubject(
+  subject: EvaluationSubject,
+  { action, resourceType, resourceId, parameters }: RequestedAction,
+  { evaluate, defaultEffect }: DecidingRules,
+): PermissionAnswer {
+  const { effect, policies, requirement } = evaluate({ subject, action, resourceType, resourceId, parameters });
+  if (effect === null) {
+    const reason = defaultEffect === 'allow' ? null : 'no_policy_allows';
+    return { effect: defaultEffect, reason, policies, requirement: null };
+  }
+  if (effect === 'allow') return { effect, reason: null, policies, requirement: null };
+  if (effect === 'deny') return { effect, reason: 'policy_denied', policies, requirement: null };
+  if (requirement !== null && isTooLarge(requirement))
+    return { effect: 'deny', reason: 'approval_too_large', policies, requirement: null };
+  return { effect, reason: 'approval_required', policies, requirement };
+}
+
+/** What an agent is told that may not, and may not ask for an approval either; null for any other answer. */
+export function refusalOf(
+  { reason, policies }: PermissionAnswer,
+  agent: Agent,
+  requested: RequestedAction,
+): DomainError | null {
+  switch (reason) {
+    case null:
+    case 'approval_required':
+      return null;
+    case 'agent_suspended':
+      return suspension(agent);
+    case 'capability_missing':
+      return incapable(agent, requested.action);
+    case 'no_policy_allows':
+      return allowedByNone(subjectOf(agent), requested);
+    case 'approval_too_large':
+      return tooMuchToApprove(requested);
+    case 'policy_denied': {
+      const [first] = policies;
+      if (first === undefined) throw new Error('A denial by policies names none.');
+      return forbidden(agent, requested, first);
+    }
+  }
+}
+
+function tooMuchToApprove({ action, resourceId }: RequestedAction): DomainError {
+  return permissionDenied(
+    'approval_too_large',
+    `The policies in force require more for "${action}" on "${resourceId}" than a decision can hold: at most 50 groups of ` +
+      'approvers and 200 approvals.',
+  );
+}
+
+function inability(agent: Agent, action: string): 'agent_suspended' | 'capability_missing' | null {
+  if (agent.status !== 'active') return 'agent_suspended';
+  return hasCapability(agent, action) ? null : 'capability_missing';
+}
+
+/** One that no agent can have any more is none. */
+function hasCapability({ capabilities }: Agent, action: string): boolean {
+  return capabilities.includes(action) && labelFault(action) === undefined;
+}
+
+function incapable({ name }: Agent, action: string): DomainError {
+  const fault = labelFault(action);
+  const remedy = fault === undefined ? 'It would have to be among its capabilities.' : `A capability ${fault}.`;
+  const message = `The agent "${name}" lacks the capability "${action}". ${remedy}`;
+  return permissionDenied('capability_missing', message);
+}
+
+function forbidden(agent: Agent, { action, resourceId }: RequestedAction, policy: DecidingPolicy): DomainError {
+  const { id, name, version } = policy;
+  return policyDenied(
+    { id, name, version },
+    `The policy "${name}" (version ${version}) does not let the agent "${agent.name}" use the action "${action}" on "${resourceId}".`,
+  );
+}
+
+function allowedByNone(subject: AgentSubject, { action, resourceType, resourceId }: RequestedAction): DomainError {
+  const { agentName, agentId, kind, roles } = subject;
+  const subjects = [`agent:${agentName}`, `agent:${agentId}`, `kind:${kind}`, ...roles.map((role) => `role:${role}`)];
+  const path = withoutLeadingSlash(resourceId);
+  const resource = path.includes('/')
+    ? `"${path}" of the type "${resourceType}", or "${resourceType}/${path}" with that type among its resourceTypes`
+    : `"${path}" or "${resourceType}/${path}" of the type "${resourceType}"`;
+  return permissionDenied(
+    'no_policy_allows',
+    `No policy in force allows this. One would have to allow one of the subjects ${quotedList([...subjects, '*'])}, ` +
+      `the action "${action}", and the resource ${resource}.`,
+  );
+}
+
+function quotedList(texts: readonly string[]): string {
+  return texts.map((text) => `"${text}"`).join(', ');
+}

@@ -1,0 +1,76 @@
+import type { FieldFault } from '../errors/domain-error';
+import type { JsonObject, JsonValue } from '../json/json-value';
+import {
+  type AccessEvaluation,
+  EVALUATION_PARTS,
+  evaluationFaults,
+  isObject,
+  objectFaults,
+  type ReadEvaluation,
+  readEvaluation,
+} from './access-evaluation';
+
+export const MOST_EVALUATIONS = 1_000;
+
+/** When a list is left after the item that decides. */
+export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
+export type Semantic = (typeof SEMANTICS)[number];
+
+/** An item of a list: to be answered, or what is wrong with it. */
+export type ListedEvaluation = ReadEvaluation | { readonly faults: readonly FieldFault[] };
+
+/** Whether a body asks for a list; one that has none, or an empty one, asks one evaluation. */
+export function isList({ evaluations }: JsonObject): boolean {
+  return Array.isArray(evaluations) && evaluations.length > 0;
+}
+
+/** What is wrong with a body besides its evaluations, or its one. */
+export function listFaults(body: JsonObject): FieldFault[] {
+  const { evaluations, options } = body;
+  return [
+    ...evaluationsFaults(evaluations),
+    ...objectFaults('options', options),
+    ...semanticFaults(isObject(options) ? options['evaluations_semantic'] : undefined),
+    ...(isList(body) ? EVALUATION_PARTS.flatMap((part) => objectFaults(part, body[part])) : []),
+  ];
+}
+
+/** How the list of a body without faults is gone through. */
+export function semanticOf({ options }: JsonObject): Semantic {
+  const asked = isObject(options) ? options['evaluations_semantic'] : undefined;
+  return SEMANTICS.find((semantic) => semantic === asked) ?? 'execute_all';
+}
+
+/** The items of a list, filled up from what stands next to it: a part of an item replaces the whole of the other. */
+export function listedEvaluations(body: JsonObject): ListedEvaluation[] {
+  const items = (body['evaluations'] ?? []) as readonly JsonValue[];
+  return items.map((item) => {
+    if (!isObject(item)) return { faults: [{ field: 'the evaluation', message: 'must be an object' }] };
+    const parts = EVALUATION_PARTS.map((part) => [part, item[part] ?? body[part] ?? null] as const);
+    return evaluationOf(Object.fromEntries(parts));
+  });
+}
+
+export function evaluationOf(members: JsonObject): ListedEvaluation {
+  const faults = evaluationFaults(members);
+  return faults.length > 0 ? { faults } : readEvaluation(members as unknown as AccessEvaluation);
+}
+
+/** Whether the list ends with an item of this decision. */
+export function endsList(semantic: Semantic, decision: boolean): boolean {
+  if (semantic === 'execute_all') return false;
+  return decision === (semantic === 'permit_on_first_permit');
+}
+
+function evaluationsFaults(evaluations: JsonValue | undefined): FieldFault[] {
+  if (evaluations === undefined || evaluations === null) return [];
+  const message = `must be an array of at most ${MOST_EVALUATIONS} evaluations`;
+  return Array.isArray(evaluations) && evaluations.length <= MOST_EVALUATIONS
+    ? []
+    : [{ field: 'evaluations', message }];
+}
+
+function semanticFaults(semantic: JsonValue | undefined): FieldFault[] {
+  if (semantic === undefined || semantic === null || SEMANTICS.some((known) => known === semantic)) return [];
+  return [{ field: 'options.evaluations_semantic', message: `must be one of ${SEMANTICS.join(', ')}` }];
+}

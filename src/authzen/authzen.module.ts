@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { EvaluationModule } from '../evaluation/evaluation.module';
+import { AuthzenController } from './authzen.controller';
+import { AuthzenService } from './authzen.service';
+
+/** The service as a policy decision point that speaks the standard. Its routes stand outside `/api/v1`. */
+@Module({
+  imports: [EvaluationModule],
+  controllers: [AuthzenController],
+  providers: [AuthzenService],
+})
+export class AuthzenModule {}

@@ -1,2 +1,0 @@
-/** What cannot be carried out as it was asked. */
-export class UsageError extends Error {}

@@ -1,0 +1,28 @@
+import { readConfiguration } from './read-configuration';
+import { secretsOf } from './configuration';
+
+describe('secretsOf', () => {
+  it('has the keys and the passwords of URLs, as written and as meant', () => {
+    const configuration = readConfiguration({
+      API_KEY: 'the-current-key',
+      API_KEY_PREVIOUS: 'the-former-key',
+      DATABASE_URL: 'postgres://user:p%40ss-word@localhost:5432/governance',
+      SIGNING_KEY: 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=',
+      REDIS_URL: 'redis://:redis-password@localhost:6379',
+    });
+    expect(new Set(secretsOf(configuration))).toEqual(
+      new Set([
+        'the-current-key',
+        'the-former-key',
+        'p%40ss-word',
+        'p@ss-word',
+        'redis-password',
+        Buffer.alloc(32, 7).toString('base64'),
+      ]),
+    );
+  });
+
+  it('has nothing where nothing is secret', () => {
+    expect(secretsOf(readConfiguration({ API_KEY: 'k', DATABASE_URL: 'sqlite:./a.db' }))).toEqual(['k']);
+  });
+});

@@ -1,0 +1,88 @@
+import { maskApiKey } from './api-key';
+import { isPostgresUrl } from './postgres-url';
+import { parseSeed } from '../../signed-notes/note-signer';
+import { parseVerifierKey, type VerifierKey } from '../../signed-notes/verifier-key';
+import { parseList, type Variables } from './variable';
+
+type CheckpointSettings =
+  'signingKey' | 'previousVerifierKeys' | 'checkpointOrigin' | 'checkpointFolder' | 'givenUpCheckpoints';
+
+/** The variables that checkpoints are made by. */
+export const CHECKPOINT_VARIABLES: Pick<Variables, CheckpointSettings> = {
+  signingKey: {
+    name: 'SIGNING_KEY',
+    description:
+      'Key that signs checkpoints: 32 random bytes. Unset: one is made at the first start and kept in a file.',
+    default: '',
+    // Replicas that each made a key of their own would sign one log with several.
+    requiredInProduction: ({ DATABASE_URL = '' }) => isPostgresUrl(DATABASE_URL),
+    expected: 'the 32 bytes of an Ed25519 seed in standard base64, the same for all processes on one database',
+    example: '$(openssl rand -base64 32)',
+    mask: maskApiKey,
+    parse: parseSigningKey,
+  },
+  previousVerifierKeys: {
+    name: 'SIGNING_KEY_PREVIOUS',
+    description: 'Public keys of former signing keys, so that checkpoints kept by clients are still known.',
+    default: '',
+    expected:
+      'verifier keys (name+hex+base64, as publicKey of GET /provenance/checkpoint shows them), separated by commas',
+    // Who sets the former secret key by mistake must not find it in a log.
+    mask: maskApiKey,
+    example: 'example.com/governance+dcce5bc2+AUvq3isjNDC5cYuqzs8P4FHLIqILbXmlqfxa2HOI4vc8',
+    parse: parseVerifierKeys,
+  },
+  checkpointOrigin: {
+    name: 'CHECKPOINT_ORIGIN',
+    description: 'Name of this log in its checkpoints; best one that no other log has, such as a URL without scheme.',
+    default: 'agent-governance-service',
+    expected: 'a name of 1 to 200 characters without white space and plus signs',
+    example: 'example.com/governance',
+    parse: parseOrigin,
+  },
+  checkpointFolder: {
+    name: 'CHECKPOINT_FOLDER',
+    description:
+      'Folder of the last checkpoint and of a signing key made by the service. Unset: that of the database file.',
+    default: '',
+    expected: 'the path of a folder, without white space at its ends',
+    example: '/var/lib/governance-checkpoints',
+    parse: parseFolder,
+  },
+  givenUpCheckpoints: {
+    name: 'ACCEPT_RESTORED_DATABASE',
+    description: 'Kept checkpoint that a restored database need not extend: its name as the refused start shows it.',
+    default: '',
+    expected: 'names of checkpoints (size:first 16 hex digits of the root hash), separated by commas',
+    example: '1040:3f9c0b6e8d2a4f71',
+    parse: parseCheckpointNames,
+  },
+};
+
+const ORIGIN = /^[^\s+\p{Cc}\p{Cf}]{1,200}$/u;
+const CHECKPOINT_NAME = /^(0|[1-9]\d{0,15}):[0-9a-f]{16}$/;
+
+/** Null: none is given, and the service makes one. */
+function parseSigningKey(text: string): Buffer | null | undefined {
+  return text === '' ? null : parseSeed(text);
+}
+
+function parseVerifierKeys(text: string): VerifierKey[] | undefined {
+  return text === '' ? [] : parseList(text, parseVerifierKey);
+}
+
+/** A signed note's name: no white space, no plus sign. */
+function parseOrigin(text: string): string | undefined {
+  return ORIGIN.test(text) ? text : undefined;
+}
+
+/** A folder, absolute or relative to the working folder, without white space at its ends; null where the usual one serves. */
+function parseFolder(text: string): string | null | undefined {
+  if (text === '') return null;
+  return text.trim() === text && !text.includes('\0') ? text : undefined;
+}
+
+/** Checkpoints by their names: `<size>:<first 16 hex digits of the root hash>`. */
+function parseCheckpointNames(text: string): string[] | undefined {
+  return text === '' ? [] : parseList(text, (item) => (CHECKPOINT_NAME.test(item) ? item : undefined));
+}

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ConfiguredDatabase, SqliteDatabase } from '../configuration';
+import { isPostgresUrl, postgresUrlFault } from './postgres-url';
+
+const SCHEME = 'sqlite:';
+const URL_PARTS =
+  /^(?<scheme>[a-z][a-z\d+.-]*:\/\/)(?:(?<user>[^:@/?#]*)(?<password>:[^@/?#]*)?@)?(?<place>[^:@/?#]+(?::\d+)?(?:\/[^:@?#]*)?)(?<query>\?.*)?$/i;
+
+/** `sqlite:<path>` or `postgres://…`; undefined when the text is neither, or lacks what a connection needs. */
+export function parseDatabaseUrl(text: string): ConfiguredDatabase | undefined {
+  if (!isPostgresUrl(text)) return parseSqliteUrl(text);
+  return postgresUrlFault(text) === undefined ? { kind: 'postgres', url: text } : undefined;
+}
+
+/** The path is taken as it stands, absolute or relative to the working folder. */
+function parseSqliteUrl(text: string): SqliteDatabase | undefined {
+  if (!text.startsWith(SCHEME)) return undefined;
+  const path = text.slice(SCHEME.length);
+  const isFilePath = path !== '' && !path.endsWith('/') && !/[?#\0]/.test(path);
+  // Two slashes would make a host of the first folder, as in sqlite://data/governance.db: ask instead of guessing.
+  const isAmbiguous = /^\/\/[^/]/.test(path);
+  return isFilePath && !isAmbiguous && !isInMemory(path) ? { kind: 'sqlite', path } : undefined;
+}
+
+/** Why a URL of a kind we know cannot be used. */
+export function explainDatabaseUrl(text: string): string | undefined {
+  if (isPostgresUrl(text)) return postgresUrlFault(text);
+  if (text.startsWith(SCHEME) && isInMemory(text.slice(SCHEME.length))) return 'records must be kept in a file';
+  return undefined;
+}
+
+/** Shows a URL without password and query; of a text whose parts cannot be told apart the scheme at most. */
+export function maskDatabaseUrl(text: string): string {
+  const mayHoldPassword = /[:@]/.test(text.replace(/^sqlite:/, ''));
+  if (!mayHoldPassword) return JSON.stringify(text);
+  const parts = URL_PARTS.exec(text)?.groups;
+  if (!parts) return `${/^[a-z][a-z\d+.-]*:(?=\/\/)/i.exec(text)?.[0] ?? ''}***`;
+  const { scheme = '', user, password, place = '', query } = parts;
+  const credentials = user === undefined ? '' : `${user}${password === undefined ? '' : ':***'}@`;
+  return JSON.stringify(`${scheme}${credentials}${place}${query === undefined ? '' : '?***'}`);
+}
+
+const temporaryFolders = new Set<string>();
+
+/** A database of its own for each process that does not name one, as tests want it. It goes with the process. */
+export function temporaryDatabaseUrl(): string {
+  const folder = join(tmpdir(), `governance-${randomUUID()}`);
+  if (temporaryFolders.size === 0) process.once('exit', removeTemporaryFolders);
+  temporaryFolders.add(folder);
+  return `${SCHEME}${join(folder, 'governance.db')}`;
+}
+
+function removeTemporaryFolders(): void {
+  for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
+}
+
+function isInMemory(path: string): boolean {
+  return path.startsWith(':memory:');
+}

@@ -1,0 +1,113 @@
+import { Injectable } from '@nestjs/common';
+import { suspension } from '../../agents/agent-reference';
+import type { Agent } from '../../agents/agent.entity';
+import { AGENT } from '../../agents/agent.kind';
+import { Configuration } from '../../config/configuration';
+import { notFound } from '../../errors/domain-error';
+import type { Caller } from '../../ledger/caller';
+import { LedgerService } from '../../ledger/ledger.service';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { Condition, PageRequest } from '../../ledger/record-page';
+import { ApproverGroups } from '../../policies/approval/approver-groups';
+import type { FillableGroups } from '../../policies/approval/reviewer-groups';
+import { Slices } from '../../shared/slices';
+import { isExpired, isOpen } from '../decision-rules';
+import type { Decision } from '../decision.entity';
+import { DECISION } from '../decision.kind';
+import { ReviewPolicies } from '../review-policies';
+import { type AbilityTerms, inability, type Inability, isFeasible } from './approver-ability';
+
+/** Agents that are looked through at once. */
+const PIECE = 1_000;
+/** Approvers that are asked whether a decision can still be approved. */
+const MOST_ASKED = 10_000;
+const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
+const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
+
+type ListedAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'status'>;
+
+/** An agent of the approvers of a decision. */
+export interface DecisionApprover {
+  readonly agent: Pick<Agent, 'id' | 'name' | 'kind'>;
+  /** Indexes of the groups that it can fill. */
+  readonly groups: FillableGroups;
+  readonly able: boolean;
+  readonly why: Inability | null;
+}
+
+export interface DecisionApprovers {
+  readonly approvers: readonly DecisionApprover[];
+  readonly total: number;
+  /** Whether the decision can still be approved; null: too many would have to be asked. */
+  readonly feasible: boolean | null;
+}
+
+/** Says who can approve a decision, and whether they are enough. */
+@Injectable()
+export class DecisionApproversService {
+  constructor(
+    private readonly records: RecordReader,
+    private readonly ledger: LedgerService,
+    private readonly policies: ReviewPolicies,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /** @throws NOT_FOUND */
+  async of(
+    caller: Caller,
+    decisionId: string,
+    { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>,
+  ): Promise<DecisionApprovers> {
+    const decision = await this.records.find(DECISION, decisionId, caller);
+    if (decision === undefined) throw notFound('decision');
+    const judge = await this.judgeOf(decision);
+    const shown: DecisionApprover[] = [];
+    const able: FillableGroups[] = [];
+    const slices = new Slices();
+    let total = 0;
+    for await (const found of this.candidates(decision)) {
+      await slices.next();
+      total += 1;
+      const isShown = total > offset && shown.length < limit;
+      if (!isShown && total > MOST_ASKED) continue;
+      const approver = judge(found);
+      if (isShown) shown.push(approver);
+      if (approver.able && total <= MOST_ASKED) able.push(approver.groups);
+    }
+    const isEnough = this.canBeDecided(decision) && isFeasible(decision, able);
+    const isKnown = isEnough || total <= MOST_ASKED || !this.canBeDecided(decision);
+    return { approvers: shown, total, feasible: isKnown ? isEnough : null };
+  }
+
+  /** The agents that match a group, with the groups they match; without groups every active agent. */
+  private async *candidates(decision: Decision): AsyncGenerator<readonly [ListedAgent, FillableGroups]> {
+    const groups = decision.approvers === null ? null : new ApproverGroups(decision.approvers);
+    const conditions = groups === null ? [ACTIVE] : groups.areOfPeople ? [PERSON] : [];
+    const range = { conditions, order: 'asc', position: null, atOnce: PIECE } as const;
+    for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'status'], range)) {
+      for (const agent of agents) {
+        const matched = groups?.of(agent) ?? [];
+        if (groups === null || matched.length > 0) yield [agent, matched];
+      }
+    }
+  }
+
+  private async judgeOf(
+    decision: Decision,
+  ): Promise<(candidate: readonly [ListedAgent, FillableGroups]) => DecisionApprover> {
+    const proposer = await this.records.find(AGENT, decision.proposedBy);
+    const isProposerSuspended = proposer !== undefined && suspension(proposer) !== null;
+    const { allowSelfApproval: mayApproveOwn } = this.configuration;
+    const isOver = !this.canBeDecided(decision);
+    return ([agent, groups]) => {
+      const isForbidden = (): boolean => this.policies.denying(decision, 'approve', agent).length > 0;
+      const terms: AbilityTerms = { mayApproveOwn, isProposerSuspended, isForbidden };
+      const why = inability(decision, agent, terms);
+      return { agent, groups, able: why === null && !isOver, why };
+    };
+  }
+
+  private canBeDecided(decision: Decision): boolean {
+    return isOpen(decision) && !isExpired(decision, this.ledger.now);
+  }
+}

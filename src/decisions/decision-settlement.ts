@@ -1,0 +1,35 @@
+import { settleExecutionOf, type SettlementNote } from '../executions/execution-approvals';
+import type { EntryNote, LedgerTransaction } from '../ledger/ledger-transaction';
+import { cancelledNote, expiredNote } from './decision-notes';
+import { cancelled, expired } from './decision-rules';
+import type { Decision } from './decision.entity';
+import { DECISION } from './decision.kind';
+
+/** Writes a decision as it is now and, where that settles it, what becomes of the execution that waits for it. */
+export async function settleDecision(
+  transaction: LedgerTransaction,
+  decision: Decision,
+  note: EntryNote,
+  forExecution: SettlementNote = {},
+): Promise<Decision> {
+  const { status, executionId, executeWithin } = decision;
+  const written = transaction.update(DECISION, decision, note);
+  if (status !== 'proposed') {
+    await settleExecutionOf(transaction, { executionId, status, executeWithin }, forExecution);
+  }
+  return written;
+}
+
+export function expireDecision(transaction: LedgerTransaction, decision: Decision): Promise<Decision> {
+  const after = expired(decision, transaction.now);
+  return settleDecision(transaction, after, expiredNote(decision), { bySystem: true });
+}
+
+export function cancelDecision(
+  transaction: LedgerTransaction,
+  decision: Decision,
+  reason: string | null,
+): Promise<Decision> {
+  const after = cancelled(decision, transaction.now);
+  return settleDecision(transaction, after, cancelledNote(after, reason), { reason });
+}

@@ -1,0 +1,125 @@
+import { agentNameFault, normaliseAgentName } from '../agents/agent-name';
+import { AGENT_KINDS } from '../agents/agent-kind';
+import type { FieldFault } from '../errors/domain-error';
+import { oneOfFault } from '../http/validation/text-fields';
+import { textFault, textListFault, type TextLimits } from '../http/validation/text-rules';
+import { faultsBy, type FaultInside } from '../http/validation/member-rule';
+import { resourcePathFault, resourceTypeFault } from '../policies/patterns/resource-path';
+import { isGiven } from './asked-permission';
+import { labelFault } from '../shared/label-fault';
+
+export const MOST_REQUESTS = 1_000;
+export const MOST_EXPLAINED = 50;
+
+/** As in execute. */
+export const ACTION: TextLimits = { max: 100 };
+export const RESOURCE_TYPE: TextLimits = { max: 100, rule: resourceTypeFault };
+export const RESOURCE_ID: TextLimits = { max: 500, rule: resourcePathFault };
+export const AGENT_REFERENCE: TextLimits = { max: 200 };
+
+/** As agents have them. */
+export const SUBJECT_NAME: TextLimits = { max: 200, rule: (name) => agentNameFault(normaliseAgentName(name)) };
+export const SUBJECT_ROLES = { maxItems: 50, item: { max: 100, rule: labelFault } };
+
+const REQUIRED = ['action', 'resourceType', 'resourceId'] as const;
+const QUESTION_MEMBERS = ['agent', 'subject', ...REQUIRED, 'parameters'];
+const SUBJECT_MEMBERS = ['name', 'roles', 'kind'];
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What is wrong with the list of questions, each by itself. */
+export function requestsFault(value: unknown): string | readonly FaultInside[] | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MOST_REQUESTS)
+    return `must be an array of 1 to ${MOST_REQUESTS} requests`;
+  const faults: FaultInside[] = [];
+  for (const [index, given] of value.entries()) {
+    if (isObject(given)) addQuestionFaults(given, `[${index}].`, faults);
+    else faults.push({ at: `[${index}]`, message: 'must be an object' });
+  }
+  return faults;
+}
+
+/** What is wrong with an agent that nobody has registered. */
+export function subjectFault(value: unknown): string | readonly FaultInside[] | undefined {
+  if (!isObject(value)) return 'must be an object';
+  const { name, roles, kind } = value;
+  return [
+    ...unknownMembers(value, SUBJECT_MEMBERS, '.'),
+    ...optionalFault('.name', name, (text) => textFault(text, SUBJECT_NAME)),
+    ...(!isGiven(roles) ? [] : faultsBy((list) => textListFault(list, SUBJECT_ROLES), '.roles', roles).map(inside)),
+    ...optionalFault('.kind', kind, (text) => oneOfFault(text, AGENT_KINDS)),
+  ];
+}
+
+/** What is wrong with the members of a request together: what is missing, or must not stand next to each other. */
+export function togetherFaults(members: Members): readonly FieldFault[] {
+  const { requests, explain } = members;
+  const conflict = hasBoth(members) ? [{ field: 'subject', message: EITHER }] : [];
+  if (requests === undefined) return [...conflict, ...missingFrom(members, {}, '')];
+  if (!Array.isArray(requests)) return conflict;
+  const tooMany = explain === true && requests.length > MOST_EXPLAINED;
+  return [
+    ...conflict,
+    ...(tooMany ? [{ field: 'requests', message: `must be at most ${MOST_EXPLAINED} with explain` }] : []),
+    ...requests.flatMap((given: unknown, index) =>
+      isObject(given) ? missingFrom(given, members, `requests[${index}].`) : [],
+    ),
+  ];
+}
+
+const EITHER = 'must be left out: agent is given';
+
+function addQuestionFaults(given: Members, prefix: string, faults: FaultInside[]): void {
+  const { agent, subject, action, resourceType, resourceId, parameters } = given;
+  const at = (member: string): string => `${prefix}${member}`;
+  faults.push(
+    ...unknownMembers(given, QUESTION_MEMBERS, prefix),
+    ...optionalFault(at('agent'), agent, (text) => textFault(text, AGENT_REFERENCE)),
+    ...optionalFault(at('action'), action, (text) => textFault(text, ACTION)),
+    ...optionalFault(at('resourceType'), resourceType, (text) => textFault(text, RESOURCE_TYPE)),
+    ...optionalFault(at('resourceId'), resourceId, (text) => textFault(text, RESOURCE_ID)),
+    ...optionalFault(at('parameters'), parameters, (value) => (isObject(value) ? undefined : 'must be an object')),
+  );
+  if (isGiven(subject)) faults.push(...faultsBy(subjectFault, at('subject'), subject).map(inside));
+  if (hasBoth(given)) faults.push({ at: at('subject'), message: EITHER });
+}
+
+function missingFrom(given: Members, defaults: Members, prefix: string): FieldFault[] {
+  const faults: FieldFault[] = [];
+  if (
+    !isGiven(given['agent']) &&
+    !isGiven(given['subject']) &&
+    !isGiven(defaults['agent']) &&
+    !isGiven(defaults['subject'])
+  )
+    faults.push({ field: `${prefix}agent`, message: 'is required, or subject' });
+  for (const member of REQUIRED)
+    if (!isGiven(given[member]) && !isGiven(defaults[member]))
+      faults.push({ field: `${prefix}${member}`, message: 'is required' });
+  return faults;
+}
+
+function hasBoth({ agent, subject }: Members): boolean {
+  return isGiven(agent) && isGiven(subject);
+}
+
+function optionalFault(at: string, value: unknown, rule: (value: unknown) => string | undefined): FaultInside[] {
+  const message = !isGiven(value) ? undefined : rule(value);
+  return message === undefined ? [] : [{ at, message }];
+}
+
+function unknownMembers(given: Members, known: readonly string[], prefix: string): FaultInside[] {
+  const unknown = Object.keys(given).filter((name) => !known.includes(name));
+  return unknown.map((name) => ({
+    at: `${prefix}${name}`,
+    message: `is not known here; known are ${known.join(', ')}`,
+  }));
+}
+
+function inside({ field, message }: FieldFault): FaultInside {
+  return { at: field, message };
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,108 @@
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { withAgentId } from '../agents/find-agent';
+import { Configuration } from '../config/configuration';
+import { invalidField, unavailable } from '../errors/domain-error';
+import type { EventStream } from '../http/answers/event-stream';
+import { LAST_EVENT_ID } from '../http/pipeline/last-event-id.decorator';
+import { ShutdownGate } from '../http/shutdown/shutdown-gate';
+import { CallerPlaces } from '../http/waiting/caller-places';
+import type { Caller } from '../ledger/caller';
+import { CounterReader } from '../ledger/reading/counter-reader';
+import { EntryReader } from '../ledger/reading/entry-reader';
+import { RecordReader } from '../ledger/reading/record-reader';
+import type { EventFilter } from './event-filter';
+import { EventReader, type EventSource } from './event-reader';
+import { LiveEntries } from './live-entries';
+
+/** Streams of one caller at a time, in each process. */
+const MOST_OF_A_CALLER = 20;
+/** Milliseconds between looks at the callers of all streams, each of which ends within a second of its caller's end. */
+const INTERVAL = 250;
+/** Seconds after which one that found no place may come again. */
+const RETRY_AFTER = 5;
+
+/** What a client asks for. */
+export interface EventsAsked {
+  readonly filter: EventFilter;
+  readonly after?: number | undefined;
+  /** It goes before `after`. */
+  readonly lastEventId?: number | undefined;
+}
+
+/** Streams of events, each of which goes on until its client leaves, its caller may ask no more, or the service stops. */
+@Injectable()
+export class EventsService implements OnModuleDestroy {
+  private readonly logger = new Logger('Events');
+  private readonly places: CallerPlaces;
+  private readonly open = new Map<EventReader, EventStream>();
+  private readonly source: EventSource;
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(
+    { maxEventStreams }: Configuration,
+    private readonly records: RecordReader,
+    private readonly counters: CounterReader,
+    private readonly gate: ShutdownGate,
+    entries: EntryReader,
+    live: LiveEntries,
+  ) {
+    this.places = new CallerPlaces(maxEventStreams, MOST_OF_A_CALLER);
+    this.source = { entries, counters, live };
+    gate.signal.addEventListener('abort', () => this.endAll(), { once: true });
+  }
+
+  onModuleDestroy(): void {
+    this.endAll();
+  }
+
+  /**
+   * Begins to send what is asked for, and goes on until the stream is over.
+   * @throws VALIDATION_ERROR for a place beyond the head; UNAVAILABLE where as many streams are open as may be.
+   */
+  async begin(caller: Caller, asked: EventsAsked, stream: EventStream): Promise<void> {
+    const head = await this.counters.headSequence();
+    const after = placeIn(asked, head);
+    const filter = await withAgentId(this.records, asked.filter, 'agentId');
+    if (this.gate.isClosed) throw unavailable('The service is stopping.');
+    if (stream.signal.aborted) return;
+    if (!this.places.enter(caller)) throw unavailable('As many streams of events are open as may be.', RETRY_AFTER);
+    stream.signal.addEventListener('abort', () => this.places.leave(caller), { once: true });
+    stream.open({ 'X-Head-Sequence': String(head) });
+    void this.serve(new EventReader(this.source, { caller, filter, after, stream }), stream);
+  }
+
+  private async serve(reader: EventReader, stream: EventStream): Promise<void> {
+    this.open.set(reader, stream);
+    this.timer ??= setInterval(() => this.lookAtAll(), INTERVAL).unref();
+    try {
+      await reader.read();
+    } catch (error) {
+      this.logger.error({ err: error }, 'A stream of events was broken off.');
+      stream.breakOff();
+    }
+    this.open.delete(reader);
+    if (this.open.size === 0) this.stopLooking();
+  }
+
+  private lookAtAll(): void {
+    for (const reader of this.open.keys()) reader.look();
+  }
+
+  private endAll(): void {
+    this.stopLooking();
+    for (const stream of this.open.values()) stream.end();
+  }
+
+  private stopLooking(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
+  }
+}
+
+/** The sequence after which a stream begins. */
+function placeIn({ lastEventId, after }: EventsAsked, head: number): number {
+  const place = lastEventId ?? after ?? head;
+  if (place <= head) return place;
+  const field = lastEventId === undefined ? 'query.after' : LAST_EVENT_ID;
+  throw invalidField(field, `must not be beyond the last event, which is ${head}`);
+}

@@ -1,0 +1,58 @@
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Database } from '../database/database';
+import { withoutKey, type Caller } from '../ledger/caller';
+import { ExecutionCompletions } from './execution-completions';
+import { ExecutionSettlement } from './execution-settlement';
+import type { Execution } from './execution.entity';
+import type { ActionContext } from './handlers/action-handler.decorator';
+import { ActionHandlers } from './handlers/action-handlers';
+import { ActionRunner } from './handlers/action-runner';
+
+/** What an execution that may go on becomes. */
+export interface ExecutionStart {
+  readonly outcome: 'authorized' | 'running';
+  /** This process where it runs the action's handler; empty where the caller carries the action out. */
+  readonly runBy: string;
+}
+
+/** Has what was authorised carried out by the action's handler, when there is one. */
+@Injectable()
+export class ExecutionRunner implements BeforeApplicationShutdown {
+  constructor(
+    private readonly handlers: ActionHandlers,
+    private readonly runner: ActionRunner,
+    private readonly completions: ExecutionCompletions,
+    private readonly settlement: ExecutionSettlement,
+    private readonly database: Database,
+  ) {}
+
+  startOf(action: string): ExecutionStart {
+    return this.handlers.find(action) === undefined
+      ? { outcome: 'authorized', runBy: '' }
+      : { outcome: 'running', runBy: this.database.processId };
+  }
+
+  /** Runs the handler of an execution that the caller's request has just started, and answers what came of it. */
+  async carriedOut(caller: Caller, execution: Execution): Promise<Execution> {
+    // Whoever repeats the request gets the answer of the first one, which runs the handler or has run it.
+    if (caller.idempotency?.isReplayed === true) return this.settlement.of(execution);
+    const handler = execution.outcome === 'running' ? this.handlers.find(execution.action) : undefined;
+    if (handler === undefined) return execution;
+    const executor = withoutKey(caller);
+    const outcome = await this.runner.run(handler, contextOf(executor, execution));
+    return outcome === null ? execution : this.completions.write({ caller: executor, execution, outcome });
+  }
+
+  /** Requests that wait for a handler are answered with what is on disk: the execution is `running`. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.runner.stop();
+    await this.completions.stop();
+  }
+}
+
+/** The handler gets a copy of the parameters: what it does to them must not reach the record. */
+function contextOf(caller: Caller, execution: Execution): Omit<ActionContext, 'signal'> {
+  const { id: executionId, agentId, agentName, action, resourceType, resourceId } = execution;
+  const parameters = structuredClone(execution.parameters);
+  return { caller, executionId, agentId, agentName, action, resourceType, resourceId, parameters };
+}

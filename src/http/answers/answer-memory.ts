@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import { Configuration } from '../../config/configuration';
+import { type DomainError, unavailable } from '../../errors/domain-error';
+import { clientAddress, countedClient } from '../request/client-address';
+import type { ServiceRequest } from '../request/service-request';
+import { onAnswerOver } from './answer-over';
+import { isLonger } from './text-length';
+
+/** Answers up to this many bytes need no room: the connections bound them, and large ones do not keep them out. */
+export const SMALL_ANSWER = 16 * 1024;
+
+/** Room in memory for the large answers that wait for their clients to take them. Nobody gets more than half of it. */
+@Injectable()
+export class AnswerMemory {
+  private readonly size: number;
+  private readonly takenBy = new Map<string, number>();
+  private taken = 0;
+
+  constructor(configuration: Configuration) {
+    this.size = configuration.answerTotalLimit;
+  }
+
+  /** Bytes of the large answers that their clients have not taken. */
+  get heldBytes(): number {
+    return this.taken;
+  }
+
+  /**
+   * To be asked before an answer is made of a value. Throws UNAVAILABLE when it is large and there is no room for it. A text
+   * is made already: the metrics, which tell of this.
+   */
+  refuseLarge(request: ServiceRequest, answer: unknown): void {
+    if (typeof answer === 'string') return;
+    if (this.isFullFor(request) && isLonger(answer, SMALL_ANSWER)) throw refusal();
+  }
+
+  /** To be asked before anything is written whose answer may be large. Throws UNAVAILABLE when there is no room for it. */
+  refuseAny(request: ServiceRequest): void {
+    if (this.isFullFor(request)) throw refusal();
+  }
+
+  /** Counts the bytes of an answer, which may just have been made, until it is over. */
+  hold(response: Response, bytes = response.writableLength): void {
+    if (bytes <= SMALL_ANSWER) return;
+    const client = clientOf(response.req as ServiceRequest);
+    this.count(client, bytes);
+    onAnswerOver(response, () => this.count(client, -bytes));
+  }
+
+  private isFullFor(request: ServiceRequest): boolean {
+    if (this.taken === 0) return false;
+    const ofClient = this.takenBy.get(clientOf(request)) ?? 0;
+    return this.taken >= this.size || ofClient >= this.size / 2;
+  }
+
+  private count(client: string, bytes: number): void {
+    this.taken += bytes;
+    const ofClient = (this.takenBy.get(client) ?? 0) + bytes;
+    if (ofClient === 0) this.takenBy.delete(client);
+    else this.takenBy.set(client, ofClient);
+  }
+}
+
+function refusal(): DomainError {
+  return unavailable('Too many large answers wait for their clients to take them.');
+}
+
+function clientOf(request: ServiceRequest): string {
+  return countedClient(clientAddress(request));
+}

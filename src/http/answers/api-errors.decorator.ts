@@ -1,0 +1,7 @@
+import { SetMetadata, type CustomDecorator } from '@nestjs/common';
+import type { AnyErrorCode } from '../../errors/module-error-code';
+
+export const API_ERRORS = 'http:api-errors';
+
+/** Documents the errors a route, or every route of a controller, can give beyond those of every route (its key, its input, the rate limit, our own). */
+export const ApiErrors = (...codes: readonly AnyErrorCode[]): CustomDecorator => SetMetadata(API_ERRORS, codes);

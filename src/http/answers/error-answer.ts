@@ -1,0 +1,84 @@
+import { HttpException } from '@nestjs/common';
+import { DatabaseFault } from '../../database/database-fault';
+import { DomainError, type ErrorExtras, unavailable } from '../../errors/domain-error';
+import type { ErrorCode } from '../../errors/error-codes';
+import { type AnyErrorCode, errorRow } from '../../errors/module-error-code';
+
+/** Body of every error answer. */
+export interface ErrorBody {
+  readonly error: {
+    readonly code: AnyErrorCode;
+    readonly message: string;
+    readonly requestId: string;
+    readonly details: ErrorExtras['details'] | undefined;
+    readonly reason: ErrorExtras['reason'] | undefined;
+    readonly policy: ErrorExtras['policy'] | undefined;
+    readonly decisionId: ErrorExtras['decisionId'] | undefined;
+  };
+}
+
+/** Codes for the statuses a module written for Nest may throw; any other below 500 is a fault of the request. */
+const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
+  [401, 'UNAUTHORIZED'],
+  [403, 'PERMISSION_DENIED'],
+  [404, 'NOT_FOUND'],
+  [405, 'METHOD_NOT_ALLOWED'],
+  [408, 'REQUEST_TIMEOUT'],
+  [409, 'CONFLICT'],
+  [412, 'PRECONDITION_FAILED'],
+  [413, 'PAYLOAD_TOO_LARGE'],
+  [415, 'UNSUPPORTED_MEDIA_TYPE'],
+  [429, 'RATE_LIMITED'],
+  [431, 'HEADERS_TOO_LARGE'],
+  [503, 'UNAVAILABLE'],
+]);
+
+/** Whatever was thrown as an error of ours; undefined when it is something unforeseen. */
+export function knownError(thrown: unknown): DomainError | undefined {
+  if (thrown instanceof DomainError) {
+    return thrown;
+  }
+  if (thrown instanceof HttpException) {
+    return fromHttpException(thrown);
+  }
+  if (thrown instanceof DatabaseFault) {
+    return fromDatabase(thrown);
+  }
+  return fromExpress(thrown);
+}
+
+/** What the ledger refuses is reported as such; this is a read that found the database away. */
+function fromDatabase({ kind }: DatabaseFault): DomainError | undefined {
+  return kind === 'unavailable' || kind === 'busy' ? unavailable('The database cannot be read now.') : undefined;
+}
+
+function fromHttpException(exception: HttpException): DomainError | undefined {
+  const status = exception.getStatus();
+  const code = CODE_OF_STATUS.get(status) ?? (status < 500 ? 'VALIDATION_ERROR' : undefined);
+  return code === undefined ? undefined : new DomainError(code, exception.message);
+}
+
+/** Express and its parts throw errors with the status of a client's mistake; their words may quote internals. */
+function fromExpress(thrown: unknown): DomainError | undefined {
+  const status = thrown instanceof Error && 'status' in thrown ? thrown.status : undefined;
+  if (typeof status !== 'number' || status < 400 || status >= 500) {
+    return undefined;
+  }
+  return new DomainError(CODE_OF_STATUS.get(status) ?? 'VALIDATION_ERROR', 'The request is malformed.');
+}
+
+/** All a client is told of something unforeseen. */
+export const INTERNAL_ERROR = new DomainError(
+  'INTERNAL_ERROR',
+  'The service could not answer this request because of an error of its own; it is logged under the request id.',
+);
+
+export function errorStatus(error: DomainError): number {
+  return errorRow(error.code).status;
+}
+
+export function errorBody(error: DomainError, requestId: string): ErrorBody {
+  const { details, reason, policy, decisionId, requestId: firstRequestId = requestId } = error.extras;
+  const { code, message } = error;
+  return { error: { code, message, requestId: firstRequestId, details, reason, policy, decisionId } };
+}

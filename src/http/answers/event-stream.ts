@@ -1,0 +1,81 @@
+import { ApiOkResponse, type HeadersObject } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { once } from 'node:events';
+import { onAnswerOver } from './answer-over';
+
+const TYPE = 'text/event-stream';
+/** Bytes that were sent and that the client has not taken: beyond, it is too slow for what happens now. */
+const MOST_UNREAD = 1024 * 1024;
+/** Milliseconds in which nothing was sent, after which a comment shows proxies that the stream lives. */
+const LONGEST_SILENCE = 15_000;
+const COMMENT = ':\n\n';
+
+/** Describes an answer of server-sent events, which as a whole has no schema. */
+export function ApiEventStream(headers: HeadersObject): MethodDecorator {
+  return ApiOkResponse({
+    description:
+      'Events: `id` is the sequence, `event` the action, and `data` the audit entry, as `GET /audit` shows it.',
+    headers: { ...headers },
+    content: { [TYPE]: { schema: { type: 'string', format: 'binary' } } },
+  });
+}
+
+/** An answer of server-sent events: it goes on until one side ends it. */
+export class EventStream {
+  private readonly over = new AbortController();
+  private lastSent = performance.now();
+
+  constructor(private readonly response: Response) {
+    onAnswerOver(response, () => this.over.abort());
+  }
+
+  /** Aborted when the client has left, or the stream has ended. */
+  get signal(): AbortSignal {
+    return this.over.signal;
+  }
+
+  /** Sends the headers. A HEAD has nothing else. */
+  open(headers: Readonly<Record<string, string>>): void {
+    const { response } = this;
+    // What proxies collect until it is worth sending would come too late.
+    response.statusCode = 200;
+    const all = { ...headers, 'Content-Type': TYPE, 'X-Accel-Buffering': 'no' };
+    for (const [name, value] of Object.entries(all)) response.setHeader(name, value);
+    if (response.req.method === 'HEAD') this.end();
+    else response.flushHeaders();
+  }
+
+  /** Closes the connection where more waits for the client than a connection that is alive leaves. */
+  send(events: Buffer): void {
+    this.write(events);
+    if (this.response.writableLength > MOST_UNREAD) this.response.destroy();
+  }
+
+  /** Sends, and waits until the client has taken it or the stream is over. */
+  async sendInTime(events: Buffer): Promise<void> {
+    if (this.write(events) || this.signal.aborted) return;
+    await once(this.response, 'drain', { signal: this.signal }).catch(() => undefined);
+  }
+
+  /** Sends a comment where it is time for one. While a client takes nothing, there is none that could be sent. */
+  keepAlive(): void {
+    if (performance.now() - this.lastSent < LONGEST_SILENCE || this.response.writableLength > 0) return;
+    this.write(COMMENT);
+  }
+
+  end(): void {
+    this.over.abort();
+    this.response.end();
+  }
+
+  /** For what cannot be sent. */
+  breakOff(): void {
+    this.response.destroy();
+  }
+
+  private write(text: string | Buffer): boolean {
+    if (this.signal.aborted) return false;
+    this.lastSent = performance.now();
+    return this.response.write(text);
+  }
+}

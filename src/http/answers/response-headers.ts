@@ -1,0 +1,49 @@
+import type { Response } from 'express';
+import { isCurrentCopy, revisionTag } from '../conditional/precondition';
+import type { ServiceRequest } from '../request/service-request';
+
+/** Said of an answer that an earlier request was given. */
+export const REPLAYED = 'Idempotent-Replayed';
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+/**
+ * Gives the answer of a route the headers its record asks for: a created one its `Location`, a revisioned one its `ETag`.
+ * Returns what is to be sent, which is nothing but a 304 to a client whose copy is current.
+ */
+export function withRecordHeaders(answer: unknown, request: ServiceRequest, response: Response): unknown {
+  const { traits } = request;
+  if (traits.creates && response.statusCode === 201) {
+    setLocation(answer, request, response);
+  }
+  return traits.isRevisioned && !isOfThePast(request) ? revisioned(answer, request, response) : answer;
+}
+
+/** What was is nothing that a change could be based on. */
+function isOfThePast({ query, traits }: ServiceRequest): boolean {
+  return traits.query !== 'none' && query['asOf'] !== undefined;
+}
+
+function setLocation(answer: unknown, request: ServiceRequest, response: Response): void {
+  const id = member(answer, 'id');
+  if (typeof id === 'string') {
+    response.setHeader('Location', `${request.path.replace(/\/+$/, '')}/${id}`);
+  }
+}
+
+function revisioned(answer: unknown, request: ServiceRequest, response: Response): unknown {
+  const revision = member(answer, 'revision');
+  if (typeof revision !== 'number') {
+    return answer;
+  }
+  response.setHeader('ETag', revisionTag(revision));
+  if (READS.has(request.method) && isCurrentCopy(request.headers['if-none-match'], revision)) {
+    response.status(304);
+    return undefined;
+  }
+  return answer;
+}
+
+function member(answer: unknown, name: string): unknown {
+  return typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>)[name] : undefined;
+}

@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import type { CallerRefusal } from '../../errors/caller-refusal';
+import type { DenialReason } from '../../errors/error-codes';
+import type { JsonObject } from '../../json/json-value';
+import { admitted, type Caller } from '../../ledger/caller';
+import { LedgerService } from '../../ledger/ledger.service';
+import { Refusal } from '../../ledger/ledger-transaction';
+import { RefusalRecord } from '../request/refusal-record';
+import { routeTemplate } from '../request/route-template';
+import type { ServiceRequest } from '../request/service-request';
+
+/** Milliseconds in which a caller that is refused for one reason leaves one entry; it could fill the disk otherwise. */
+const INTERVAL = 1_000;
+/** Callers and reasons that are remembered before those whose time is over are forgotten. */
+const REMEMBERED = 1_000;
+
+/** Puts refusals of callers on record, as `access.denied`. */
+@Injectable()
+export class AccessDenials extends RefusalRecord {
+  /** How many there were, on record or not. */
+  readonly counts = new Map<DenialReason, number>();
+  /** Monotonic milliseconds, by caller and reason. */
+  private readonly recordedAt = new Map<string, number>();
+
+  constructor(private readonly ledger: LedgerService) {
+    super();
+  }
+
+  note(request: ServiceRequest, refusal: CallerRefusal): Error | Promise<Error> {
+    const { caller } = request;
+    const { reason } = refusal.extras;
+    if (caller === undefined || reason === undefined) return refusal;
+    this.counts.set(reason, (this.counts.get(reason) ?? 0) + 1);
+    const key = JSON.stringify([caller.actor.type, caller.actor.id, reason]);
+    const now = performance.now();
+    const before = this.recordedAt.get(key);
+    if (before !== undefined && now - before < INTERVAL) return refusal;
+    if (this.recordedAt.size >= REMEMBERED) this.forget(now);
+    this.recordedAt.set(key, now);
+    return this.record(request, caller, refusal).catch((error: unknown) => {
+      // It is not on record, so the next one has to be.
+      if (error !== refusal) this.recordedAt.delete(key);
+      return error instanceof Error ? error : new Error(String(error));
+    });
+  }
+
+  /** Rejects with the refusal, which is what its entry's caller gets. */
+  private record(request: ServiceRequest, caller: Caller, refusal: CallerRefusal): Promise<Error> {
+    const { actor, agentId } = caller;
+    const subjectType = actor.type === 'token' ? 'token' : 'api_key';
+    const note = { agentId, reason: refusal.extras.reason ?? null, details: detailsOf(request, refusal) };
+    return this.ledger.write<Error>(admitted(caller), async (transaction) => {
+      transaction.recordAccessDenied({ type: subjectType, id: actor.id }, note);
+      return new Refusal(refusal);
+    });
+  }
+
+  private forget(now: number): void {
+    for (const [key, at] of this.recordedAt) if (now - at >= INTERVAL) this.recordedAt.delete(key);
+  }
+}
+
+function detailsOf(request: ServiceRequest, { scope }: CallerRefusal): JsonObject {
+  const details = { method: request.method, route: routeTemplate(request) };
+  return scope === null ? details : { ...details, scope };
+}

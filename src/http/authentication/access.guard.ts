@@ -1,0 +1,71 @@
+import { type CanActivate, type ExecutionContext, Injectable, Logger, type Type } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { Configuration } from '../../config/configuration';
+import { scopeMissing } from '../../errors/caller-refusal';
+import { type DomainError, unauthorized } from '../../errors/domain-error';
+import { type Caller, callerOf, type Identity, type Scope } from '../../ledger/caller';
+import { isPreflight } from '../answers/cors';
+import { clientAddress } from '../request/client-address';
+import type { Exchange, ServiceRequest } from '../request/service-request';
+import { Authentication } from './authentication';
+import type { AdmissionRule, RouteScopes } from '../request/route-marks';
+
+/** Makes the caller of a request, and lets it pass where it has a scope of the route. Public routes need none. */
+@Injectable()
+export class AccessGuard implements CanActivate {
+  private readonly logger = new Logger(AccessGuard.name);
+  private readonly preflightsArePublic: boolean;
+  private failures = 0;
+
+  constructor(
+    private readonly authentication: Authentication,
+    private readonly modules: ModuleRef,
+    { corsOrigins }: Configuration,
+  ) {
+    this.preflightsArePublic = corsOrigins !== null;
+  }
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const [request] = context.getArgs<Exchange>();
+    if (request.traits.isPublic || (this.preflightsArePublic && isPreflight(request))) return true;
+    const identity = this.authentication.identify(request);
+    return identity instanceof Promise
+      ? identity.then((found) => this.admit(request, found))
+      : this.admit(request, identity);
+  }
+
+  private admit(request: ServiceRequest, identity: Identity | null): boolean | Promise<boolean> {
+    if (identity === null) throw this.refused(request);
+    const { scopes, admissionRule } = request.traits;
+    const caller = callerOf(identity, { requestId: request.id, ip: clientAddress(request) });
+    request.caller = caller;
+    const refusal = refusalOf(identity, scopes);
+    if (refusal !== null) throw refusal;
+    return admissionRule === undefined || this.admitBy(admissionRule, caller, request);
+  }
+
+  private async admitBy(rule: Type<AdmissionRule>, caller: Caller, request: ServiceRequest): Promise<boolean> {
+    const refusal = await this.modules.get(rule, { strict: false }).refusalOf(caller, request);
+    if (refusal !== null) throw refusal;
+    return true;
+  }
+
+  private refused(request: ServiceRequest): DomainError {
+    this.failures += 1;
+    this.logger.warn({
+      msg: 'Authentication failed',
+      ip: clientAddress(request),
+      failuresSinceStart: this.failures,
+    });
+    return unauthorized();
+  }
+}
+
+function refusalOf(identity: Identity, scopes: RouteScopes): DomainError | null {
+  if (scopes === 'unrouted') return null;
+  return identity.refusal() ?? (hasOne(identity, scopes) ? null : scopeMissing(scopes as readonly Scope[]));
+}
+
+function hasOne({ grants }: Identity, scopes: readonly Scope[] | 'any'): boolean {
+  return scopes === 'any' || scopes.some((scope) => grants.has(scope));
+}

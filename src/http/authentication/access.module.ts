@@ -1,0 +1,14 @@
+import { Global, Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { RefusalRecord } from '../request/refusal-record';
+import { AccessDenials } from './access-denials';
+import { UnnamedScopes } from './unnamed-scopes';
+
+/** What is known of callers that were refused, for whoever answers them or counts them. */
+@Global()
+@Module({
+  imports: [DiscoveryModule],
+  providers: [UnnamedScopes, AccessDenials, { provide: RefusalRecord, useExisting: AccessDenials }],
+  exports: [AccessDenials, RefusalRecord],
+})
+export class AccessModule {}

@@ -1,0 +1,29 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type Type } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { type Handler, handlersOf } from '../request/route-handlers';
+import { readTraits } from '../request/route-traits';
+
+/** Warns at the start of routes whose author forgot to say which scope they need. */
+@Injectable()
+export class UnnamedScopes implements OnApplicationBootstrap {
+  private readonly logger = new Logger('Scopes');
+
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  onApplicationBootstrap(): void {
+    for (const { metatype } of this.discovery.getControllers()) {
+      const controller = metatype as Type;
+      const unnamed = handlersOf(controller).filter(([, handler]) => isUnnamed(controller, handler));
+      for (const [name] of unnamed) {
+        this.logger.warn(
+          `${controller.name}.${name} names no scope, so its route needs admin. Give it @RequiresScope('…'), or @Public().`,
+        );
+      }
+    }
+  }
+}
+
+function isUnnamed(controller: Type, handler: Handler): boolean {
+  const { isPublic, namesScopes } = readTraits(controller, handler);
+  return !isPublic && !namesScopes;
+}

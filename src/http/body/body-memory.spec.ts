@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Configuration } from '../../config/configuration';
+import { BodyMemory } from './body-memory';
+import { BodyReservation } from './body-reservation';
+
+const LARGEST = 100_000;
+
+interface Body {
+  readonly client: string;
+  readonly length: number;
+  readonly isAnnounced: boolean;
+}
+
+/** A body on its way: what has arrived of it, and whether it waits. */
+class Coming {
+  readonly share: BodyReservation;
+  private readonly response = Object.assign(new EventEmitter(), { req: new EventEmitter(), end: () => undefined });
+  private arrived = 0;
+  private hasBegun = false;
+  isWaiting = false;
+
+  constructor(
+    readonly body: Body,
+    room: BodyMemory,
+  ) {
+    const most = body.isAnnounced ? body.length : LARGEST;
+    this.share = new BodyReservation(room, body.client, this.response as unknown as ServerResponse, most);
+  }
+
+  get isWhole(): boolean {
+    return this.arrived === this.body.length && !this.isWaiting;
+  }
+
+  /** The next step of what a reader does with it. */
+  goOn(chunk: number): void {
+    if (!this.hasBegun) {
+      this.hasBegun = true;
+      if (this.body.isAnnounced) this.waitFor(this.share.begin());
+    } else {
+      this.arrived = Math.min(this.body.length, this.arrived + chunk);
+      const turn = this.share.grow(this.arrived);
+      if (turn !== null) this.waitFor(turn);
+    }
+  }
+
+  answer(): void {
+    this.response.end();
+  }
+
+  private waitFor(turn: Promise<void>): void {
+    this.isWaiting = true;
+    void turn.then(() => (this.isWaiting = false));
+  }
+}
+
+describe('BodyMemory', () => {
+  it('takes every body in, in whatever pieces they come, and holds no more than one above its size', async () => {
+    const body = fc.record({
+      client: fc.constantFrom('a', 'b', 'c'),
+      length: fc.integer({ min: 1, max: LARGEST }),
+      isAnnounced: fc.boolean(),
+    });
+    const bodies = fc.array(body, { minLength: 1, maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(
+        bodies,
+        fc.integer({ min: 1, max: 4 * LARGEST }),
+        fc.infiniteStream(fc.nat()),
+        async (all, size, choices) => {
+          const room = new BodyMemory({ bodyTotalLimit: size } as Configuration);
+          const coming = new Set(all.map((one) => new Coming(one, room)));
+          while (coming.size > 0) {
+            const ready = [...coming].filter(({ isWaiting }) => !isWaiting);
+            const choice = choices.next().value ?? 0;
+            const next = ready[choice % ready.length];
+            if (next === undefined) throw new Error('All of them wait for ever.');
+            if (next.isWhole) {
+              next.answer();
+              coming.delete(next);
+            } else {
+              next.goOn((choice % 40_000) + 1);
+            }
+            expect(room.heldBytes).toBeLessThanOrEqual(Math.max(size, LARGEST) + LARGEST);
+            // Who was let in learns of it.
+            for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+          }
+          expect([room.heldBytes, room.waiting]).toEqual([0, 0]);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,149 @@
+import { Injectable } from '@nestjs/common';
+import type { IncomingMessage } from 'node:http';
+import { Configuration } from '../../config/configuration';
+import { type DomainError, invalidField, unavailable } from '../../errors/domain-error';
+
+/** Milliseconds. */
+const LONGEST_WAIT = 10_000;
+/** Of the room, what one client's bodies may hold together. */
+const SHARE_OF_A_CLIENT = 4 / 5;
+
+/** What a body wants of the room. */
+export interface Wanted {
+  readonly client: string;
+  /** What it has already. */
+  readonly held: number;
+  readonly bytes: number;
+}
+
+interface Waiting extends Wanted {
+  readonly end: (refusal: DomainError | null) => void;
+}
+
+/**
+ * Room in memory that the large bodies of all requests share, and of which no client gets all. A body takes what has arrived
+ * of it. Where that finds no room it waits, unread, and enters with all that is to come of it, in the order they came.
+ */
+@Injectable()
+export class BodyMemory {
+  private readonly whole: BodyAccount;
+  private readonly share: number;
+  private readonly clients = new Map<string, BodyAccount>();
+  private readonly queue = new Set<Waiting>();
+
+  constructor({ bodyTotalLimit }: Configuration) {
+    this.whole = new BodyAccount(bodyTotalLimit);
+    this.share = Math.floor(bodyTotalLimit * SHARE_OF_A_CLIENT);
+  }
+
+  /** Bytes of the large bodies that are being read or worked on. */
+  get heldBytes(): number {
+    return this.whole.heldBytes;
+  }
+
+  /** Large bodies that wait unread. */
+  get waiting(): number {
+    return this.queue.size;
+  }
+
+  /** Whether it could be had now, with nobody waiting for it. */
+  isFreeFor({ client, bytes }: Wanted): boolean {
+    return this.queue.size === 0 && this.accountOf(client).has(bytes) && this.whole.has(bytes);
+  }
+
+  /** Takes the bytes, which have to be given back; false: they are not to be had now. */
+  tryTake({ client, bytes }: Wanted): boolean {
+    const account = this.accountOf(client);
+    if (!account.has(bytes) || !this.whole.has(bytes)) return false;
+    this.clients.set(client, account);
+    account.take(bytes);
+    this.whole.take(bytes);
+    return true;
+  }
+
+  giveBack(client: string, bytes: number): void {
+    const account = this.accountOf(client);
+    account.giveBack(bytes);
+    this.whole.giveBack(bytes);
+    if (account.heldBytes === 0) this.clients.delete(client);
+    this.letIn();
+  }
+
+  /** Resolves when the bytes are taken. Throws UNAVAILABLE when that lasts ten seconds. */
+  wait(wanted: Wanted, request: IncomingMessage): Promise<void> {
+    const { client, held } = wanted;
+    const accounts = [this.accountOf(client), this.whole];
+    return new Promise((resolve, reject) => {
+      const end = (refusal: DomainError | null): void => {
+        clearTimeout(timer);
+        request.off('error', onCut);
+        this.queue.delete(waiting);
+        accounts.forEach((account) => account.unqueue(held));
+        if (refusal === null) resolve();
+        else reject(refusal);
+      };
+      const refuse = (refusal: DomainError): void => {
+        end(refusal);
+        this.letIn();
+      };
+      const waiting = { ...wanted, end };
+      const onCut = (): void => refuse(invalidField('body', 'must arrive whole'));
+      const onLate = (): void => refuse(unavailable('Too many large bodies are being received.'));
+      const timer = setTimeout(onLate, LONGEST_WAIT).unref();
+      request.on('error', onCut);
+      this.queue.add(waiting);
+      accounts.forEach((account) => account.queue(held));
+      this.letIn();
+    });
+  }
+
+  /** Those whose client has its share already keep nobody else waiting. */
+  private letIn(): void {
+    for (const waiting of this.queue) {
+      if (!this.accountOf(waiting.client).has(waiting.bytes)) continue;
+      if (!this.tryTake(waiting)) return;
+      waiting.end(null);
+    }
+  }
+
+  private accountOf(client: string): BodyAccount {
+    return this.clients.get(client) ?? new BodyAccount(this.share);
+  }
+}
+
+/** Bytes that bodies may hold together, and how many they do. */
+class BodyAccount {
+  private held = 0;
+  private heldInQueue = 0;
+
+  constructor(private readonly size: number) {}
+
+  get heldBytes(): number {
+    return this.held;
+  }
+
+  /**
+   * Whether a body may take so many more. Where everything belongs to bodies that wait for more themselves, nobody would
+   * ever give anything back: then one may, whatever it takes.
+   */
+  has(bytes: number): boolean {
+    return this.held === this.heldInQueue || this.held + bytes <= this.size;
+  }
+
+  take(bytes: number): void {
+    this.held += bytes;
+  }
+
+  giveBack(bytes: number): void {
+    this.held -= bytes;
+  }
+
+  /** A body that holds these begins to wait for more. */
+  queue(bytes: number): void {
+    this.heldInQueue += bytes;
+  }
+
+  unqueue(bytes: number): void {
+    this.heldInQueue -= bytes;
+  }
+}

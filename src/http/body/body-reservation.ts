@@ -1,0 +1,67 @@
+import type { ServerResponse } from 'node:http';
+import type { BodyMemory } from './body-memory';
+
+/** Bodies up to this many bytes need no room: the connections bound them, and large ones do not keep them out. */
+const SMALL_BODY = 16 * 1024;
+
+/** What the body of one request takes of the room, until the request is answered. */
+export class BodyReservation {
+  private bytes = 0;
+
+  constructor(
+    private readonly room: BodyMemory,
+    private readonly client: string,
+    private readonly response: ServerResponse,
+    /** Of the body, or of the largest where its length is not known. */
+    private readonly most: number,
+  ) {}
+
+  /** Before a body of known length is read: waits where there is no room for the whole of it now. */
+  async begin(): Promise<void> {
+    if (this.most > SMALL_BODY && !this.room.isFreeFor(this.rest)) await this.takeRest();
+  }
+
+  /** Takes what has arrived, at once (null) or with all that is to come, in its turn. Throws UNAVAILABLE as `wait` does. */
+  grow(arrived: number): Promise<void> | null {
+    if (arrived <= SMALL_BODY || arrived <= this.bytes) return null;
+    const { client, bytes: held } = this;
+    if (!this.room.tryTake({ client, held, bytes: arrived - held })) return this.takeRest();
+    this.hold(arrived);
+    return null;
+  }
+
+  /** Gives back what is more than these bytes. */
+  shrinkTo(bytes: number): void {
+    if (bytes >= this.bytes) return;
+    this.room.giveBack(this.client, this.bytes - bytes);
+    this.bytes = bytes;
+  }
+
+  private get rest(): { client: string; held: number; bytes: number } {
+    return { client: this.client, held: this.bytes, bytes: this.most - this.bytes };
+  }
+
+  private async takeRest(): Promise<void> {
+    await this.room.wait(this.rest, this.response.req);
+    this.hold(this.most);
+  }
+
+  private hold(bytes: number): void {
+    if (this.bytes === 0) onAnswer(this.response, () => this.shrinkTo(0));
+    this.bytes = bytes;
+  }
+}
+
+/**
+ * Calls back when the handler or the exception filter answers, even a client that has left: `close` would come at once
+ * then, while its command still waits for the ledger with all it was sent.
+ */
+function onAnswer(response: ServerResponse, callBack: () => void): void {
+  const end = response.end.bind(response) as (...parameters: unknown[]) => ServerResponse;
+  Object.assign(response, {
+    end: (...parameters: unknown[]) => {
+      callBack();
+      return end(...parameters);
+    },
+  });
+}

@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { scanJson } from './json-body';
+
+/** What the scan must find, told by the parsed value alone, for values that JSON.stringify has written. */
+function faultyPaths(value: unknown, path = ''): string[] {
+  if (typeof value === 'string') return isSound(value) ? [] : [path];
+  if (Array.isArray(value)) return value.flatMap((item, index) => faultyPaths(item, `${path}[${index}]`));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) => {
+    const memberPath = pathOf(path, key);
+    return [...(isSound(key) && key !== '__proto__' ? [] : [memberPath]), ...faultyPaths(member, memberPath)];
+  });
+}
+
+function isSound(text: string): boolean {
+  return !text.includes('\0') && !/\p{Surrogate}/u.test(text);
+}
+
+function pathOf(path: string, key: string): string {
+  if (!/^[A-Za-z_$][\w$-]*$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
+  return path === '' ? key : `${path}.${key}`;
+}
+
+describe('scanJson', () => {
+  it('finds what is unsound in any value, where it is', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 3 }),
+      fc.constantFrom('\0', '\ud800', 'a\udc00', '\u{1f600}', '__proto__', '"\\', '1e999', '\\u0000', '{', '['),
+    );
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        text,
+        fc.integer(),
+        fc.double({ noNaN: true, noDefaultInfinity: true, max: 1e15, min: -1e15 }),
+        fc.constantFrom(true, false, null),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc
+          .array(fc.tuple(text, tie('value')), { maxLength: 4 })
+          .map((entries) => Object.fromEntries(entries) as object),
+      ),
+    }));
+    fc.assert(
+      fc.property(value, fc.constantFrom(undefined, 2), (given, indent) => {
+        const found = scanJson(JSON.stringify(given, undefined, indent)).faults.map(({ field }) => field);
+        expect([...new Set(found)]).toEqual([...new Set(faultyPaths(given))]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('finds numbers that would change silently', () => {
+    const text =
+      '{"a":9007199254740993,"b":[-9007199254740993,9007199254740991,1e309,-1e309,1e308,0.12345678901234567890,1E+0400]}';
+    expect(scanJson(text).faults.map(({ field }) => field)).toEqual(['a', 'b[0]', 'b[2]', 'b[3]', 'b[6]']);
+    expect(scanJson('9007199254740992.0').faults).toEqual([]);
+  });
+
+  it('takes an integer beyond 2^53−1 in exactly the digits that ECMAScript prints', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(10n ** 22n), max: 10n ** 22n }), (integer) => {
+        const isSafe = Number.isSafeInteger(Number(integer));
+        const isPrintedSo = JSON.stringify(Number(integer)) === String(integer);
+        expect(scanJson(`[${integer}]`).faults).toHaveLength(isSafe || isPrintedSo ? 0 : 1);
+        const printed = JSON.stringify([Number(integer)]);
+        expect(scanJson(printed).faults).toEqual([]);
+      }),
+    );
+    expect(scanJson('[9007199254740992,-100000000000000000000]').faults).toEqual([]);
+    expect(scanJson('[1000000000000000000000,18446744073709551616]').faults).toHaveLength(2);
+  });
+
+  it('takes digits and letters in texts for what they are', () => {
+    expect(scanJson('{"1e999":"12345678901234567890","b":"1e999 {[{[","c":"\\\\u0000 \\"__proto__"}').faults).toEqual(
+      [],
+    );
+  });
+
+  it('stops below the 32nd level', () => {
+    expect(scanJson('['.repeat(32) + ']'.repeat(32)).isTooDeep).toBe(false);
+    expect(scanJson('['.repeat(33) + ']'.repeat(33)).isTooDeep).toBe(true);
+    expect(scanJson(`[${'[],'.repeat(1000)}{}]`).isTooDeep).toBe(false);
+  });
+
+  it('keeps paths short', () => {
+    const [fault] = scanJson(`{"${'k'.repeat(1000)}":1e999}`).faults;
+    expect(fault?.field.length).toBeLessThan(120);
+  });
+});

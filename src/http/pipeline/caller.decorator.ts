@@ -1,0 +1,17 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { type Caller as LedgerCaller, callerOf } from '../../ledger/caller';
+import { idempotentRequest } from './idempotency-key';
+import type { Exchange } from '../request/service-request';
+
+/** On whose behalf the request acts, for the ledger. */
+export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): LedgerCaller => {
+  const [request, response] = context.getArgs<Exchange>();
+  const { caller } = request;
+  if (caller === undefined) throw new Error('A public route asked for its caller; nobody has to say who asks there.');
+  const idempotency = idempotentRequest(request, response, caller.actor);
+  if (idempotency === undefined) return caller;
+  const { requestId, ip } = caller;
+  return callerOf(caller, { requestId, ip, idempotency });
+});
+
+export type Caller = LedgerCaller;

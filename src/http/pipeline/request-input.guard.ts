@@ -1,0 +1,142 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import { type FieldFault, invalid, FaultList } from '../../errors/domain-error';
+import type { JsonObject } from '../../json/json-value';
+import type { Caller } from '../../ledger/caller';
+import { AnswerMemory } from '../answers/answer-memory';
+import { BodyReader } from '../body/body-reader';
+import { type JsonBody, parseJsonBody } from '../body/json-body';
+import { shownKey } from '../body/json-path';
+import { closeInsteadOfReading, hasUnreadBody } from '../body/unread-body';
+import { ifMatchFaults } from '../conditional/if-match.decorator';
+import { idempotencyKeyFaults } from './idempotency-key';
+import { lastEventIdFaults } from './last-event-id.decorator';
+import { ListPlaces } from '../lists/list-places';
+import { parseQueryString, type QueryString } from '../query/query-string';
+import type { RouteTraits, TakenPart } from '../request/route-traits';
+import type { Exchange, ServiceRequest } from '../request/service-request';
+import { checkTogether, InputCheck } from '../validation/input-check';
+
+const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/**
+ * Last of the guards: reads the body and the query once the others have let the request pass. What no parameter of the
+ * handler takes must not be there: a misspelt filter would return everything, a misspelt member would be dropped.
+ */
+@Injectable()
+export class RequestInputGuard implements CanActivate {
+  constructor(
+    private readonly bodies: BodyReader,
+    private readonly answers: AnswerMemory,
+    private readonly lists: ListPlaces,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const [request, response] = context.getArgs<Exchange>();
+    const { traits } = request;
+    if (!traits.readsInput) {
+      return true;
+    }
+    if (METHODS_WITH_BODY.has(request.method)) {
+      return this.readInput(request, response, traits);
+    }
+    if (hasUnreadBody(request)) {
+      closeInsteadOfReading(request, response);
+    }
+    provideInput(request, traits, undefined);
+    return traits.isList ? this.enterList(request, response) : true;
+  }
+
+  private async enterList(request: ServiceRequest, response: Response): Promise<boolean> {
+    await this.lists.enter(request, response);
+    return true;
+  }
+
+  private async readInput(request: ServiceRequest, response: Response, traits: RouteTraits): Promise<boolean> {
+    // What was written has to be answered: without room for the answer it must not begin.
+    this.answers.refuseAny(request);
+    const bytes = await this.bodies.read(request, response, traits.bodyLimit);
+    const body = bytes === undefined ? undefined : await parseJsonBody(bytes);
+    provideInput(request, traits, body);
+    return true;
+  }
+}
+
+function provideInput(request: ServiceRequest, traits: RouteTraits, body: JsonBody | undefined): void {
+  const query = parseQueryString(request.url, traits.repeatable);
+  const faults = [
+    ...(traits.checksIfMatch ? ifMatchFaults(request.headers['if-match']) : []),
+    ...(traits.checksLastEventId ? lastEventIdFaults(request.headers['last-event-id']) : []),
+    ...idempotencyKeyFaults(request, traits.answersSecret),
+    ...query.faults,
+    ...unknownNames(query.parameters.keys(), traits.query, unknownParameter),
+    ...(body?.faults ?? []),
+    ...unknownNames(Object.keys(body?.value ?? {}), traits.body, unknownMember),
+  ];
+  // Nothing that is found besides would be reported.
+  if (faults.length > 0 && FaultList.of(faults).isFull) throw invalid(faults);
+  const parts = [...provideQuery(request, traits, query), ...provideBody(request, traits, body)];
+  if (faults.length > 0 || parts.length > 1) {
+    checkParts(parts, new InputCheck(faults, parts.length));
+  }
+}
+
+function checkParts(parts: readonly object[], check: InputCheck): void {
+  parts.forEach((part) => checkTogether(part, check));
+  if (parts.length === 0) {
+    check.settle([]);
+  }
+}
+
+/** Sets `request.query`; answers with what a pipe is going to validate. */
+function provideQuery(request: ServiceRequest, traits: RouteTraits, query: QueryString): object[] {
+  if (traits.query === 'none') {
+    return [];
+  }
+  const parameters = Object.fromEntries(query.parameters);
+  Object.defineProperty(request, 'query', { value: parameters });
+  return traits.query === 'whole' ? [parameters] : [];
+}
+
+/** Sets `request.body`; answers with what a pipe is going to validate. */
+function provideBody(request: ServiceRequest, traits: RouteTraits, body: JsonBody | undefined): object[] {
+  const members = withOwnAgent(body?.value ?? {}, traits, request.caller);
+  request.body = members;
+  return traits.body === 'whole' ? [members] : [];
+}
+
+/** Null counts as absent. */
+function withOwnAgent(
+  members: JsonObject,
+  { ownAgentMember: name }: RouteTraits,
+  caller: Caller | undefined,
+): JsonObject {
+  const agentId = caller?.agentId ?? null;
+  if (name === undefined || agentId === null || (members[name] ?? null) !== null) return members;
+  return { ...members, [name]: agentId };
+}
+
+/** As many as are reported. */
+function unknownNames(
+  given: Iterable<string>,
+  taken: TakenPart,
+  faultOf: (name: string) => FieldFault,
+): readonly FieldFault[] {
+  if (taken === 'whole') {
+    return [];
+  }
+  const list = new FaultList();
+  for (const name of given) {
+    if (list.isFull) break;
+    if (taken === 'none' || !taken.has(name)) list.add(faultOf(shownKey(name)));
+  }
+  return list.faults;
+}
+
+function unknownParameter(name: string): FieldFault {
+  return { field: `query.${name}`, message: 'is not a parameter of this route' };
+}
+
+function unknownMember(name: string): FieldFault {
+  return { field: name, message: 'is not a member of this request' };
+}

@@ -1,0 +1,22 @@
+import { ApiParam } from '@nestjs/swagger';
+import { notFound } from '../../errors/domain-error';
+
+const SEQUENCE = /^[1-9]\d{0,15}$/;
+
+/** Documents the path parameter that names an entry by its sequence. */
+export function ApiSequence(): MethodDecorator {
+  return ApiParam({
+    name: 'sequence',
+    schema: { type: 'integer', minimum: 1, example: 1 },
+    description: 'Place in the chain.',
+  });
+}
+
+/**
+ * The sequence that a path names.
+ * @throws NOT_FOUND for a text that is not a sequence: no entry can have it.
+ */
+export function sequenceOf(text: string): number {
+  if (!SEQUENCE.test(text)) throw notFound('provenance entry');
+  return Number(text);
+}

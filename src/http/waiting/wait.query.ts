@@ -1,0 +1,17 @@
+import { AsOfQuery } from '../as-of/as-of.query';
+import { WholeRequest } from '../validation/dto-shape';
+import { QueryInteger } from '../validation/query-fields';
+
+@WholeRequest(({ wait, asOf }) =>
+  wait === undefined || asOf === undefined
+    ? []
+    : [{ field: 'query.asOf', message: 'does not go with wait: what was does not change' }],
+)
+export class WaitQuery extends AsOfQuery {
+  @QueryInteger({
+    min: 1,
+    max: 60,
+    description: 'Answers when there is nothing to wait for any more, or after so many seconds.',
+  })
+  readonly wait?: number;
+}

@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../../config/configuration';
+import { endOf } from '../answers/caller-end';
+import type { Caller } from '../../ledger/caller';
+import { LedgerTail } from '../../ledger/ledger-tail';
+import { ShutdownGate } from '../shutdown/shutdown-gate';
+import { CallerPlaces } from './caller-places';
+
+/** Waits of one caller at a time, in each process. */
+const MOST_OF_A_CALLER = 100;
+
+/** A record that may change. */
+interface Awaited<Row> {
+  readonly read: () => Promise<Row>;
+  /** Whether there is something to wait for. */
+  readonly isOpen: (row: Row) => boolean;
+}
+
+/** What a request waits for. */
+export interface Wait<Row> extends Awaited<Row> {
+  readonly caller: Caller;
+  /** How long at most; undefined: not at all. */
+  readonly seconds: number | undefined;
+  /** Aborted when the client has left, or may ask nothing any more. */
+  readonly leaving: AbortSignal;
+}
+
+/** What a request needs to have happened before it can be answered. */
+export interface Settlement<Row> extends Awaited<Row> {
+  readonly seconds: number;
+  /** Aborted when nobody waits for it any more. */
+  readonly leaving: AbortSignal;
+}
+
+/**
+ * Requests that wait until a record has changed. What waits costs nothing but its connection: records are read again only
+ * when the ledger has grown, those of all waits together.
+ */
+@Injectable()
+export class Waits {
+  private readonly places: CallerPlaces;
+
+  constructor(
+    private readonly tail: LedgerTail,
+    private readonly gate: ShutdownGate,
+    { maxWaiting }: Configuration,
+  ) {
+    this.places = new CallerPlaces(maxWaiting, MOST_OF_A_CALLER);
+  }
+
+  /**
+   * The record once nothing is open about it any more; as it stands when the time is over, the client leaves, the service
+   * stops, or too many wait already.
+   * @throws UNAUTHORIZED or PERMISSION_DENIED when the caller's key or token ends meanwhile, or its agent is suspended.
+   */
+  async until<Row>(wait: Wait<Row>): Promise<Row> {
+    const { caller, seconds, leaving, read, isOpen } = wait;
+    const row = await read();
+    if (seconds === undefined || !isOpen(row) || !this.places.enter(caller)) return row;
+    try {
+      const settled = await this.changed(row, wait, new Ending([leaving, this.gate.signal], seconds));
+      const end = endOf(caller);
+      if (end !== null) throw end;
+      return settled;
+    } finally {
+      this.places.leave(caller);
+    }
+  }
+
+  /** The same for what a request cannot be answered without, and has no say in: it counts as no wait. */
+  async settled<Row>({ seconds, leaving, ...awaited }: Settlement<Row>): Promise<Row> {
+    return this.changed(await awaited.read(), awaited, new Ending([leaving], seconds));
+  }
+
+  private async changed<Row>(row: Row, awaited: Awaited<Row>, ending: Ending): Promise<Row> {
+    const growth = new Growth(this.tail, ending.signal);
+    try {
+      return await changed(row, awaited, growth);
+    } finally {
+      growth.end();
+      ending.end();
+    }
+  }
+}
+
+/** Reads again whenever the ledger has grown, and a last time when the wait is over. */
+async function changed<Row>(first: Row, { read, isOpen }: Awaited<Row>, growth: Growth): Promise<Row> {
+  let row = first;
+  for (let isOver = false; isOpen(row) && !isOver;) {
+    isOver = await growth.next();
+    row = await read();
+  }
+  return row;
+}
+
+/** Aborted by the first of several signals, or when the time is over. */
+class Ending {
+  private readonly controller = new AbortController();
+  private readonly timer: NodeJS.Timeout;
+  private readonly onAbort = (): void => this.controller.abort();
+
+  constructor(
+    private readonly signals: readonly AbortSignal[],
+    seconds: number,
+  ) {
+    this.timer = setTimeout(this.onAbort, seconds * 1000);
+    for (const signal of signals) {
+      if (signal.aborted) this.onAbort();
+      signal.addEventListener('abort', this.onAbort, { once: true });
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
+    for (const signal of this.signals) signal.removeEventListener('abort', this.onAbort);
+  }
+}
+
+/** The growth of the ledger since it was last asked for; nothing that comes meanwhile is missed. */
+class Growth {
+  private hasGrown = true;
+  private wake: (() => void) | null = null;
+  private readonly endTail: () => void;
+
+  constructor(
+    tail: LedgerTail,
+    private readonly over: AbortSignal,
+  ) {
+    this.endTail = tail.onGrowth(() => {
+      this.hasGrown = true;
+      this.wake?.();
+    });
+    over.addEventListener('abort', () => this.wake?.(), { once: true });
+  }
+
+  /** Resolves when the ledger has grown or the wait is over; true when it is over. */
+  async next(): Promise<boolean> {
+    if (!this.hasGrown && !this.over.aborted) await new Promise<void>((resolve) => (this.wake = resolve));
+    this.wake = null;
+    this.hasGrown = false;
+    return this.over.aborted;
+  }
+
+  end(): void {
+    this.endTail();
+  }
+}

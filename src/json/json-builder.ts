@@ -1,0 +1,68 @@
+import type { Slices } from '../shared/slices';
+import { JsonCheck, type JsonParts } from './json-check';
+import type { JsonValue } from './json-value';
+
+/** Characters that are parsed between two looks at the clock. */
+const PART = 16 * 1024;
+
+type Container = JsonValue[] | Record<string, JsonValue>;
+
+/** A text goes deeper than it may. */
+export class TooDeepError extends Error {}
+
+/**
+ * What `JSON.parse` makes of a text, in slices that let others through.
+ * Throws SyntaxError as it does, and TooDeepError where lists and objects stand in more than so many others.
+ */
+export async function parseInSlices(text: string, slices: Slices, mostLevels = Infinity): Promise<JsonValue> {
+  const builder = new JsonBuilder(text, mostLevels);
+  const check = new JsonCheck(text, builder);
+  while (!check.advance(PART)) await slices.next();
+  return builder.value;
+}
+
+/** Puts a value together from its parts. */
+class JsonBuilder implements JsonParts {
+  value: JsonValue = null;
+  /** The lists and objects that are open, the innermost last. */
+  private readonly open: Container[] = [];
+  /** Of the member whose value comes next. */
+  private latestName = '';
+
+  constructor(
+    private readonly text: string,
+    private readonly mostLevels: number,
+  ) {}
+
+  opened(isList: boolean): void {
+    const container: Container = isList ? [] : {};
+    this.put(container);
+    this.open.push(container);
+    if (this.open.length > this.mostLevels) throw new TooDeepError(`There are more than ${this.mostLevels} levels.`);
+  }
+
+  closed(): void {
+    this.open.pop();
+  }
+
+  name(start: number, end: number): void {
+    this.latestName = JSON.parse(this.text.slice(start, end)) as string;
+  }
+
+  scalar(start: number, end: number): void {
+    this.put(JSON.parse(this.text.slice(start, end)) as JsonValue);
+  }
+
+  private put(value: JsonValue): void {
+    const container = this.open.at(-1);
+    if (container === undefined) this.value = value;
+    else if (Array.isArray(container)) container.push(value);
+    else if (this.latestName === '__proto__') define(container, this.latestName, value);
+    else container[this.latestName] = value;
+  }
+}
+
+/** To set it would set the prototype. */
+function define(container: object, name: string, value: JsonValue): void {
+  Object.defineProperty(container, name, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -1,0 +1,44 @@
+import type { ColumnDefinition } from '../../database/dialect';
+import type { SqlValue } from '../../database/sql-connection';
+import type { StoredEntry } from './hash-chain';
+
+/** The columns of `ledger_entries` as they are written. JSON is text already when it gets here. */
+export const ENTRY_COLUMNS: readonly (ColumnDefinition & { readonly name: keyof StoredEntry })[] = [
+  { name: 'sequence', type: 'integer' },
+  { name: 'v', type: 'integer' },
+  { name: 'id', type: 'text' },
+  { name: 'auditId', type: 'text' },
+  { name: 'timestamp', type: 'text' },
+  { name: 'action', type: 'text' },
+  { name: 'actorType', type: 'text' },
+  { name: 'actorId', type: 'text' },
+  { name: 'agentId', type: 'text' },
+  { name: 'entityId', type: 'text' },
+  { name: 'subjectType', type: 'text' },
+  { name: 'subjectId', type: 'text' },
+  { name: 'outcome', type: 'text' },
+  { name: 'reason', type: 'text' },
+  { name: 'details', type: 'text' },
+  { name: 'requestId', type: 'text' },
+  { name: 'ip', type: 'text' },
+  { name: 'state', type: 'text' },
+  { name: 'auditHash', type: 'text' },
+  { name: 'stateHash', type: 'text' },
+  { name: 'previousHash', type: 'text' },
+  { name: 'hash', type: 'text' },
+];
+
+export function entryValues(entry: StoredEntry): SqlValue[] {
+  return ENTRY_COLUMNS.map(({ name }) => entry[name]);
+}
+
+/** The entries in the JSON text of a list of rows, each a list of its values in the order of the columns. */
+export function entriesFromJson(text: string): StoredEntry[] {
+  return (JSON.parse(text) as SqlValue[][]).map(entryOf);
+}
+
+function entryOf(values: readonly SqlValue[]): StoredEntry {
+  const entry: Record<string, SqlValue> = {};
+  ENTRY_COLUMNS.forEach(({ name }, index) => (entry[name] = values[index] ?? null));
+  return entry as unknown as StoredEntry;
+}

@@ -1,0 +1,46 @@
+import { decodeTime, incrementBase32, TIME_LEN, ulid } from 'ulid';
+import { randomFillSync } from 'node:crypto';
+
+/** Sorts before every ULID. */
+export const FIRST_ULID = '0'.repeat(26);
+
+export function isUlid(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(value);
+}
+
+/**
+ * ULIDs (https://github.com/ulid/spec, monotonic) that sort after one another however the clock runs: one for a later
+ * millisecond is random, one for the same or an earlier millisecond is the last one plus one.
+ */
+export class UlidSequence {
+  private milliseconds: number;
+
+  constructor(public last: string) {
+    this.milliseconds = decodeTime(last);
+  }
+
+  next(milliseconds: number): string {
+    if (milliseconds > this.milliseconds) {
+      this.milliseconds = milliseconds;
+      this.last = ulid(milliseconds, randomFraction);
+    } else {
+      this.last = this.last.slice(0, TIME_LEN) + incrementBase32(this.last.slice(TIME_LEN));
+    }
+    return this.last;
+  }
+}
+
+/** Asked for in bulk: the system's generator takes longer to be asked than to answer. */
+const bytes = new Uint8Array(4096);
+let used = bytes.length;
+
+/** One of 256 equally likely numbers from 0 up to, not including, 1; from the cryptographic generator. */
+function randomFraction(): number {
+  if (used === bytes.length) {
+    randomFillSync(bytes);
+    used = 0;
+  }
+  const byte = bytes[used] ?? 0;
+  used += 1;
+  return byte / 256;
+}

@@ -1,0 +1,46 @@
+import { Logger } from '@nestjs/common';
+import { unavailable, type DomainError } from '../../errors/domain-error';
+
+/** Why nothing may be written although the database would take it. Each cause stands for itself. */
+export class WriteStops {
+  private readonly messages = new Map<string, string>();
+
+  /** @param message for the callers that are refused. */
+  stop(cause: string, message: string): void {
+    this.messages.set(cause, message);
+  }
+
+  lift(cause: string): void {
+    this.messages.delete(cause);
+  }
+
+  /** What a write is refused with; null when none is. */
+  get refusal(): DomainError | null {
+    const [message] = this.messages.values();
+    return message === undefined ? null : unavailable(message);
+  }
+}
+
+/** As sysexits.h names them: EX_IOERR, and EX_DATAERR, which a start that contradicts its checkpoint ends with, too. */
+const EXIT_CODE = { storage: 74, contradicted: 65 };
+
+/**
+ * Ends the process at once. After a failed sync nobody knows what reached the disk: the only honest state is the one the
+ * next start finds there.
+ */
+export function failStop(reason: string): never {
+  return stop(`${reason} The process stops; the next start recovers from what is on disk.`, EXIT_CODE.storage);
+}
+
+/** Ends the process when the database is not the one that it knows: what it has in memory came from another. */
+export function stopContradicted(reason: string): never {
+  return stop(
+    `${reason} The process stops; the next start holds the database against the kept checkpoint.`,
+    EXIT_CODE.contradicted,
+  );
+}
+
+function stop(line: string, exitCode: number): never {
+  new Logger('Ledger').fatal(line);
+  process.exit(exitCode);
+}

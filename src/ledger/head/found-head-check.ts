@@ -1,0 +1,42 @@
+import type { Configuration } from '../../config/configuration';
+import { DatabaseFault } from '../../database/database-fault';
+import type { FoundDatabase } from '../../database/start-condition';
+import { HeadAheadError } from './head-ahead.error';
+
+const SELECT_TIME = `SELECT "timestamp" FROM "ledger_head" WHERE "id" = 1`;
+
+/**
+ * Refuses, before anything is migrated, a database whose last entry lies too far ahead of the clock: until the clock has
+ * caught up, time would stand still, and what is due or kept for a while would be decided on by a wrong time.
+ * @throws HeadAheadError unless the operator has accepted that very time.
+ */
+export async function refuseHeadAhead(configuration: Configuration, found: FoundDatabase): Promise<void> {
+  const headTime = await headTimeOf(found);
+  if (headTime === null || headTime === configuration.acceptedHeadTime) return;
+  const now = await timeOf(found);
+  const ahead = Date.parse(headTime) - now;
+  // What is not a time is reported by others.
+  if (!(ahead > configuration.maxClockStep)) return;
+  throw new HeadAheadError(
+    `The last entry of the database ${found.location} was written at ${headTime}, ` +
+      `${Math.round(ahead / 1_000)} seconds ahead of the clock, which shows ${new Date(now).toISOString()}: one of the two is wrong. ` +
+      'Set the clock right; or, where the clock is right and the entry was written by a wrong one, ' +
+      `start with ACCEPT_HEAD_TIME=${headTime}: the time of the ledger stands still until the clock has caught up.`,
+  );
+}
+
+/** Null where there is no head record, or no table for it yet. */
+async function headTimeOf({ connection }: FoundDatabase): Promise<string | null> {
+  try {
+    const [head] = (await connection?.all<{ timestamp: unknown }>(SELECT_TIME)) ?? [];
+    return typeof head?.timestamp === 'string' ? head.timestamp : null;
+  } catch (error) {
+    if (error instanceof DatabaseFault && error.kind === 'programming') return null;
+    throw error;
+  }
+}
+
+async function timeOf({ connection, dialect: { clock } }: FoundDatabase): Promise<number> {
+  const [row] = (clock === null ? [] : await connection?.all<{ now: number }>(clock)) ?? [];
+  return row?.now ?? Date.now();
+}

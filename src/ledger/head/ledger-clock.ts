@@ -1,0 +1,89 @@
+import { Logger } from '@nestjs/common';
+import { uptime } from 'node:os';
+import { DatabaseFault } from '../../database/database-fault';
+import type { SqlConnection } from '../../database/sql-connection';
+import type { WriteStops } from './fail-stop';
+
+const SECOND = 1_000;
+/** Milliseconds an answer may take that tells the time; after a longer one, such as of a process that stood still, it is stale. */
+const SLOWEST_ANSWER = 60 * SECOND;
+const CAUSE = 'clock';
+
+/**
+ * The clock the ledger goes by: the database's where that has one, so that all processes go by the same, otherwise the
+ * machine's. What is written with a wrong time stays in the ledger, so a clock that jumps ends all writing: against the
+ * machine's uptime, which goes on while it sleeps; or the clocks of machine and database against each other.
+ */
+export class LedgerClock {
+  private readonly logger = new Logger('Ledger');
+  private first: ClockReading | null = null;
+  /** Milliseconds by which the database's clock is ahead of the machine's. */
+  private ahead = 0;
+  private hasJumped = false;
+
+  /**
+   * @param sql selects the database's clock as `now`; null: it has none.
+   * @param maximumStep milliseconds.
+   */
+  constructor(
+    private readonly sql: string | null,
+    private readonly maximumStep: number,
+    private readonly stops: WriteStops,
+  ) {}
+
+  /** Milliseconds; the database's as of the last look. */
+  now(): number {
+    return Date.now() + this.ahead;
+  }
+
+  /** @throws UNAVAILABLE when writing has been stopped; DatabaseFault when the database does not tell its time. */
+  async look(connection: Pick<SqlConnection, 'all'>): Promise<void> {
+    if (this.sql === null) this.watch();
+    else await this.lookAtDatabase(connection, this.sql);
+    if (this.stops.refusal !== null) throw this.stops.refusal;
+  }
+
+  /** Looks at the machine's clock, where that is the ledger's. */
+  watch(): void {
+    if (this.sql === null) this.take({ clock: Date.now(), steady: uptime() * SECOND });
+  }
+
+  private async lookAtDatabase(connection: Pick<SqlConnection, 'all'>, sql: string): Promise<void> {
+    const asked = Date.now();
+    const [row] = await connection.all<{ now: number }>(sql);
+    const answered = Date.now();
+    if (row === undefined || answered - asked > SLOWEST_ANSWER)
+      throw new DatabaseFault('unavailable', 'CLOCK', 'The database took too long to tell its time.');
+    this.ahead = row.now - answered;
+    this.take({ clock: answered, steady: row.now });
+  }
+
+  private take(reading: ClockReading): void {
+    this.first ??= reading;
+    const step = clockStep(this.first, reading);
+    if (Math.abs(step) <= this.maximumStep || this.hasJumped) return;
+    this.hasJumped = true;
+    this.stops.stop(CAUSE, 'The clock has jumped, so nothing is written until the service is restarted.');
+    this.logger.fatal(`${this.jump(step)} Nothing is written any more. Set the clock right, then restart the service.`);
+  }
+
+  private jump(step: number): string {
+    const seconds = Math.round(Math.abs(step) / SECOND);
+    const direction = step > 0 ? 'AHEAD' : 'BACK';
+    const against = this.sql === null ? '' : ' AGAINST THE CLOCK OF THE DATABASE';
+    return `THE CLOCK OF THIS MACHINE WENT ${direction} BY ${seconds} SECONDS${against} SINCE THE START.`;
+  }
+}
+
+/** What two clocks showed at one moment, in milliseconds. */
+interface ClockReading {
+  /** The one that may be set. */
+  readonly clock: number;
+  /** The one it is held against, which goes on while the machine sleeps. */
+  readonly steady: number;
+}
+
+/** Milliseconds by which the clock was set since the first reading; below zero: back. */
+export function clockStep(first: ClockReading, now: ClockReading): number {
+  return now.clock - first.clock - (now.steady - first.steady);
+}

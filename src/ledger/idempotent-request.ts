@@ -1,0 +1,59 @@
+import { sha256 } from './chain/hash-chain';
+
+/** One write of a request that carries an `Idempotency-Key`. */
+export interface KeyedWrite {
+  /** Hex; names the write among all of the last 24 hours. */
+  readonly id: string;
+  /** Hex; another one under the same id is another request. */
+  readonly contentHash: string;
+  /** Called when the write's first answer was given again instead of running its command. */
+  readonly onReplay: () => void;
+}
+
+/**
+ * A request that takes effect once, however often it is sent. Its writes are told apart by their order: where a crash came
+ * between two of them, sending it again answers the first from what is kept and runs the second.
+ */
+export class IdempotentRequest {
+  private readonly scopeHash: string;
+  private contentHash: string | null = null;
+  private writes = 0;
+  private replayed = false;
+
+  /**
+   * @param scope what makes a key unique: caller, method, path, and the key.
+   * @param content what was asked, canonical; called with the first write, when the request is known to be valid.
+   * @param onReplay called when the answer is going to be an earlier one.
+   */
+  constructor(
+    scope: readonly string[],
+    private readonly content: () => string,
+    private readonly onReplay: () => void,
+  ) {
+    this.scopeHash = sha256(JSON.stringify(scope));
+  }
+
+  /** Whether a write so far was answered by what an earlier request did. */
+  get isReplayed(): boolean {
+    return this.replayed;
+  }
+
+  /** Of the write that comes next. */
+  get nextId(): string {
+    return this.writes === 0 ? this.scopeHash : sha256(`${this.scopeHash} ${this.writes}`);
+  }
+
+  nextWrite(): KeyedWrite {
+    const id = this.nextId;
+    this.writes += 1;
+    this.contentHash ??= sha256(this.content());
+    return {
+      id,
+      contentHash: this.contentHash,
+      onReplay: () => {
+        this.replayed = true;
+        this.onReplay();
+      },
+    };
+  }
+}

@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/database';
+import { counterName } from '../records/counter-name';
+import { DataLoader } from './data-loader';
+import type { AnyRecordKind } from '../record-kind';
+import { arraysOfOne } from '../records/statements';
+
+/** How many there are, at one moment. */
+export interface LedgerCounts {
+  readonly entries: number;
+  /** By the counter's name; in the order asked for. */
+  readonly records: readonly number[];
+}
+
+/** Values that are read at once at most. */
+const PIECE = 1_000;
+/** Names are compared byte by byte. */
+const SELECT_USED_NAMES = `SELECT "name" FROM "ledger_counters" WHERE "name" > $1 AND "name" < $2 AND "value" > 0 ORDER BY "name" LIMIT ${PIECE}`;
+const SELECT_HEAD_SEQUENCE = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
+const SELECT_EFFECT_SEQUENCE = `SELECT "effectSequence" FROM "ledger_head" WHERE "id" = 1`;
+
+/** Reads the counters that move with the head: what they cost does not grow with what they count. */
+@Injectable()
+export class CounterReader {
+  private readonly selectCounts: string;
+  /** By the list of counters as JSON. Who asks while a statement is under way, such as many probes at once, shares the next. */
+  private readonly readings = new DataLoader<LedgerCounts>((asked) => this.readAll(asked));
+
+  /** @internal */
+  constructor(private readonly database: Database) {
+    const { dialect } = database;
+    const name = dialect.jsonAt(0, { name: 'name', type: 'text' });
+    this.selectCounts =
+      `SELECT "name", "value" FROM "ledger_counters" WHERE "name" IN (SELECT ${name} FROM ${dialect.jsonElements('$1')}) ` +
+      `UNION ALL SELECT '', "sequence" FROM "ledger_head" WHERE "id" = 1`;
+  }
+
+  /** Sequence of the last entry; 0 when there is none. */
+  async headSequence(): Promise<number> {
+    const [head] = await this.database.points.all<{ sequence: number }>(SELECT_HEAD_SEQUENCE);
+    return head?.sequence ?? 0;
+  }
+
+  /** Sequence of the last entry that changed what processes keep in memory, such as the policies in force. */
+  async effectSequence(): Promise<number> {
+    const [head] = await this.database.points.all<{ effectSequence: number }>(SELECT_EFFECT_SEQUENCE);
+    return head?.effectSequence ?? 0;
+  }
+
+  read(counters: readonly string[]): Promise<LedgerCounts> {
+    return this.readings.find(JSON.stringify(counters)) as Promise<LedgerCounts>;
+  }
+
+  /** Every value that a counted column or list column has or holds in some record, in order. */
+  async *valuesInUse({ counter }: AnyRecordKind, column: string): AsyncGenerator<string> {
+    const prefix = counterName(counter, column, '');
+    // What begins so comes before this: ";" is the character after ":".
+    const end = `${prefix.slice(0, -1)};`;
+    for (let after = prefix, more = true; more;) {
+      const rows = await this.database.points.all<{ name: string }>(SELECT_USED_NAMES, [after, end]);
+      for (const { name } of rows) yield name.slice(prefix.length);
+      after = rows.at(-1)?.name ?? after;
+      more = rows.length === PIECE;
+    }
+  }
+
+  private async readAll(asked: readonly string[]): Promise<ReadonlyMap<string, LedgerCounts>> {
+    const lists = new Map(asked.map((text) => [text, JSON.parse(text) as string[]]));
+    const names = new Set([...lists.values()].flat());
+    const rows = await this.database.points.all<{ name: string; value: number }>(this.selectCounts, [
+      arraysOfOne(names),
+    ]);
+    const values = new Map(rows.map(({ name, value }) => [name, value]));
+    const counted = (name: string): number => values.get(name) ?? 0;
+    return new Map(
+      [...lists].map(([text, counters]) => [text, { entries: counted(''), records: counters.map(counted) }]),
+    );
+  }
+}

@@ -1,0 +1,44 @@
+/** Reads the rows that have one of the values, in one statement. */
+type ReadAmong<Row> = (values: readonly string[]) => Promise<ReadonlyMap<string, Row>>;
+
+interface Waiting<Row> {
+  readonly value: string;
+  readonly resolve: (row: Row | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Values of one statement at most: enough to share its way to the database and back, few enough to keep it short. */
+const MOST_VALUES = 256;
+
+/**
+ * Reads rows by a unique value. A read that finds nothing under way goes at once; those that arrive meanwhile share the
+ * next statement, which costs about as much for sixty rows as for one. Each is read after it was asked for.
+ */
+export class DataLoader<Row> {
+  private waiting: Waiting<Row>[] = [];
+  private isReading = false;
+
+  constructor(private readonly readAmong: ReadAmong<Row>) {}
+
+  find(value: string): Promise<Row | undefined> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ value, resolve, reject });
+      if (!this.isReading) void this.readWaiting();
+    });
+  }
+
+  private async readWaiting(): Promise<void> {
+    this.isReading = true;
+    while (this.waiting.length > 0) await this.readTogether(this.waiting.splice(0, MOST_VALUES));
+    this.isReading = false;
+  }
+
+  private async readTogether(group: readonly Waiting<Row>[]): Promise<void> {
+    try {
+      const rows = await this.readAmong(group.map(({ value }) => value));
+      for (const { value, resolve } of group) resolve(rows.get(value));
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/database';
+import { quoted } from '../../database/dialect';
+import { Slices } from '../../shared/slices';
+import { ENTRY_COLUMNS } from '../chain/entry-columns';
+import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counter-name';
+import type { StoredEntry } from '../chain/hash-chain';
+import type { PageSource } from './where-clause';
+import { RecordReader } from './record-reader';
+import type { Page, PageRequest } from '../record-page';
+import { rowLists } from './row-lists';
+import { jsonForAnswer } from '../../json/stored-json';
+import type { JsonObject } from '../../json/json-value';
+
+const COLUMNS = ENTRY_COLUMNS.map(({ name }) => name);
+const SELECT = `SELECT ${COLUMNS.map(quoted).join(', ')} FROM "ledger_entries"`;
+const SELECT_ENTRY = `${SELECT} WHERE "sequence" = $1`;
+const PIECE = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
+const SELECT_PIECE = `${SELECT} ${PIECE}`;
+const SELECT_PIECE_EXTENT =
+  `SELECT count(*) AS "count", max("sequence") AS "last", sum("size") AS "bytes" FROM (SELECT "sequence", ` +
+  `octet_length("details") + COALESCE(octet_length("state"), 0) AS "size" FROM "ledger_entries" ${PIECE}) AS piece`;
+const SELECT_BEFORE = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" < $1 ORDER BY "sequence" DESC LIMIT 1`;
+/** Entries of a piece at most, and bytes of what can be long in them. */
+const PIECE_ENTRIES = 250;
+const PIECE_BYTES = 1_000_000;
+/** Drivers round what is larger: it is reported, and left out of what is read. */
+const SAFE = Number.MAX_SAFE_INTEGER;
+const SELECT_EXTENT =
+  `SELECT head."sequence", head."hash", head."frontier", last."sequence" AS "lastSequence", ` +
+  `(SELECT count(*) FROM "ledger_entries" WHERE "sequence" > ${SAFE}) AS "entriesBeyond", ` +
+  `(SELECT count(*) FROM "ledger_entries" WHERE "sequence" < 1) AS "entriesBefore" ` +
+  `FROM (SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE "sequence" <= ${SAFE}) AS last ` +
+  `LEFT JOIN "ledger_head" AS head ON head."id" = 1`;
+
+/** Lists leave the kept state out: it can be large, and an entry read alone has it. */
+const LISTED: PageSource = {
+  table: 'ledger_entries',
+  columns: COLUMNS.filter((name) => name !== 'state'),
+  longColumns: ['details'],
+  orderColumn: 'sequence',
+  timeColumn: 'timestamp',
+  counter: ENTRY_COUNTER,
+  countedBy: ENTRIES_COUNTED_BY,
+  listColumns: [],
+  selectiveColumns: ['subjectId', 'entityId'],
+  isLedger: true,
+};
+
+export type ListedEntry = Omit<StoredEntry, 'state'>;
+
+/** What the head record says of the chain, and the last sequence there really is, both of one moment. */
+export interface ChainExtent {
+  /** Null: the head record is gone. */
+  readonly sequence: number | null;
+  readonly hash: string | null;
+  /** The Merkle tree over the entries, as `TreeFrontier` writes it. */
+  readonly frontier: string | null;
+  /** Null: there are no entries. */
+  readonly lastSequence: number | null;
+  /** Entries that the ledger cannot have written: their sequence is more than 2^53 - 1, or no number. Not in the others. */
+  readonly entriesBeyond: number;
+  /** Entries before the first that the ledger writes. */
+  readonly entriesBefore: number;
+}
+
+/** Entries that follow one another, read for their hashes to be checked. */
+export interface ChainPiece {
+  /** For `entriesFromJson`. */
+  readonly entries: string;
+  readonly last: number;
+}
+
+/** Reads the entries of the ledger, for the audit and the provenance view. */
+@Injectable()
+export class EntryReader {
+  constructor(
+    private readonly database: Database,
+    private readonly reader: RecordReader,
+  ) {}
+
+  async page(request: PageRequest): Promise<Page<AnsweredListedEntry>> {
+    const page = await this.reader.pageOf(LISTED, request);
+    const slices = new Slices();
+    const rows: AnsweredListedEntry[] = [];
+    for (const row of page.rows as unknown as ListedEntry[]) {
+      rows.push(await answeredListedEntry(row, slices));
+      await slices.next();
+    }
+    return { ...page, rows };
+  }
+
+  async find(sequence: number): Promise<AnsweredEntry | undefined> {
+    const [entry] = await this.database.points.all<StoredEntry>(SELECT_ENTRY, [sequence]);
+    return entry === undefined ? undefined : answeredEntry(entry, new Slices());
+  }
+
+  async extent(): Promise<ChainExtent> {
+    const [extent] = await this.database.chain.all<ChainExtent>(SELECT_EXTENT);
+    if (extent === undefined) throw new Error('An aggregate query answered no row.');
+    return extent;
+  }
+
+  /** The last entry before a sequence; undefined when there is none. */
+  async before(sequence: number): Promise<Pick<StoredEntry, 'sequence' | 'hash'> | undefined> {
+    const [entry] = await this.database.chain.all<StoredEntry>(SELECT_BEFORE, [sequence]);
+    return entry;
+  }
+
+  /** The next entries after one sequence, up to and including another, in order; as many as fit in memory. */
+  async piece(after: number, upTo: number): Promise<ChainPiece | null> {
+    for (let limit = PIECE_ENTRIES; ; limit = Math.ceil(limit / 2)) {
+      const [extent] = await this.database.chain.all<PieceExtent>(SELECT_PIECE_EXTENT, [after, upTo, limit]);
+      if (extent === undefined || extent.count === 0) return null;
+      if (extent.bytes > PIECE_BYTES && extent.count > 1) continue;
+      const { chain, dialect } = this.database;
+      const bounds = [after, extent.last, extent.count];
+      const source = { connection: chain, dialect, columns: COLUMNS };
+      return { entries: await rowLists(source, SELECT_PIECE, bounds), last: extent.last };
+    }
+  }
+}
+
+interface PieceExtent {
+  readonly count: number;
+  readonly last: number;
+  readonly bytes: number;
+}
+
+/** An entry of a list with its details as JSON. */
+export type AnsweredListedEntry = Omit<ListedEntry, 'details'> & { readonly details: JsonObject };
+
+/** An entry with its details, and the state that it sealed, as JSON. */
+export type AnsweredEntry = AnsweredListedEntry & { readonly state: JsonObject | null };
+
+/** Throws SyntaxError where the details, which others may have altered, are not JSON. */
+async function answeredListedEntry(entry: ListedEntry, slices: Slices): Promise<AnsweredListedEntry> {
+  return { ...entry, details: await jsonForAnswer<JsonObject>(entry.details, slices) };
+}
+
+/** Throws SyntaxError where details or state, which others may have altered, are not JSON. */
+export async function answeredEntry(entry: StoredEntry, slices: Slices): Promise<AnsweredEntry> {
+  const state = entry.state === null ? null : await jsonForAnswer<JsonObject>(entry.state, slices);
+  return { ...(await answeredListedEntry(entry, slices)), state };
+}

@@ -1,0 +1,110 @@
+import { quoted, type Dialect } from '../../database/dialect';
+import type { SqlValue } from '../../database/sql-connection';
+import { counterName } from '../records/counter-name';
+import { sizeSql } from '../records/stored-form';
+import { type PageSource, columnOf, isContains, Parameters, WhereClause } from './where-clause';
+import type { Condition, PageRequest } from '../record-page';
+
+export interface PageQuery {
+  readonly sql: string;
+  readonly parameters: readonly SqlValue[];
+}
+
+/** A request, and the bytes beyond which a value of a long column is not wanted. */
+export interface SizedRequest extends PageRequest {
+  readonly mostBytes: number;
+}
+
+/** Beside the columns, every row of the answer carries the list's total under this name. */
+export const TOTAL_COLUMN = 'listTotal';
+/** And the bytes it has in long columns under this one. */
+export const SIZE_COLUMN = 'listedBytes';
+/** And the ledger's last sequence at that moment under this one. */
+export const HEAD_COLUMN = 'listedUpTo';
+
+const HEAD = `(SELECT "sequence" FROM "ledger_head" WHERE "id" = 1)`;
+
+/**
+ * Rows and total in one statement, so that both are of one moment. Where the total has to be counted and the ledger has
+ * more than `countedAtOnce` entries, it is null: counting would take longer, the larger the table is. An empty page is one row of nulls with the total. One
+ * row more than the limit is read: it tells whether a page follows. Values of long columns that have more than `mostBytes`
+ * are null: whoever asks for many rows cannot know what they amount to.
+ */
+export function pageQuery(
+  source: PageSource,
+  request: SizedRequest,
+  dialect: Dialect,
+  countedAtOnce: number,
+): PageQuery {
+  const parameters = new Parameters();
+  const rows = new WhereClause(source, request.conditions, dialect, parameters);
+  const total = knownTotalSql(source, request, parameters) ?? countSql(rows, countedAtOnce);
+  const [direction, beyond] = request.order === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
+  const { position } = request;
+  const from = position === null ? rows.sql() : rows.sql(`${rows.order} ${beyond} ${parameters.add(position)}`);
+  const page =
+    `SELECT ${columnsSql(source, request.mostBytes, parameters)} ${from} ORDER BY ${rows.order} ${direction} ` +
+    `LIMIT ${parameters.add(request.limit + 1)} OFFSET ${parameters.add(request.offset)}`;
+  const sql =
+    `SELECT page.*, counted.total AS "${TOTAL_COLUMN}", counted.head AS "${HEAD_COLUMN}" ` +
+    `FROM (SELECT ${total} AS total, ${HEAD} AS head) AS counted ` +
+    `LEFT JOIN (${page}) AS page ON 1 = 1 ORDER BY page.${quoted(source.orderColumn)} ${direction}`;
+  return { sql, parameters: parameters.values };
+}
+
+function columnsSql({ table, columns, longColumns }: PageSource, mostBytes: number, parameters: Parameters): string {
+  // A server cannot tell the type of a parameter that no column uses.
+  const most = longColumns.length === 0 ? '' : parameters.add(mostBytes);
+  const selected = columns.map((name) => {
+    const column = columnOf(table, name);
+    return longColumns.includes(name) ? unlessLongSql(column, name, most) : column;
+  });
+  const size = sizeSql(longColumns.map((name) => columnOf(table, name)));
+  return [...selected, `${size} AS "${SIZE_COLUMN}"`].join(', ');
+}
+
+/** Null: nobody has counted these rows. */
+function knownTotalSql(source: PageSource, request: PageRequest, parameters: Parameters): string | null {
+  if (request.total !== null) return parameters.add(request.total);
+  if (source.isLedger && request.conditions.length === 0) return HEAD;
+  const name = counterFor(source, request.conditions);
+  if (name === null) return null;
+  return `COALESCE((SELECT "value" FROM "ledger_counters" WHERE "name" = ${parameters.add(name)}), 0)`;
+}
+
+/** A database counts only where the condition holds. */
+function countSql(rows: WhereClause, countedAtOnce: number): string {
+  return `CASE WHEN COALESCE(${HEAD}, 0) <= ${countedAtOnce} THEN (SELECT count(*) ${rows.sql()}) END`;
+}
+
+/** The counter that knows the total of these conditions, if there is one. */
+function counterFor({ counter, countedBy, listColumns }: PageSource, conditions: readonly Condition[]): string | null {
+  const [only, ...others] = conditions;
+  if (only === undefined) return counter;
+  const { column, comparison, value } = only;
+  const isCounted =
+    comparison === 'equals' ? countedBy.includes(column) : isContains(only) && listColumns.includes(column);
+  return isCounted && others.length === 0 ? counterName(counter, column, value) : null;
+}
+
+/** Bytes of free-form content that a page holds, unless its only row has more. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+/** More than a value of either database has. */
+export const ANY_SIZE = 2 ** 31 - 1;
+
+/** Bytes that each row of a page of this limit, and the one beyond it, may have without a look at the others. */
+export function shareOf(limit: number): number {
+  return Math.floor(PAGE_BYTES / (limit + 1));
+}
+
+/** How many of the first rows of these sizes make a page: one at least. */
+export function rowsThatFit(sizes: readonly number[]): number {
+  let bytes = 0;
+  const beyond = sizes.findIndex((size) => (bytes += size) > PAGE_BYTES);
+  return beyond < 0 ? sizes.length : Math.max(beyond, 1);
+}
+
+/** A value that is left in the database, and null here, where it has more bytes than the placeholder says. */
+function unlessLongSql(column: string, name: string, most: string): string {
+  return `CASE WHEN octet_length(${column}) <= ${most} THEN ${column} END AS ${quoted(name)}`;
+}

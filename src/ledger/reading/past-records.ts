@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/database';
+import { quoted } from '../../database/dialect';
+import { parseInSlices } from '../../json/json-builder';
+import type { JsonObject } from '../../json/json-value';
+import { Slices } from '../../shared/slices';
+import type { AnyRecordKind, GovernedRow, RecordKind } from '../record-kind';
+import { saysStateSql } from '../records/access-denied';
+import { RecordCatalog } from '../records/record-catalog';
+import { type Viewer, visibleTo } from '../records/visibility';
+
+const SELECT_STATE =
+  `SELECT "state" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
+  `AND ${saysStateSql()} ORDER BY "sequence" DESC LIMIT 1`;
+const SELECT_LAST =
+  `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" <= $1 ` +
+  `ORDER BY "timestamp" DESC, "sequence" DESC LIMIT 1`;
+
+/** Records that are read at once. */
+const PIECE = 100;
+
+interface PastRow {
+  readonly createdSequence: number;
+  readonly state: string | null;
+}
+
+/** Reads records as they stood after an earlier entry, from the states that the entries keep. */
+@Injectable()
+export class PastRecords {
+  /** @internal */
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: RecordCatalog,
+  ) {}
+
+  /**
+   * As it stood after the entry with the sequence; undefined where it did not exist then. Columns that are not hashed, such as
+   * `createdSequence`, are null: no answer shows them.
+   */
+  async find<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    id: string,
+    sequence: number,
+    viewer?: Viewer,
+  ): Promise<Row | undefined> {
+    const parameters = [id, sequence, kind.subjectType];
+    const [entry] = await this.database.points.all<{ state: string | null }>(SELECT_STATE, parameters);
+    const row = await this.rowOf(kind, entry?.state ?? null);
+    return visibleTo(viewer, kind, row as Row | undefined);
+  }
+
+  private async rowOf(kind: AnyRecordKind, state: string | null): Promise<GovernedRow | undefined> {
+    if (state === null) return undefined;
+    return this.catalog.codec(kind).decodeState((await parseInSlices(state, new Slices())) as JsonObject);
+  }
+
+  /**
+   * Those of a kind whose records are never removed, as they stood after the entry with the sequence, oldest first; each piece is
+   * read when it is asked for.
+   */
+  async *pieces<Row extends GovernedRow>(kind: RecordKind<Row>, sequence: number): AsyncGenerator<readonly Row[]> {
+    const slices = new Slices();
+    const state = `(${SELECT_STATE.replace('$1', 'live."id"')})`;
+    const sql =
+      `SELECT live."createdSequence", ${state} AS "state" FROM ${quoted(this.catalog.codec(kind).table)} AS live ` +
+      `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ORDER BY live."createdSequence" LIMIT ${PIECE}`;
+    for (let after = 0; ;) {
+      const rows = await this.database.points.all<PastRow>(sql, [after, sequence, kind.subjectType]);
+      const records: GovernedRow[] = [];
+      for (const row of rows) {
+        const record = await this.rowOf(kind, row.state);
+        if (record !== undefined) records.push(record);
+        await slices.next();
+      }
+      yield records as unknown as Row[];
+      if (rows.length < PIECE) return;
+      after = rows.at(-1)?.createdSequence ?? after;
+    }
+  }
+
+  /** Sequence of the last entry at or before a time, which is ISO 8601 in UTC with milliseconds; 0 where there is none. */
+  async lastAt(time: string): Promise<number> {
+    const [entry] = await this.database.points.all<{ sequence: number }>(SELECT_LAST, [time]);
+    return entry?.sequence ?? 0;
+  }
+}

@@ -1,0 +1,248 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/database';
+import type { ColumnDefinition } from '../../database/dialect';
+import type { SqlRow } from '../../database/sql-connection';
+import { dueQuery, type DueRow } from './due-query';
+import { rowsForAnswers } from './answer-rows';
+import {
+  ANY_SIZE,
+  rowsThatFit,
+  shareOf,
+  HEAD_COLUMN,
+  pageQuery,
+  SIZE_COLUMN,
+  type SizedRequest,
+  TOTAL_COLUMN,
+} from './page-query';
+import type { PageSource } from './where-clause';
+import { sightOf, type Viewer, visibleTo } from '../records/visibility';
+import { DataLoader } from './data-loader';
+import { RecordCatalog } from '../records/record-catalog';
+import type { RecordCodec } from '../records/record-codec';
+import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
+import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
+import { arraysOfOne } from '../records/statements';
+import { totalInPieces } from './total-pieces';
+
+/** Rows of a page, read in one statement. */
+interface ListedRows {
+  readonly rows: readonly SqlRow[];
+  /** Null: it has to be counted in pieces. */
+  readonly total: number | null;
+  /** The ledger's last sequence when they were read. */
+  readonly upTo: number;
+}
+
+/** Reads committed records on connections that cannot write. A caller that was answered reads its own write. */
+@Injectable()
+export class RecordReader {
+  /** Entries of the ledger whose rows one statement counts: few enough to end long before the timeout of statements. */
+  private readonly countedAtOnce: number = 250_000;
+  /** By codec, then by column. */
+  private readonly pointReaders = new Map<RecordCodec, Map<string, DataLoader<GovernedRow>>>();
+  private readonly existenceReaders = new Map<RecordCodec, DataLoader<true>>();
+
+  /** @internal */
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: RecordCatalog,
+  ) {}
+
+  /** @param viewer for whom: needed where not everybody sees every record of the kind. */
+  async find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, viewer?: Viewer): Promise<Row | undefined> {
+    const row = await this.dataLoader(this.catalog.codec(kind), 'id').find(id);
+    return visibleTo(viewer, kind, row as Row | undefined);
+  }
+
+  /** Without reading the record, which may be large. */
+  async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
+    sightOf(kind, undefined);
+    const codec = this.catalog.codec(kind);
+    const known = this.existenceReaders.get(codec);
+    const reader = known ?? new DataLoader((ids) => this.idsAmong(codec, ids));
+    if (known === undefined) this.existenceReaders.set(codec, reader);
+    return (await reader.find(id)) === true;
+  }
+
+  /** By the columns of one of the kind's unique keys. */
+  findBy<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    key: Readonly<Partial<Record<ColumnOf<Row>, string>>>,
+  ): Promise<Row | undefined> {
+    sightOf(kind, undefined);
+    const codec = this.catalog.codec(kind);
+    const [[column, value] = ['', ''], ...others] = Object.entries<string>(key as Record<string, string>);
+    if (others.length > 0) return this.findByAll(codec, key as Record<string, string>) as Promise<Row | undefined>;
+    return this.dataLoader(codec, column).find(value) as Promise<Row | undefined>;
+  }
+
+  /** What the viewer does not see is not in it, and not in its total. */
+  async page<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    request: PageRequest,
+    viewer?: Viewer,
+  ): Promise<Page<Row>> {
+    const codec = this.catalog.codec(kind);
+    const page = await this.pageOf(sourceOf(codec, codec.columns), inSight(request, sightOf(kind, viewer)));
+    return { ...page, rows: (await rowsForAnswers(codec, page.rows)) as Row[] };
+  }
+
+  /**
+   * All records that meet the conditions, oldest first, so many at a time, or fewer where they are large; each piece is
+   * read when it is asked for.
+   */
+  async *pieces<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    conditions: readonly Condition[],
+    limit: number,
+    viewer?: Viewer,
+  ): AsyncGenerator<readonly Row[]> {
+    for (let position: number | null = null, more = true; more;) {
+      // The total is of no use here; a known one is not counted.
+      const request: PageRequest = { conditions, limit, offset: 0, order: 'asc', position, total: 0 };
+      const page: Page<Row> = await this.page(kind, request, viewer);
+      yield page.rows;
+      position = page.rows.at(-1)?.createdSequence ?? null;
+      more = page.more;
+    }
+  }
+
+  /**
+   * @internal Some columns of the records that meet the conditions, in order, so many at a time: to look through many of which few are
+   * wanted. Each piece is read when it is asked for.
+   */
+  async *columns<Row extends GovernedRow, Name extends ColumnOf<Row>>(
+    kind: RecordKind<Row>,
+    names: readonly Name[],
+    range: RecordRange,
+    viewer?: Viewer,
+  ): AsyncGenerator<readonly (Pick<Row, Name> & GovernedRow)[]> {
+    const codec = this.catalog.codec(kind);
+    const wanted: readonly string[] = ['id', 'createdSequence', ...names];
+    const columns = codec.columns.filter(({ name }) => wanted.includes(name));
+    const { conditions, order } = range;
+    for (let position = range.position, more = true; more;) {
+      const request: PageRequest = { conditions, limit: range.atOnce, offset: 0, order, position, total: 0 };
+      const page = await this.pageOf(sourceOf(codec, columns), inSight(request, sightOf(kind, viewer), 0));
+      const rows = page.rows.map(
+        (row) => codec.decodeColumns(row, columns) as unknown as Pick<Row, Name> & GovernedRow,
+      );
+      yield rows;
+      position = rows.at(-1)?.createdSequence ?? null;
+      more = page.more;
+    }
+  }
+
+  /**
+   * The ids of the records whose time has come, the earliest first; so many at a time, or fewer where they are large. Each
+   * piece is read when it is asked for.
+   */
+  async *due<Row extends GovernedRow>(kind: RecordKind<Row>, now: string, limit: number): AsyncGenerator<string[]> {
+    const sql = dueQuery(this.catalog.codec(kind));
+    for (let after = ['', '']; ;) {
+      const rows = await this.database.points.all<DueRow>(sql, [now, ...after, limit]);
+      const due = rows.slice(0, rowsThatFit(rows.map(({ bytes }) => bytes)));
+      const last = due.at(-1);
+      if (last === undefined) return;
+      yield due.map(({ id }) => id);
+      if (rows.length < limit && due.length === rows.length) return;
+      after = [last.time, last.id];
+    }
+  }
+
+  /**
+   * @internal A page of any table that is listed in order of creation; rows as stored. It ends before its limit where its rows would
+   * be more bytes than memory has to spare for a page. As most pages are far from that, they are read in one go.
+   */
+  async pageOf(source: PageSource, request: PageRequest): Promise<Page<SqlRow>> {
+    const { limit } = request;
+    const mostBytes = shareOf(limit);
+    const listed = await this.read(source, { ...request, mostBytes });
+    const sizes = listed.rows.map((row) => Number(row[SIZE_COLUMN]));
+    if (sizes.every((size) => size <= mostBytes)) return this.cut(source, request, listed);
+    const fitting = { ...request, limit: rowsThatFit(sizes.slice(0, limit)) };
+    return this.cut(source, fitting, await this.read(source, { ...fitting, mostBytes: ANY_SIZE }));
+  }
+
+  private async read(source: PageSource, request: SizedRequest): Promise<ListedRows> {
+    const { lists, dialect } = this.database;
+    const { sql, parameters } = pageQuery(source, request, dialect, this.countedAtOnce);
+    const rows = await lists.all(sql, parameters);
+    const total = rows[0]?.[TOTAL_COLUMN] ?? null;
+    return {
+      rows: rows.filter((row) => row[source.orderColumn] !== null),
+      total: total === null ? null : Number(total),
+      upTo: Number(rows[0]?.[HEAD_COLUMN] ?? 0),
+    };
+  }
+
+  private async cut(
+    source: PageSource,
+    request: PageRequest,
+    { rows, total, upTo }: ListedRows,
+  ): Promise<Page<SqlRow>> {
+    const { limit, conditions } = request;
+    const list = { source, conditions, upTo };
+    return {
+      rows: rows.slice(0, limit),
+      total: total ?? (await totalInPieces(this.database, list, this.countedAtOnce)),
+      more: rows.length > limit,
+    };
+  }
+
+  private async findByAll(codec: RecordCodec, key: Readonly<Record<string, string>>): Promise<GovernedRow | undefined> {
+    const [row] = await this.database.points.all(codec.selectWhere(Object.keys(key)), Object.values(key));
+    return row === undefined ? undefined : (await rowsForAnswers(codec, [row]))[0];
+  }
+
+  private dataLoader(codec: RecordCodec, column: string): DataLoader<GovernedRow> {
+    const readers = this.pointReaders.get(codec) ?? new Map<string, DataLoader<GovernedRow>>();
+    this.pointReaders.set(codec, readers);
+    const known = readers.get(column);
+    if (known !== undefined) return known;
+    const reader = new DataLoader((values) => this.readAmong(codec, column, values));
+    readers.set(column, reader);
+    return reader;
+  }
+
+  private async idsAmong(codec: RecordCodec, ids: readonly string[]): Promise<ReadonlyMap<string, true>> {
+    const rows = await this.database.points.all<{ id: string }>(codec.selectIds, [arraysOfOne(ids)]);
+    return new Map(rows.map(({ id }) => [id, true]));
+  }
+
+  private async readAmong(
+    codec: RecordCodec,
+    column: string,
+    values: readonly string[],
+  ): Promise<ReadonlyMap<string, GovernedRow>> {
+    const rows =
+      values.length === 1
+        ? await this.database.points.all(codec.selectWhere([column]), values)
+        : await this.database.points.all(codec.selectAmong(column), [arraysOfOne(values)]);
+    const decoded = await rowsForAnswers(codec, rows);
+    return new Map(decoded.map((row, index) => [String(rows[index]?.[column]), row]));
+  }
+}
+
+/**
+ * A total that was found for somebody else is not taken over.
+ * @param total where it is of no use.
+ */
+function inSight(request: PageRequest, sight: readonly Condition[], total: number | null = null): PageRequest {
+  return sight.length === 0 ? request : { ...request, conditions: [...request.conditions, ...sight], total };
+}
+
+function sourceOf({ table, kind }: RecordCodec, columns: readonly ColumnDefinition[]): PageSource {
+  return {
+    table,
+    columns: columns.map(({ name }) => name),
+    longColumns: columns.filter(({ type }) => type === 'json').map(({ name }) => name),
+    orderColumn: 'createdSequence',
+    timeColumn: kind.timeColumn ?? null,
+    counter: kind.counter,
+    countedBy: kind.countedBy ?? [],
+    listColumns: kind.listColumns ?? [],
+    selectiveColumns: [],
+    isLedger: false,
+  };
+}

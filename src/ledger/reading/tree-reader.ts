@@ -1,0 +1,113 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '../../database/database';
+import { treeOf, TreeFrontier, type TreeNode } from '../merkle/tree-frontier';
+import type { TreeHead } from '../merkle/proof-check';
+import { consistencyRanges, inclusionRanges, type LeafRange } from '../merkle/proof-ranges';
+import { type StoredRange, StoredHashes, storedRanges } from '../merkle/stored-hashes';
+import { TreeDamagedError } from '../merkle/tree-damaged.error';
+import { leafHash, type TreeHash } from '../merkle/tree-hash';
+import { isUnwritable, writtenRows } from './row-lists';
+
+/** Qualified: SQLite takes the bare name of a missing column for a text. */
+const SELECT_HEAD = `SELECT head."sequence", head."frontier" FROM "ledger_head" AS head WHERE head."id" = 1`;
+const SELECT_LEAVES =
+  `SELECT "sequence" - 1 AS "position", "hash" FROM "ledger_entries" ` + `WHERE "sequence" > $1 AND "sequence" <= $2`;
+const SELECT_NODES =
+  `SELECT "position", "hash" FROM "ledger_tree_nodes" ` + `WHERE "level" = $3 AND "position" >= $1 AND "position" < $2`;
+const HASH_COLUMNS = ['position', 'hash'] as const;
+
+const KEPT = `SELECT "level", "position", "hash" FROM "ledger_tree_nodes"`;
+const IN_ORDER = `ORDER BY "level", "position" LIMIT $1`;
+/** No lower bound, so that whatever was put in by others is read, too. */
+const SELECT_FIRST_KEPT = `${KEPT} ${IN_ORDER}`;
+const SELECT_NEXT_KEPT = `${KEPT} WHERE ("level", "position") > ($2, $3) ${IN_ORDER}`;
+
+/** Kept subtrees read at once. */
+const KEPT_PIECE = 1_000;
+
+/** That an entry is in the tree of a size: RFC 6962, section 2.1.1. */
+export interface InclusionProof {
+  readonly leafHash: TreeHash;
+  readonly tree: TreeHead;
+  /** From the leaf to the root. */
+  readonly hashes: readonly TreeHash[];
+}
+
+/** That one tree extends another: RFC 6962, section 2.1.2. */
+export interface ConsistencyProof {
+  readonly former: TreeHead;
+  readonly latter: TreeHead;
+  readonly hashes: readonly TreeHash[];
+}
+
+/**
+ * Reads the Merkle tree over the entries. What lies within a committed head never changes, so the reads of one proof need
+ * no snapshot. A proof reads a few hundred hashes at most, however long the chain is.
+ */
+@Injectable()
+export class TreeReader {
+  constructor(@Inject(Database) private readonly database: Pick<Database, 'points' | 'chain' | 'dialect'>) {}
+
+  /** Today's tree, as the head record tells it; empty before there is a head record. */
+  async head(): Promise<TreeHead> {
+    const [row] = await this.database.points.all<{ sequence: number; frontier: string }>(SELECT_HEAD);
+    const { size, root } = row === undefined ? TreeFrontier.empty() : treeOf(row);
+    return { size, rootHash: root };
+  }
+
+  /** @param sequence from 1 to the size; the size at most today's. */
+  async inclusion(sequence: number, size: number): Promise<InclusionProof> {
+    const leaf = { begin: sequence - 1, end: sequence };
+    const ranges = [leaf, { begin: 0, end: size }, ...inclusionRanges(leaf.begin, size)];
+    const [hash = '', rootHash = '', ...hashes] = await this.roots(ranges);
+    return { leafHash: hash, tree: { size, rootHash }, hashes };
+  }
+
+  /** @param to at most today's size; `from` at most `to`. */
+  async consistency(from: number, to: number): Promise<ConsistencyProof> {
+    const ranges = [{ begin: 0, end: from }, { begin: 0, end: to }, ...consistencyRanges(from, to)];
+    const [former = '', latter = '', ...hashes] = await this.roots(ranges);
+    return { former: { size: from, rootHash: former }, latter: { size: to, rootHash: latter }, hashes };
+  }
+
+  /**
+   * The next kept subtrees after one, lower levels first and from left to right; from the first one when none is given.
+   * Rows that others put in may be no subtrees: none is looked up after such a row.
+   */
+  kept(after?: Omit<TreeNode, 'hash'>): Promise<Record<keyof TreeNode, unknown>[]> {
+    const { chain } = this.database;
+    if (after === undefined) return chain.all(SELECT_FIRST_KEPT, [KEPT_PIECE]);
+    return chain.all(SELECT_NEXT_KEPT, [KEPT_PIECE, after.level, after.position]);
+  }
+
+  /** Entries in the log, as the head record says now. */
+  async size(): Promise<number> {
+    const [row] = await this.database.chain.all<{ sequence: number }>(SELECT_HEAD);
+    return row?.sequence ?? 0;
+  }
+
+  private async roots(ranges: readonly LeafRange[]): Promise<TreeHash[]> {
+    const stored = new StoredHashes();
+    await Promise.all(storedRanges(ranges).map((range) => this.read(range, stored)));
+    return ranges.map((range) => stored.root(range));
+  }
+
+  private async read({ level, begin, end }: StoredRange, into: StoredHashes): Promise<void> {
+    const isLeaves = level === 0;
+    const [sql, parameters] = isLeaves ? [SELECT_LEAVES, [begin, end]] : [SELECT_NODES, [begin, end, level]];
+    for (const [position, hash] of await this.rows(sql, parameters)) {
+      into.add(level, position, isLeaves ? leafHash(hash) : hash);
+    }
+  }
+
+  private async rows(sql: string, parameters: readonly number[]): Promise<[position: number, hash: unknown][]> {
+    const { dialect, points } = this.database;
+    try {
+      const text = await writtenRows({ connection: points, dialect, columns: HASH_COLUMNS }, sql, parameters);
+      return JSON.parse(text) as [number, unknown][];
+    } catch (error) {
+      if (!isUnwritable(error)) throw error;
+      throw new TreeDamagedError(`Hashes of the tree are no text (${error.message}).`);
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import { quoted, type Dialect } from '../../database/dialect';
+import type { SqlValue } from '../../database/sql-connection';
+import { counterName } from '../records/counter-name';
+import { LIST_ITEMS } from '../records/list-items';
+import type { Condition } from '../record-page';
+
+/** A table that can be listed in order of creation, and where its totals are kept. */
+export interface PageSource {
+  readonly table: string;
+  readonly columns: readonly string[];
+  /** Those of the columns whose texts can be of any length. */
+  readonly longColumns: readonly string[];
+  /** Unique, ascending with creation. */
+  readonly orderColumn: string;
+  /** A time that never falls along the order, indexed; null: there is none to filter by. */
+  readonly timeColumn: string | null;
+  readonly counter: string;
+  /** The columns whose values are counted apart. */
+  readonly countedBy: readonly string[];
+  /** The columns whose lists' items are indexed and counted. */
+  readonly listColumns: readonly string[];
+  /** Columns each of whose values few rows have, the most telling first. */
+  readonly selectiveColumns: readonly string[];
+  /** True for the ledger's entries: the head's sequence counts all of them. */
+  readonly isLedger: boolean;
+}
+
+const OPERATORS = { equals: '=', atLeast: '>=', atMost: '<=', after: '>' } as const;
+
+/** The parameters of a statement that is put together. */
+export class Parameters {
+  readonly values: SqlValue[] = [];
+
+  /** The placeholder of the value. */
+  add(value: SqlValue): string {
+    return `$${this.values.push(value)}`;
+  }
+}
+
+/** The rows that meet the conditions, each condition put so that an index serves it. */
+export class WhereClause {
+  /** What the rows are ordered by: where items of lists lead to them, the same column of the items. */
+  readonly order: string;
+  private readonly tables: string[] = [];
+  private readonly conditions: string[] = [];
+
+  constructor(
+    private readonly source: PageSource,
+    conditions: readonly Condition[],
+    private readonly dialect: Dialect,
+    private readonly parameters: Parameters,
+  ) {
+    const own = columnOf(source.table, source.orderColumn);
+    for (const condition of conditions.filter(isContains)) this.addItems(condition, own);
+    this.order = this.tables.length === 0 ? own : 'item0."createdSequence"';
+    const leading = this.leadingColumn(conditions);
+    for (const condition of conditions) {
+      if (!isContains(condition)) this.conditions.push(this.conditionSql(condition, leading));
+    }
+  }
+
+  sql(more?: string): string {
+    const conditions = more === undefined ? this.conditions : [...this.conditions, more];
+    const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+    return `FROM ${[...this.tables, quoted(this.source.table)].join(', ')}${where}`;
+  }
+
+  private addItems({ column, value }: Condition, own: string): void {
+    const { listColumns, counter } = this.source;
+    if (!listColumns.includes(column))
+      throw new Error(`${column} of ${counter} must be one of the kind's listColumns.`);
+    const alias = `item${this.tables.length}`;
+    this.tables.push(`${quoted(LIST_ITEMS)} AS ${alias}`);
+    this.conditions.push(
+      `${alias}."item" = ${this.parameters.add(counterName(counter, column, value))}`,
+      `${own} = ${alias}."createdSequence"`,
+    );
+  }
+
+  /** The column that is looked up first, as it leaves few rows; null: that is left to the database. */
+  private leadingColumn(conditions: readonly Condition[]): string | null {
+    const { selectiveColumns, orderColumn } = this.source;
+    if (this.tables.length > 0) return orderColumn;
+    return selectiveColumns.find((name) => conditions.some(({ column }) => column === name)) ?? null;
+  }
+
+  private conditionSql(condition: Condition, leading: string | null): string {
+    const { column, comparison, value } = condition;
+    const { table } = this.source;
+    if (isTimeBound(this.source, condition)) {
+      return `${this.order} ${OPERATORS[condition.comparison]} (${placeOfTimeSql(this.source, condition, this.parameters)})`;
+    }
+    const placeholder = this.parameters.add(value);
+    const own = columnOf(table, column);
+    if (comparison === 'among') return `${own} IN (${this.numbersSql(placeholder)})`;
+    const isBeside = leading !== null && column !== leading && comparison === 'equals';
+    const operator = OPERATORS[comparison as keyof typeof OPERATORS];
+    return `${isBeside ? this.dialect.unindexed(own) : own} ${operator} ${placeholder}`;
+  }
+
+  private numbersSql(placeholder: string): string {
+    const number = this.dialect.jsonAt(0, { name: 'number', type: 'integer' });
+    return `SELECT ${number} FROM ${this.dialect.jsonElements(placeholder)}`;
+  }
+}
+
+type TimeBound = Condition & { readonly comparison: 'atLeast' | 'atMost' };
+
+/** True for the first or last time of what is listed. */
+export function isTimeBound({ timeColumn }: PageSource, condition: Condition): condition is TimeBound {
+  const { column, comparison } = condition;
+  return column === timeColumn && (comparison === 'atLeast' || comparison === 'atMost');
+}
+
+/** Time never goes back along the order, so a time is a place in it: that of the first or last row of that time. */
+export function placeOfTimeSql(
+  source: PageSource,
+  { column, comparison, value }: TimeBound,
+  parameters: Parameters,
+): string {
+  const [time, place] = [quoted(column), quoted(source.orderColumn)];
+  const direction = comparison === 'atLeast' ? 'ASC' : 'DESC';
+  return (
+    `SELECT ${place} FROM ${quoted(source.table)} WHERE ${time} ${OPERATORS[comparison]} ${parameters.add(value)} ` +
+    `ORDER BY ${time} ${direction}, ${place} ${direction} LIMIT 1`
+  );
+}
+
+/** Such a condition is met through the items of lists. */
+export function isContains({ comparison }: Condition): boolean {
+  return comparison === 'contains';
+}
+
+/** With its table: several tables of one statement have columns of the same name. */
+export function columnOf(table: string, column: string): string {
+  return `${quoted(table)}.${quoted(column)}`;
+}

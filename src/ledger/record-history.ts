@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { invalidField } from '../errors/domain-error';
+import { LedgerService } from './ledger.service';
+import { CounterReader } from './reading/counter-reader';
+import { PastRecords } from './reading/past-records';
+import { RecordReader } from './reading/record-reader';
+import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
+import type { Viewer } from './records/visibility';
+
+/** After the entry with a sequence, or at a time: ISO 8601 in UTC with milliseconds. */
+export type Moment = number | string;
+
+/** Reads records as they are, or as the ledger kept them at a moment. */
+@Injectable()
+export class RecordHistory {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly records: RecordReader,
+    private readonly past: PastRecords,
+    private readonly counters: CounterReader,
+  ) {}
+
+  /** @param asOf undefined: now. @throws VALIDATION_ERROR for a moment that has not come. */
+  async find<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    id: string,
+    asOf: Moment | undefined,
+    viewer?: Viewer,
+  ): Promise<Row | undefined> {
+    if (asOf === undefined) return this.records.find(kind, id, viewer);
+    return this.past.find(kind, id, await this.sequenceAt(asOf), viewer);
+  }
+
+  /** By a unique key. Such keys never change, so today's record says which one it is. @throws VALIDATION_ERROR */
+  async findBy<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    key: Readonly<Partial<Record<ColumnOf<Row>, string>>>,
+    asOf: Moment | undefined,
+  ): Promise<Row | undefined> {
+    const sequence = asOf === undefined ? undefined : await this.sequenceAt(asOf);
+    const record = await this.records.findBy(kind, key);
+    return record === undefined || sequence === undefined ? record : this.past.find(kind, record.id, sequence);
+  }
+
+  /**
+   * The sequence of the last entry at the moment; 0 before the first. @throws VALIDATION_ERROR for a moment that has not come.
+   * @param field what the client gave it as.
+   */
+  async sequenceAt(asOf: Moment, field = 'query.asOf'): Promise<number> {
+    if (typeof asOf === 'string') {
+      if (asOf > this.ledger.now) throw invalidField(field, 'must be a time that has come');
+      return this.past.lastAt(asOf);
+    }
+    const head = await this.counters.headSequence();
+    if (asOf < 1 || asOf > head) throw invalidField(field, `must be a sequence from 1 to ${head}, the last entry's`);
+    return asOf;
+  }
+}

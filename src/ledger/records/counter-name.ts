@@ -1,0 +1,51 @@
+import type { AnyRecordKind, GovernedRow } from '../record-kind';
+import type { StoredEntry } from '../chain/hash-chain';
+
+/** The counter of the rows whose counted column has, or holds, one value, such as `entities:type:service`. */
+export function counterName(counter: string, column: string, value: unknown): string {
+  return `${counter}:${column}:${String(value)}`;
+}
+
+/** One item of a JSON list in a column of a row. */
+export interface ListItem {
+  readonly column: string;
+  readonly value: string;
+}
+
+/** The items of a row's list columns, each value once. */
+export function listItems({ listColumns = [] }: AnyRecordKind, row: GovernedRow): ListItem[] {
+  return listColumns.flatMap((column) => [...new Set(listOf(row, column))].map((value) => ({ column, value })));
+}
+
+/** Every counter that counts the row. */
+export function countersOf(kind: AnyRecordKind, row: GovernedRow): string[] {
+  const { counter, countedBy = [] } = kind;
+  const columns = row as unknown as Readonly<Record<string, unknown>>;
+  return [
+    counter,
+    ...countedBy
+      .filter((column) => columns[column] !== null)
+      .map((column) => counterName(counter, column, columns[column])),
+    ...listItems(kind, row).map(({ column, value }) => counterName(counter, column, value)),
+  ];
+}
+
+function listOf(row: GovernedRow, column: string): readonly string[] {
+  return (row as unknown as Readonly<Record<string, readonly string[]>>)[column] ?? [];
+}
+
+/** No kind of record may be counted under this name. */
+export const ENTRY_COUNTER = 'ledger_entries';
+
+/** Columns whose values can stand in very many entries: each value has a total of its own. */
+export const ENTRIES_COUNTED_BY = ['action', 'outcome', 'agentId'] as const;
+
+/** What an entry adds to the counters. */
+export function entryCounts(entry: Pick<StoredEntry, (typeof ENTRIES_COUNTED_BY)[number]>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const column of ENTRIES_COUNTED_BY) {
+    const value = entry[column];
+    if (value !== null) counts.set(counterName(ENTRY_COUNTER, column, value), 1);
+  }
+  return counts;
+}

@@ -1,0 +1,28 @@
+import type { SqlRow } from '../../database/sql-connection';
+import { parseInSlices } from '../../json/json-builder';
+import type { JsonValue } from '../../json/json-value';
+import { Slices } from '../../shared/slices';
+import { prepareCanonicalJson } from '../chain/canonical-json';
+import type { GovernedRow } from '../record-kind';
+import type { RecordCodec } from './record-codec';
+
+/** Characters of JSON from which on it is parsed and compared in slices. */
+const LARGE = 16 * 1024;
+
+/** A row that commands look at; of large content, value and canonical text are made in slices that let others through. */
+export async function decodeRow(codec: RecordCodec, stored: SqlRow): Promise<GovernedRow> {
+  const large = codec.columns.filter(({ name, type }) => type === 'json' && isLarge(stored[name]));
+  if (large.length === 0) return codec.decode(stored);
+  const slices = new Slices();
+  const parsed: Record<string, JsonValue> = {};
+  for (const { name } of large) {
+    const value = await parseInSlices(String(stored[name]), slices);
+    if (typeof value === 'object' && value !== null) await prepareCanonicalJson(value, slices);
+    parsed[name] = value;
+  }
+  return codec.decode({ ...stored, ...parsed });
+}
+
+function isLarge(value: unknown): boolean {
+  return typeof value === 'string' && value.length > LARGE;
+}

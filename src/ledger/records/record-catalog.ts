@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { Database } from '../../database/database';
+import { RecordCodec } from './record-codec';
+import type { AnyRecordKind } from '../record-kind';
+
+/** Every kind of record the ledger knows, in the order of registration: owners before what belongs to them. */
+@Injectable()
+export class RecordCatalog {
+  private readonly codecs = new Map<AnyRecordKind, RecordCodec>();
+
+  constructor(
+    discovery: DiscoveryService,
+    private readonly database: Database,
+  ) {
+    for (const { instance } of discovery.getProviders()) {
+      if (instance instanceof LedgerContribution) instance.kinds.forEach((kind) => this.add(kind));
+    }
+  }
+
+  get all(): Iterable<RecordCodec> {
+    return this.codecs.values();
+  }
+
+  codec(kind: AnyRecordKind): RecordCodec {
+    const codec = this.codecs.get(kind);
+    if (codec === undefined) {
+      throw new Error(`The kind ${kind.subjectType} is unknown: name it in LedgerModule.forFeature({ kinds: [...] }).`);
+    }
+    return codec;
+  }
+
+  private add(kind: AnyRecordKind): void {
+    if (this.codecs.has(kind)) return;
+    for (const { kind: other } of this.codecs.values()) {
+      if (
+        other.subjectType === kind.subjectType ||
+        other.idPrefix === kind.idPrefix ||
+        other.counter === kind.counter
+      ) {
+        throw new Error(`Two kinds of record share a subject type, id prefix or counter: ${kind.subjectType}.`);
+      }
+    }
+    this.codecs.set(kind, new RecordCodec(kind, this.database.dialect));
+  }
+}
+
+/** The kinds of record a module keeps in the ledger. Provided as a value, found by the catalog at start. */
+export class LedgerContribution {
+  constructor(readonly kinds: readonly AnyRecordKind[]) {}
+}

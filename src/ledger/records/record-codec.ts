@@ -1,0 +1,214 @@
+import { getMetadataArgsStorage } from 'typeorm';
+import { quoted, type ColumnDefinition, type Dialect } from '../../database/dialect';
+import type { SqlRow, SqlValue } from '../../database/sql-connection';
+import type { JsonObject, JsonValue } from '../../json/json-value';
+import type { StoredJson } from '../../json/stored-json';
+import { canonicalJson } from '../chain/canonical-json';
+import { sizeSql } from './stored-form';
+import type { AnyRecordKind, GovernedRow } from '../record-kind';
+import { DamagedRowError } from './damaged-row.error';
+import { columnValue } from './column-value';
+import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './statements';
+
+/** A row as it was read; of JSON columns some may stay as they are, and some be parsed already. */
+export type StoredRow = Readonly<Record<string, SqlValue | StoredJson | JsonValue>>;
+
+/** Names what no column is named. */
+const SIZE = '#bytes';
+
+/** A row ready for the database, and the hashed form of its state. JSON is rendered once and serves both. */
+export interface EncodedRow {
+  readonly values: readonly SqlValue[];
+  readonly state: string;
+}
+
+interface StateMember {
+  readonly name: string;
+  /** Left out while it has this value, as it is stored; undefined: never. */
+  readonly unset: SqlValue | undefined;
+  readonly column: number;
+  readonly isJson: boolean;
+}
+
+/** Turns rows of one kind into what is stored and hashed, and back. The columns are those of its TypeORM table class. */
+export class RecordCodec {
+  readonly table: string;
+  readonly columns: readonly ColumnDefinition[];
+  /** Each takes its rows as one JSON array of arrays. */
+  readonly insertRows: string;
+  readonly updateRows: string;
+  readonly deleteRows: string;
+  /** Selects the ids among those in a JSON array of arrays of one that there are. */
+  readonly selectIds: string;
+  private readonly selected: string;
+  /** Free-form content. */
+  private readonly longColumns: readonly string[];
+  private readonly selections = new Map<string, string>();
+  private readonly state: readonly StateMember[];
+
+  constructor(
+    readonly kind: AnyRecordKind,
+    private readonly dialect: Dialect,
+  ) {
+    this.table = tableName(kind.table);
+    this.columns = columnsOf(kind.table);
+    this.selected = this.columns.map((column) => quoted(column.name)).join(', ');
+    this.insertRows = insertRows(dialect, this.table, this.columns);
+    this.updateRows = updateRows(dialect, this.table, this.columns);
+    this.deleteRows = deleteRows(dialect, this.table);
+    this.selectIds = selectAmong(dialect, this.table, ['"id"'], 'id');
+    this.longColumns = this.columns.filter(({ type }) => type === 'json').map(({ name }) => name);
+    const later = Object.keys(kind.laterMembers ?? {});
+    this.state = [...kind.hashedMembers, ...later].sort().map((name) => this.stateMember(name));
+  }
+
+  /** Selects the rows whose columns equal the parameters, oldest first. */
+  selectWhere(columns: readonly string[]): string {
+    const key = columns.join();
+    const known = this.selections.get(key);
+    if (known !== undefined) return known;
+    const sql = `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE ${equalities(columns)} ORDER BY "createdSequence"`;
+    this.selections.set(key, sql);
+    return sql;
+  }
+
+  /** Selects the newest rows whose columns equal the first parameters, as many as the last one says. */
+  selectNewest(columns: readonly string[]): string {
+    const where = `WHERE ${equalities(columns)} ORDER BY "createdSequence" DESC`;
+    return `SELECT ${this.selected} FROM ${quoted(this.table)} ${where} LIMIT $${columns.length + 1}`;
+  }
+
+  /** Selects the rows about which an entry after `$1` was written, of one of the actions that follow it. */
+  selectTouchedAfter(actions: number): string {
+    const names = Array.from({ length: actions }, (_, index) => `$${index + 2}`).join(', ');
+    const touched = `SELECT "subjectId" FROM "ledger_entries" WHERE "action" IN (${names}) AND "sequence" > $1`;
+    return `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE "id" IN (${touched})`;
+  }
+
+  /** Selects the rows whose column has one of the values in a JSON array of arrays of one. */
+  selectAmong(column: string): string {
+    const key = `among ${column}`;
+    const known = this.selections.get(key);
+    if (known !== undefined) return known;
+    const sql = selectAmong(this.dialect, this.table, [this.selected], column);
+    this.selections.set(key, sql);
+    return sql;
+  }
+
+  /**
+   * The same, without the free-form content of rows that have more bytes of it than the second parameter says. Where a kind
+   * has none, there is no such parameter.
+   */
+  selectSmallAmong(column: string): { readonly sql: string; readonly isSized: boolean } {
+    const isSized = this.longColumns.length > 0;
+    const key = `small among ${column}`;
+    const sql = this.selections.get(key) ?? selectAmong(this.dialect, this.table, this.smallColumns(), column);
+    this.selections.set(key, sql);
+    return { sql, isSized };
+  }
+
+  /** Bytes of free-form content: as the database says, or near enough of a row that was read without asking. */
+  sizeOf(stored: SqlRow): number {
+    const told = stored[SIZE];
+    if (typeof told === 'number') return told;
+    return this.longColumns.reduce((size, name) => size + String(stored[name] ?? '').length, 0);
+  }
+
+  encode(row: GovernedRow): EncodedRow {
+    const members = row as unknown as Readonly<Record<string, JsonValue>>;
+    const values = this.columns.map(({ name, type }) => encodeValue(members[name], type, name));
+    return { values, state: this.stateOf(values) };
+  }
+
+  /** The hashed form of stored values, in the order of the columns; of altered ones it may be no JSON. */
+  stateOf(values: readonly SqlValue[]): string {
+    let state = '';
+    for (const { name, column, isJson, unset } of this.state) {
+      const value = values[column] ?? null;
+      if (value === unset) continue;
+      const text = isJson && typeof value === 'string' ? value : JSON.stringify(value);
+      state += `${state === '' ? '{' : ','}"${name}":${text}`;
+    }
+    return `${state}}`;
+  }
+
+  /** @throws DamagedRowError for a row that the service has not written so. */
+  decode(stored: StoredRow): GovernedRow {
+    return this.decodeColumns(stored, this.columns) as unknown as GovernedRow;
+  }
+
+  /** The row of a state that an entry keeps; what is not hashed is null. @throws DamagedRowError for an altered one. */
+  decodeState(state: JsonObject): GovernedRow {
+    const members: Record<string, JsonValue> = {};
+    for (const { name, isJson } of this.state) {
+      const value = state[name] ?? this.kind.laterMembers?.[name] ?? null;
+      // A text in a column of JSON is read as JSON.
+      members[name] = isJson && typeof value === 'string' ? JSON.stringify(value) : value;
+    }
+    return this.decode(members);
+  }
+
+  /** The same for some of the columns, of which alone the row was read. */
+  decodeColumns(stored: StoredRow, columns: readonly ColumnDefinition[]): Readonly<Record<string, unknown>> {
+    const row: Record<string, unknown> = {};
+    for (const column of columns) {
+      const { name } = column;
+      const read = columnValue(stored[name] ?? null, column, this.kind.decisive?.[name]);
+      if ('fault' in read) throw new DamagedRowError(this.table, stored['id'], read.fault);
+      row[name] = read.value;
+    }
+    return row;
+  }
+
+  private smallColumns(): string[] {
+    if (this.longColumns.length === 0) return [this.selected];
+    const size = sizeSql(this.longColumns.map(quoted));
+    const columns = this.columns.map(({ name }) =>
+      this.longColumns.includes(name)
+        ? `CASE WHEN ${size} <= $2 THEN ${quoted(name)} END AS ${quoted(name)}`
+        : quoted(name),
+    );
+    return [...columns, `${size} AS ${quoted(SIZE)}`];
+  }
+
+  private stateMember(name: string): StateMember {
+    const column = this.columns.findIndex((other) => other.name === name);
+    const definition = this.columns[column];
+    if (definition === undefined) {
+      throw new Error(`The hashed member ${name} of ${this.kind.subjectType} is not a column of ${this.table}.`);
+    }
+    const absence = this.kind.laterMembers?.[name];
+    const unset = absence === undefined ? undefined : encodeValue(absence, definition.type, name);
+    return { name, column, isJson: definition.type === 'json', unset };
+  }
+}
+
+function encodeValue(value: JsonValue | undefined, type: ColumnDefinition['type'], name: string): SqlValue {
+  if (value === undefined) throw new Error(`The column ${name} was given no value; write null for an absent one.`);
+  if (value === null) return null;
+  if (type === 'json') return canonicalJson(value);
+  if (type === 'integer' ? typeof value === 'number' : typeof value === 'string') return value as SqlValue;
+  throw new Error(`The column ${name} takes ${type}, not ${typeof value}.`);
+}
+
+function tableName(table: new () => object): string {
+  const name = getMetadataArgsStorage().tables.find(({ target }) => target === table)?.name;
+  if (name === undefined) throw new Error(`${table.name} needs @Entity('table_name').`);
+  return name;
+}
+
+/** Columns in the order of the class. Only what both databases store alike is allowed. */
+function columnsOf(table: new () => object): ColumnDefinition[] {
+  return getMetadataArgsStorage()
+    .columns.filter(({ target }) => target === table)
+    .map(({ propertyName, options }) => ({ name: propertyName, type: columnType(options.type, propertyName) }));
+}
+
+function columnType(type: unknown, name: string): ColumnDefinition['type'] {
+  if (type === 'text' || type === 'integer') return type;
+  if (type === 'bigint') return 'integer';
+  if (type === 'simple-json') return 'json';
+  throw new Error(
+    `The column ${name} must be declared as 'text', 'integer', 'bigint' or 'simple-json', not ${String(type)}.`,
+  );
+}

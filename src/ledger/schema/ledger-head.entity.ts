@@ -1,0 +1,35 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { TreeFrontier } from '../merkle/tree-frontier';
+
+/** Where the chain ends: one row, moved in the transaction of every batch. It makes a cut tail visible. */
+@Entity('ledger_head')
+export class LedgerHead {
+  /** Always 1. */
+  @PrimaryColumn('integer')
+  readonly id!: number;
+
+  @Column('bigint')
+  readonly sequence!: number;
+
+  @Column('text')
+  readonly hash!: string;
+
+  @Column('text')
+  readonly timestamp!: string;
+
+  /** The last ULID given out, so that identifiers keep sorting by creation across restarts. */
+  @Column('text')
+  readonly lastUlid!: string;
+
+  /** The last entry that changed what processes keep in memory. */
+  @Column('bigint')
+  readonly effectSequence!: number;
+
+  /** Size of the Merkle tree over the entries, and what it needs in order to grow: `TreeFrontier`. */
+  @Column('text', { default: TreeFrontier.empty().text })
+  readonly frontier!: string;
+
+  /** Of the newest migration that a process has brought: earlier versions write nothing any more. */
+  @Column('bigint', { default: 0 })
+  readonly schemaVersion!: number;
+}

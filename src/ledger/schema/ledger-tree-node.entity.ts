@@ -1,0 +1,32 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { ColumnDefinition } from '../../database/dialect';
+import type { SqlValue } from '../../database/sql-connection';
+import type { TreeNode } from '../merkle/tree-frontier';
+
+/** A complete subtree of the Merkle tree, of 256 entries, 65,536, and so on: proofs are made of these and of the entries. */
+@Entity('ledger_tree_nodes')
+export class LedgerTreeNode {
+  /** The subtree has 2^level entries: 8, 16, 24 … */
+  @PrimaryColumn('integer')
+  readonly level!: number;
+
+  /** How many subtrees of the level lie to the left. */
+  @PrimaryColumn('bigint')
+  readonly position!: number;
+
+  @Column('text')
+  readonly hash!: string;
+}
+
+/** The table of the kept subtrees: `LedgerTreeNode`. */
+export const TREE_NODES = 'ledger_tree_nodes';
+
+export const TREE_NODE_COLUMNS: readonly ColumnDefinition[] = [
+  { name: 'level', type: 'integer' },
+  { name: 'position', type: 'integer' },
+  { name: 'hash', type: 'text' },
+];
+
+export function treeNodeValues({ level, position, hash }: TreeNode): SqlValue[] {
+  return [level, position, hash];
+}

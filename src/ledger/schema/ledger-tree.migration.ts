@@ -1,0 +1,61 @@
+import { Table, TableColumn, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { integerColumn, sequenceColumn, textColumn } from '../../database/columns';
+import { leafHash } from '../merkle/tree-hash';
+import { TreeFrontier, type TreeNode } from '../merkle/tree-frontier';
+import { TREE_NODES } from './ledger-tree-node.entity';
+
+/** Entries read, and nodes written, by one statement. */
+const PIECE = 5_000;
+
+/** The Merkle tree over the entries, with those that are there. */
+export class LedgerTree1763800000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.createTable(treeNodes());
+    await queryRunner.addColumn(
+      'ledger_head',
+      new TableColumn({ ...textColumn('frontier'), default: `'${TreeFrontier.empty().text}'` }),
+    );
+    const frontier = await plantTree(queryRunner);
+    await queryRunner.query(`UPDATE "ledger_head" SET "frontier" = '${frontier.text}' WHERE "id" = 1`);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.dropColumn('ledger_head', 'frontier');
+    await queryRunner.dropTable(TREE_NODES);
+  }
+}
+
+function treeNodes(): Table {
+  return new Table({
+    name: TREE_NODES,
+    columns: [
+      { ...integerColumn('level'), isPrimary: true },
+      { ...sequenceColumn('position'), isPrimary: true },
+      textColumn('hash'),
+    ],
+  });
+}
+
+/** Takes the entries as they are: whether they are right is for verification to find. */
+async function plantTree(queryRunner: QueryRunner): Promise<TreeFrontier> {
+  const frontier = TreeFrontier.empty();
+  for (let after: string | null = null; ;) {
+    const condition: string = after === null ? '' : `WHERE "sequence" > ${after}`;
+    const entries = (await queryRunner.query(
+      `SELECT "sequence", "hash" FROM "ledger_entries" ${condition} ORDER BY "sequence" LIMIT ${PIECE}`,
+    )) as { sequence: string | number; hash: unknown }[];
+    const nodes: TreeNode[] = [];
+    for (const { hash } of entries) frontier.append(leafHash(String(hash)), nodes);
+    await insertNodes(queryRunner, nodes);
+    const last = entries.at(-1);
+    if (last === undefined) return frontier;
+    after = String(last.sequence);
+  }
+}
+
+async function insertNodes(queryRunner: QueryRunner, nodes: readonly TreeNode[]): Promise<void> {
+  if (nodes.length === 0) return;
+  // Numbers and hashes of our own making: nothing in them needs quoting.
+  const values = nodes.map(({ level, position, hash }) => `(${level}, ${position}, '${hash}')`);
+  await queryRunner.query(`INSERT INTO "${TREE_NODES}" ("level", "position", "hash") VALUES ${values.join(', ')}`);
+}

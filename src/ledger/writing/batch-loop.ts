@@ -1,0 +1,186 @@
+import { Logger } from '@nestjs/common';
+import { AsyncResource } from 'node:async_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DatabaseFault, isBusy } from '../../database/database-fault';
+import { unavailable } from '../../errors/domain-error';
+import type { BatchRunner, CommittedBatch } from './batch-runner';
+import { failStop, type WriteStops } from '../head/fail-stop';
+import type { LedgerObserver, ObservedBatch } from '../ledger-observer';
+import { GatheredCommands, type LedgerQueue, type QueuedCommand } from './ledger-queue';
+import type { KnownHead } from '../head/known-head';
+import type { Leftovers } from './leftovers';
+import type { Projections } from './projections';
+import type { WriterConnection } from './writer-connection';
+
+/** Commands of one transaction at most: enough to share a sync, few enough to keep a batch short. */
+const MAXIMUM_BATCH = 512;
+/** Milliseconds after which a batch counts as stuck. It is left alone: a COMMIT may wait for its standby. */
+const LONGEST_BATCH = 10_000;
+
+/** Empties the queue, one batch at a time, and tells each caller what came of its command. */
+export class BatchLoop {
+  observer: LedgerObserver | null = null;
+  private readonly logger = new Logger('Ledger');
+  /** Batches belong to no request: the one that begins them would have its id on the log lines of the others. */
+  private readonly outsideRequests = new AsyncResource('Ledger');
+  private working: Promise<void> | null = null;
+  /** Halved when a batch fails by a fault of its own, until the command at fault stands alone. */
+  private batchLimit = MAXIMUM_BATCH;
+  /** Monotonic milliseconds; null between batches. */
+  private batchBegan: number | null = null;
+  private isToldStuck = false;
+
+  constructor(
+    private readonly queue: LedgerQueue,
+    private readonly writer: WriterConnection,
+    private readonly runner: BatchRunner,
+    private readonly projections: Projections,
+    private readonly leftovers: Leftovers,
+    private readonly known: KnownHead,
+    private readonly stops: WriteStops,
+  ) {}
+
+  /** A batch has been under way for so long that nobody can tell when the next one begins. */
+  get isStuck(): boolean {
+    return this.batchBegan !== null && performance.now() - this.batchBegan > LONGEST_BATCH;
+  }
+
+  /** Begins, unless it is under way. */
+  begin(): void {
+    this.working ??= this.outsideRequests.runInAsyncScope(() => this.work());
+  }
+
+  /** Tells, once, that a batch is stuck. */
+  watch(): void {
+    if (!this.isStuck || this.isToldStuck) return;
+    this.isToldStuck = true;
+    this.logger.error(`A batch has not ended for ${LONGEST_BATCH / 1000} seconds: until it does, nothing is written.`);
+  }
+
+  /** Resolves when the queue is empty. What is left to be deleted is for the next start. */
+  async finished(): Promise<void> {
+    this.leftovers.stop();
+    await this.working;
+  }
+
+  private async work(): Promise<void> {
+    if (this.writer.needsProbe) await this.writer.probe();
+    while (this.queue.length > 0 || this.canDelete) {
+      // What arrives in the same turn of the event loop shares the batch.
+      await nextTurn();
+      if (this.stops.refusal !== null) this.queue.refuse(this.stops.refusal);
+      else if (this.queue.length > 0) await this.nextBatch();
+      if (this.canDelete) await this.watched(() => this.deletePiece());
+    }
+    this.working = null;
+  }
+
+  private get canDelete(): boolean {
+    return this.leftovers.areDue && !this.writer.hasFailed && this.stops.refusal === null;
+  }
+
+  private async deletePiece(): Promise<void> {
+    try {
+      await this.leftovers.deletePiece(await this.writer.current());
+    } catch (error) {
+      if (isUnavailable(error)) return this.writer.failed(error);
+      if (!isBusy(error)) this.leftovers.giveUp(error);
+      await this.writer.rollBack();
+    }
+  }
+
+  private async nextBatch(): Promise<void> {
+    const commands = new GatheredCommands(this.queue, this.batchLimit);
+    const began = performance.now();
+    const batch = await this.watched(() => this.commit(commands));
+    if (batch !== null) this.observer?.onBatch(observed(batch, performance.now() - began));
+  }
+
+  private async watched<Result>(batch: () => Promise<Result>): Promise<Result> {
+    this.batchBegan = performance.now();
+    const result = await batch();
+    this.batchBegan = null;
+    if (this.isToldStuck) this.logger.log('The batch that was stuck has ended.');
+    this.isToldStuck = false;
+    return result;
+  }
+
+  /** Null when the batch failed. */
+  private async commit(commands: GatheredCommands): Promise<CommittedBatch | null> {
+    const batch = await this.attempt(commands);
+    // Behind the attempt: what fails now must not make a batch that is on disk run again.
+    if (batch !== null) this.settle(batch);
+    return batch;
+  }
+
+  private async attempt(commands: GatheredCommands): Promise<CommittedBatch | null> {
+    try {
+      return await this.runner.commit(commands);
+    } catch (error) {
+      await this.onFailedBatch(commands.all, error);
+      return null;
+    }
+  }
+
+  private settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): void {
+    this.known.moved(position);
+    this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
+    // A batch without an entry does not show that one would reach the disk.
+    if (hasEntries) this.writer.succeeded();
+    if (leavesRows) this.leftovers.added();
+    this.queue.putBack(rest);
+    for (const { effects } of outcomes) effects.forEach(applyEffect);
+    this.projections.applied(position.sequence);
+    for (const { answer } of outcomes) answer();
+  }
+
+  private async onFailedBatch(commands: readonly QueuedCommand[], error: unknown): Promise<void> {
+    if (this.stops.refusal !== null) {
+      await this.writer.rollBack();
+      for (const { reject } of commands) reject(this.stops.refusal);
+      return;
+    }
+    if (isUnavailable(error)) {
+      await this.writer.failed(error);
+      const refusal = unavailable('The database cannot take writes now.');
+      commands.forEach((command) => command.reject(refusal));
+      this.observer?.onFailedBatch();
+      return;
+    }
+    await this.writer.rollBack();
+    if (isBusy(error)) {
+      this.queue.putBack(commands);
+      this.queue.expire();
+      return;
+    }
+    const [only, ...others] = commands;
+    if (others.length > 0) {
+      this.batchLimit = Math.ceil(commands.length / 2);
+      this.queue.putBack(commands);
+      return;
+    }
+    this.logger.error(`A command failed and was not written: ${String(error)}`);
+    // It may be the command's own fault, or that of tables that take nothing any more.
+    await this.writer.probe();
+    if (this.writer.hasFailed) only?.reject(unavailable('The database cannot take writes now.'));
+    else only?.reject(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof DatabaseFault && (error.kind === 'unavailable' || error.kind === 'storage');
+}
+
+function observed({ outcomes, commitDuration }: CommittedBatch, duration: number): ObservedBatch {
+  const refusals = outcomes.flatMap(({ refusal }) => refusal ?? []);
+  return { commands: outcomes.length, duration, commitDuration, refusals };
+}
+
+/** A change that is on disk but not in memory would be decided on wrongly for ever. */
+function applyEffect(effect: () => void): void {
+  try {
+    effect();
+  } catch (error) {
+    failStop(`What follows a committed change failed: ${String(error)}`);
+  }
+}

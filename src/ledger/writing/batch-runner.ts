@@ -1,0 +1,119 @@
+import type { Database } from '../../database/database';
+import { allInOrder, type BatchTransaction } from './batch-transaction';
+import { Batch } from './batch';
+import type { CommitProof } from '../../database/sql-connection';
+import { IdempotencyStore } from '../idempotency/idempotency-store';
+import type { LedgerClock } from '../head/ledger-clock';
+import { ledgerTime, type LedgerPosition } from '../chain/ledger-position';
+import type { GatheredCommands, QueuedCommand } from './ledger-queue';
+import type { Lookup } from '../lookup';
+import type { Projections } from './projections';
+import type { RecordCatalog } from '../records/record-catalog';
+import { runCommand, type CommandOutcome } from './run-command';
+import { ReadCache } from './read-cache';
+import type { WriterConnection } from './writer-connection';
+
+const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "sequence" = $1`;
+/**
+ * Milliseconds after which a batch takes no further command: others wait for the head, and a server ends the session of one
+ * who holds it and says nothing for some seconds.
+ */
+const LONGEST_HOLD = 500;
+/** Milliseconds after which a batch without any idempotency key removes expired ones, too. */
+const TIDYING_INTERVAL = 1_000;
+
+export interface CommittedBatch {
+  readonly outcomes: readonly CommandOutcome[];
+  /** Commands that have to wait for the next batch. */
+  readonly rest: readonly QueuedCommand[];
+  readonly position: LedgerPosition;
+  /** Milliseconds; null when there was nothing to commit. */
+  readonly commitDuration: number | null;
+  /** False for nothing but answers that were kept, too: those are small enough to find room where no entry does. */
+  readonly hasEntries: boolean;
+  /** True when rows of removed records are left to be deleted. */
+  readonly leavesRows: boolean;
+}
+
+/** As they are while the head has this hash. */
+interface CarriedRows {
+  readonly stored: ReadCache;
+  readonly hash: string;
+}
+
+type FinishedBatch = Pick<CommittedBatch, 'hasEntries'> & { readonly proof: CommitProof | null };
+
+/** Runs commands one after another in one database transaction and commits them together. */
+export class BatchRunner {
+  /** Monotonic milliseconds. */
+  private tidiedAt = 0;
+  /** What was read for commands that were put back. */
+  private carried: CarriedRows | null = null;
+
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: RecordCatalog,
+    private readonly writer: WriterConnection,
+    private readonly transaction: BatchTransaction,
+    private readonly projections: Projections,
+    private readonly clock: LedgerClock,
+  ) {}
+
+  /** Throws when the batch as a whole failed; then nothing of it is in the database. */
+  async commit(commands: GatheredCommands): Promise<CommittedBatch> {
+    const { dialect } = this.database;
+    const connection = await this.writer.current();
+    const { carried } = this;
+    this.carried = null;
+    const stored = new ReadCache(connection, this.catalog);
+    if (carried !== null) stored.takeOver(carried.stored, lookupsOf(commands.all));
+    const kept = new IdempotencyStore(connection, dialect);
+    // Called together, so that a server on a network answers all in one round trip.
+    const [head] = await allInOrder(this.transaction.begin(connection), prefetch(commands.all, stored, kept));
+    if (carried !== null && head.hash !== carried.hash) {
+      stored.forgetAll();
+      await stored.prefetch(lookupsOf(commands.all));
+    }
+    await Promise.all([prefetch(commands.gather(), stored, kept), this.projections.catchUp(connection, head)]);
+    const batch = new Batch(connection, dialect, this.catalog, stored, head);
+    const held = performance.now();
+    const outcomes: CommandOutcome[] = [];
+    for (const command of commands.all) {
+      const now = ledgerTime(this.clock.now(), batch.position.timestamp);
+      const outcome = await runCommand(batch, kept, command, now);
+      outcomes.push(outcome);
+      // Its effects must be in place before a later command runs.
+      if (outcome.effects.length > 0 || batch.isFull || kept.isFull) break;
+      if (performance.now() - held > LONGEST_HOLD) break;
+    }
+    const { proof, hasEntries } = await this.finish(batch, kept);
+    const began = performance.now();
+    if (proof === null) await connection.run('ROLLBACK');
+    else await this.transaction.commit(connection, proof);
+    const commitDuration = proof === null ? null : performance.now() - began;
+    const rest = commands.all.slice(outcomes.length);
+    if (rest.length > 0) this.carried = { stored, hash: batch.position.hash };
+    return { outcomes, rest, position: batch.position, commitDuration, hasEntries, leavesRows: batch.leavesRows };
+  }
+
+  /** Writes what is left to write. The proof is null when there is nothing to commit. */
+  private async finish(batch: Batch, kept: IdempotencyStore): Promise<FinishedBatch> {
+    const { sequence, hash, timestamp } = batch.position;
+    const began = performance.now();
+    const isTidying = began - this.tidiedAt > TIDYING_INTERVAL;
+    if (isTidying) this.tidiedAt = began;
+    const [hasEntries, ofKeys] = await Promise.all([batch.finish(), kept.write(timestamp, isTidying)]);
+    const proof = hasEntries ? { sql: SELECT_HASH, parameters: [sequence], found: hash } : ofKeys;
+    return { proof, hasEntries };
+  }
+}
+
+/** Reads what the commands will ask for, in a statement for all of them. */
+async function prefetch(commands: readonly QueuedCommand[], stored: ReadCache, kept: IdempotencyStore): Promise<void> {
+  const writes = commands.flatMap(({ keyed }) => keyed ?? []);
+  await Promise.all([stored.prefetch(lookupsOf(commands)), kept.prefetch(writes)]);
+}
+
+function lookupsOf(commands: readonly QueuedCommand[]): Lookup[] {
+  return commands.flatMap(({ lookups }) => lookups);
+}

@@ -1,0 +1,141 @@
+import type { Dialect } from '../../database/dialect';
+import type { SqlConnection, SqlValue } from '../../database/sql-connection';
+import { ENTRY_COLUMNS, entryValues } from '../chain/entry-columns';
+import type { StoredEntry } from '../chain/hash-chain';
+import type { OwnedRemoval } from './pending-changes';
+import { deletePieceSql, LEFTOVER_PIECE, REMEMBER_LEFTOVER } from './leftover-rows';
+import type { LedgerPosition } from '../chain/ledger-position';
+import type { TreeNode } from '../merkle/tree-frontier';
+import { counterName, listItems } from '../records/counter-name';
+import type { RecordCodec } from '../records/record-codec';
+import type { RowChange } from './write-buffer';
+import { LIST_ITEM_COLUMNS, LIST_ITEMS } from '../records/list-items';
+import { deleteRows, insertRows, moveCounters, oncePerDialect } from '../records/statements';
+import { TREE_NODE_COLUMNS, TREE_NODES, treeNodeValues } from '../schema/ledger-tree-node.entity';
+
+const MOVE_HEAD = `UPDATE "ledger_head" SET "sequence" = $1, "hash" = $2, "timestamp" = $3, "lastUlid" = $4, "effectSequence" = $5, "frontier" = $6 WHERE "id" = 1`;
+
+const ledgerSql = oncePerDialect((dialect) => ({
+  insertEntries: insertRows(dialect, 'ledger_entries', ENTRY_COLUMNS),
+  moveCounters: moveCounters(dialect),
+  deleteItems: deleteRows(dialect, LIST_ITEMS, 'recordId'),
+  insertItems: insertRows(dialect, LIST_ITEMS, LIST_ITEM_COLUMNS),
+  insertNodes: insertRows(dialect, TREE_NODES, TREE_NODE_COLUMNS),
+}));
+
+/**
+ * Writes a batch in few statements: each takes all its rows as one JSON parameter, which costs the event loop little. They
+ * are called one after another and waited for together, so a server on a network answers all of them in one round trip.
+ */
+export class BatchSql {
+  private readonly counts = new Map<string, number>();
+  private wrote = false;
+  private statements: Promise<void>[] = [];
+
+  private readonly sql: ReturnType<typeof ledgerSql>;
+
+  constructor(
+    private readonly connection: SqlConnection,
+    dialect: Dialect,
+  ) {
+    this.sql = ledgerSql(dialect);
+  }
+
+  count(steps: ReadonlyMap<string, number>): void {
+    for (const [name, step] of steps) this.counts.set(name, (this.counts.get(name) ?? 0) + step);
+  }
+
+  removeOwned(removals: readonly OwnedRemoval[]): void {
+    for (const { codec, ownerId, count } of removals) {
+      this.send(deletePieceSql(codec), [ownerId]);
+      if (count > LEFTOVER_PIECE) this.send(REMEMBER_LEFTOVER, [codec.kind.subjectType, ownerId]);
+    }
+  }
+
+  /** Removes before it adds, what belongs to others first; adds owners first. */
+  writeRows(changes: readonly RowChange[], order: Iterable<RecordCodec>): void {
+    const groups = rowsByKind(changes, order);
+    for (const { codec, removed } of groups.toReversed()) this.write(codec.deleteRows, removed);
+    for (const { codec, changed, added } of groups) {
+      this.write(codec.updateRows, changed);
+      this.write(codec.insertRows, added);
+    }
+    this.writeListItems(changes);
+  }
+
+  writeEntries(entries: readonly StoredEntry[]): void {
+    this.write(this.sql.insertEntries, entries.map(entryValues));
+    this.wrote ||= entries.length > 0;
+  }
+
+  /** The subtrees that the entries have completed. */
+  writeNodes(nodes: readonly TreeNode[]): void {
+    this.write(this.sql.insertNodes, nodes.map(treeNodeValues));
+  }
+
+  /** Answers false, and does nothing, when no entry was written. */
+  moveHead({ sequence, hash, timestamp, lastUlid, effectSequence, frontier }: LedgerPosition): boolean {
+    if (!this.wrote) return false;
+    const steps = [...this.counts].filter(([, step]) => step !== 0);
+    this.write(this.sql.moveCounters, steps);
+    this.send(MOVE_HEAD, [sequence, hash, timestamp, lastUlid, effectSequence, frontier]);
+    return true;
+  }
+
+  /** Rejects with the failure of the first statement that failed; the transaction must not be committed then. */
+  async sent(): Promise<void> {
+    const { statements } = this;
+    this.statements = [];
+    await Promise.all(statements);
+  }
+
+  private writeListItems(changes: readonly RowChange[]): void {
+    const changed: SqlValue[][] = [];
+    const items: SqlValue[][] = [];
+    for (const { codec, id, row, isNew } of changes) {
+      const { kind } = codec;
+      if (kind.listColumns === undefined) continue;
+      if (!isNew) changed.push([id]);
+      if (row === null) continue;
+      for (const { column, value } of listItems(kind, row)) {
+        items.push([counterName(kind.counter, column, value), row.createdSequence, id]);
+      }
+    }
+    this.write(this.sql.deleteItems, changed);
+    this.write(this.sql.insertItems, items);
+  }
+
+  private write(sql: string, rows: readonly (readonly SqlValue[])[]): void {
+    if (rows.length > 0) this.send(sql, [JSON.stringify(rows)]);
+  }
+
+  private send(sql: string, parameters: readonly SqlValue[]): void {
+    const statement = this.connection.run(sql, parameters);
+    // `sent` hands the failure on; until it is called, nobody listens.
+    statement.catch(() => undefined);
+    this.statements.push(statement);
+  }
+}
+
+/** The changes to one kind, as the rows of its statements. */
+interface KindRows {
+  readonly codec: RecordCodec;
+  readonly removed: SqlValue[][];
+  readonly changed: (readonly SqlValue[])[];
+  readonly added: (readonly SqlValue[])[];
+}
+
+/** Of the kinds that have changes, in the given order. */
+function rowsByKind(changes: readonly RowChange[], order: Iterable<RecordCodec>): KindRows[] {
+  const groups = new Map<RecordCodec, KindRows>();
+  for (const { codec, id, encoded, isNew } of changes) {
+    let group = groups.get(codec);
+    if (group === undefined) {
+      group = { codec, removed: [], changed: [], added: [] };
+      groups.set(codec, group);
+    }
+    if (encoded === null) group.removed.push([id]);
+    else (isNew ? group.added : group.changed).push(encoded.values);
+  }
+  return Array.from(order).flatMap((codec) => groups.get(codec) ?? []);
+}

@@ -1,0 +1,156 @@
+import { quoted, type Dialect } from '../../database/dialect';
+import type { SqlConnection, SqlValue } from '../../database/sql-connection';
+import { BatchSql } from './batch-sql';
+import { entryCounts } from '../records/counter-name';
+import { SYSTEM_CALLER } from '../caller';
+import { seal, type StoredEntry } from '../chain/hash-chain';
+import { LEFTOVER_PIECE } from './leftover-rows';
+import type { LedgerPosition } from '../chain/ledger-position';
+import { treeOf, type TreeFrontier, type TreeNode } from '../merkle/tree-frontier';
+import { leafHash } from '../merkle/tree-hash';
+import type { OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
+import type { RecordCatalog } from '../records/record-catalog';
+import type { AnyRecordKind, GovernedRow } from '../record-kind';
+import { WriteBuffer } from './write-buffer';
+import { equalities } from '../records/statements';
+import type { ReadCache } from './read-cache';
+import { UlidSequence } from '../chain/ulid-sequence';
+
+type Where = Readonly<Record<string, SqlValue>>;
+
+/** Characters of kept states after which a batch takes no further command: what one transaction sends is bounded. */
+const FULL = 8 * 1024 * 1024;
+
+/** The commands of one database transaction: what they changed so far, and what they read of the database below. */
+export class Batch {
+  readonly rows = new WriteBuffer();
+  private readonly ulids: UlidSequence;
+  private readonly writer: BatchSql;
+  private readonly tree: TreeFrontier;
+  private entries: StoredEntry[] = [];
+  private nodes: TreeNode[] = [];
+  private removals: OwnedRemoval[] = [];
+  private size = 0;
+  /** True when rows are left to be deleted after the commit. */
+  leavesRows = false;
+
+  constructor(
+    private readonly connection: SqlConnection,
+    dialect: Dialect,
+    readonly catalog: RecordCatalog,
+    private readonly stored: ReadCache,
+    public position: LedgerPosition,
+  ) {
+    this.ulids = new UlidSequence(position.lastUlid);
+    this.tree = treeOf(position);
+    this.writer = new BatchSql(connection, dialect);
+  }
+
+  get isFull(): boolean {
+    return this.size > FULL || this.stored.isFull;
+  }
+
+  nextUlid(now: string): string {
+    return this.ulids.next(Date.parse(now));
+  }
+
+  /** Takes over what a finished command changed, and seals its entries. */
+  async join(command: PendingChanges): Promise<void> {
+    this.rows.addAll(command.rows);
+    for (const pending of command.entries) this.addEntry(pending);
+    this.writer.count(command.counts);
+    if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
+    if (command.ownedRemovals.length === 0) return;
+    this.removals.push(...command.ownedRemovals);
+    this.leavesRows ||= command.ownedRemovals.some(({ count }) => count > LEFTOVER_PIECE);
+    await this.flush();
+  }
+
+  /** Writes what has joined, so that statements on the connection see it. */
+  async flush(): Promise<void> {
+    this.sendAll();
+    await this.writer.sent();
+  }
+
+  /** Writes the rest and moves the head. Answers false when there is nothing to commit. */
+  async finish(): Promise<boolean> {
+    this.sendAll();
+    this.position = { ...this.position, frontier: this.tree.text };
+    const hasChanged = this.writer.moveHead(this.position);
+    await this.writer.sent();
+    return hasChanged;
+  }
+
+  readById(kind: AnyRecordKind, id: string): Promise<GovernedRow | undefined> {
+    return this.stored.find(kind, { id });
+  }
+
+  exists(kind: AnyRecordKind, id: string): Promise<boolean> {
+    return this.stored.exists(kind, id);
+  }
+
+  readByKey(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
+    return this.stored.find(kind, key);
+  }
+
+  /** @param newest so many of them at most, the newest; null: all. */
+  async readAll(kind: AnyRecordKind, where: Where, newest: number | null): Promise<GovernedRow[]> {
+    await this.flush();
+    return newest === null ? this.stored.select(kind, where) : this.stored.selectNewest(kind, where, newest);
+  }
+
+  async countAll(kind: AnyRecordKind, where: Where): Promise<number> {
+    await this.flush();
+    const { table } = this.catalog.codec(kind);
+    const sql = `SELECT count(*) AS "count" FROM ${quoted(table)} WHERE ${equalities(Object.keys(where))}`;
+    const [row] = await this.connection.all<{ count: number | string }>(sql, Object.values(where));
+    return Number(row?.count ?? 0);
+  }
+
+  private sendAll(): void {
+    if (!this.rows.isEmpty || this.removals.length > 0) {
+      this.writer.removeOwned(this.removals);
+      const changes = this.rows.pending();
+      this.writer.writeRows(changes, this.catalog.all);
+      this.rows.clear();
+      this.stored.forget(changes, this.removals);
+      this.removals = [];
+    }
+    this.writer.writeEntries(this.entries);
+    this.entries = [];
+    this.writer.writeNodes(this.nodes);
+    this.nodes = [];
+  }
+
+  private addEntry(pending: PendingEntry): void {
+    const { caller, note, details, subjectType, sequence, timestamp, ulid } = pending;
+    const actor = note.bySystem === true ? SYSTEM_CALLER.actor : caller.actor;
+    const entry = seal(
+      {
+        sequence,
+        id: `prv_${ulid}`,
+        auditId: `aud_${ulid}`,
+        timestamp,
+        action: note.action,
+        actorType: actor.type,
+        actorId: actor.id,
+        agentId: note.agentId ?? null,
+        entityId: note.entityId ?? null,
+        subjectType,
+        subjectId: pending.subjectId,
+        outcome: note.outcome ?? 'success',
+        reason: note.reason ?? null,
+        details,
+        requestId: caller.requestId,
+        ip: caller.ip,
+        state: pending.state,
+      },
+      this.position.hash,
+    );
+    this.entries.push(entry);
+    this.tree.append(leafHash(entry.hash), this.nodes);
+    this.writer.count(entryCounts(entry));
+    this.size += entry.state?.length ?? 0;
+    this.position = { ...this.position, sequence, hash: entry.hash, timestamp, lastUlid: this.ulids.last };
+  }
+}

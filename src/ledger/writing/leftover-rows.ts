@@ -1,0 +1,38 @@
+import { quoted } from '../../database/dialect';
+import { LEFTOVERS } from '../schema/ledger-leftover.entity';
+import type { RecordCodec } from '../records/record-codec';
+import type { AnyRecordKind } from '../record-kind';
+
+/** Rows of one transaction at most that go with an owner: some milliseconds. */
+export const LEFTOVER_PIECE = 1_000;
+
+export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2)`;
+
+/** Deletes the first rows of the owner `$1`. */
+export function deletePieceSql({ kind, table }: RecordCodec): string {
+  const piece =
+    `SELECT "id" FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $1 ` +
+    `ORDER BY "createdSequence" LIMIT ${LEFTOVER_PIECE}`;
+  return `DELETE FROM ${quoted(table)} WHERE "id" IN (${piece})`;
+}
+
+/** A removed owner with rows that are to be deleted. Of one that is there nothing is deleted, whoever put it in the table. */
+export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): string {
+  return (
+    `SELECT "ownerId" FROM "${LEFTOVERS}" WHERE "subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
+    `(SELECT 1 FROM ${quoted(owners.table)} AS owner WHERE owner."id" = "ownerId") LIMIT 1`
+  );
+}
+
+/** Forgets the owner `$2` of rows of the kind `$1`, once none of them is left. */
+export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
+  return (
+    `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2 AND NOT EXISTS ` +
+    `(SELECT 1 FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $2)`
+  );
+}
+
+export function ownerColumn({ owner, subjectType }: AnyRecordKind): string {
+  if (owner === undefined) throw new Error(`A ${subjectType} goes with no other record.`);
+  return owner.column;
+}

@@ -1,0 +1,239 @@
+import type { SqlConnection, SqlRow, SqlValue } from '../../database/sql-connection';
+import type { Lookup } from '../lookup';
+import type { OwnedRemoval } from './pending-changes';
+import type { RecordCatalog } from '../records/record-catalog';
+import type { AnyRecordKind, GovernedRow } from '../record-kind';
+import type { RowChange } from './write-buffer';
+import { arraysOfOne } from '../records/statements';
+import { decodeRow } from '../records/large-rows';
+
+type Key = Readonly<Record<string, SqlValue>>;
+
+/** A row that was asked for by a key; the id is null where there is none. */
+interface FoundRow {
+  readonly subjectType: string;
+  readonly id: string | null;
+}
+
+/** `row` is null while it is known to be there, and how large it is, but was not read. */
+interface KnownRow {
+  readonly subjectType: string;
+  readonly bytes: number;
+  readonly row: GovernedRow | null;
+}
+
+/** Bytes of free-form content that are read before the commands run. */
+const PREFETCHED = 8 * 1024 * 1024;
+/** Bytes of it after which a batch takes no further command. */
+const FULL = 16 * 1024 * 1024;
+
+/** Rows as the database below a batch holds them, each read once: nobody else writes while the batch runs. */
+export class ReadCache {
+  private found = new Map<string, FoundRow>();
+  private known = new Map<string, KnownRow>();
+  /** Bytes that are held. */
+  private size = 0;
+  /** Bytes that this batch has read. */
+  private read = 0;
+
+  constructor(
+    private readonly connection: SqlConnection,
+    private readonly catalog: RecordCatalog,
+  ) {}
+
+  /** Whether so much was read that the batch should take no further command. */
+  get isFull(): boolean {
+    return this.read > FULL;
+  }
+
+  /** By the columns of a unique key. */
+  async find(kind: AnyRecordKind, key: Key): Promise<GovernedRow | undefined> {
+    const name = nameOf(kind, key);
+    const found = this.found.get(name);
+    if (found?.id === null) return undefined;
+    const row = found === undefined ? null : (this.known.get(found.id)?.row ?? null);
+    if (row !== null) return row;
+    const sql = this.catalog.codec(kind).selectWhere(Object.keys(key));
+    const [stored] = await this.connection.all(sql, Object.values(key));
+    return this.keep(kind, name, stored);
+  }
+
+  /** Whether there is a row of this id; the row itself is not read for it. */
+  async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
+    const name = nameOf(kind, { id });
+    if (!this.found.has(name)) await this.findIds(kind, [id]);
+    return (this.found.get(name)?.id ?? null) !== null;
+  }
+
+  async select(kind: AnyRecordKind, where: Key): Promise<GovernedRow[]> {
+    const codec = this.catalog.codec(kind);
+    const rows = await this.connection.all(codec.selectWhere(Object.keys(where)), Object.values(where));
+    return rows.map((row) => codec.decode(row));
+  }
+
+  /** Oldest first. */
+  async selectNewest(kind: AnyRecordKind, where: Key, limit: number): Promise<GovernedRow[]> {
+    const codec = this.catalog.codec(kind);
+    const rows = await this.connection.all(codec.selectNewest(Object.keys(where)), [...Object.values(where), limit]);
+    return rows.map((row) => codec.decode(row)).reverse();
+  }
+
+  /**
+   * Reads what will be looked up, in one statement for each column it is looked up by; of what is large, in the order of the
+   * lookups, as much as a batch can hold, in one more statement. The rest is read when it is asked for.
+   */
+  async prefetch(lookups: readonly Lookup[]): Promise<void> {
+    const whole = lookups.filter((lookup) => lookup.isExistence !== true && !this.isKnown(lookup));
+    const others = lookups.filter((lookup) => lookup.isExistence === true && !this.found.has(lookupName(lookup)));
+    const share = Math.floor(Math.max(0, PREFETCHED - this.size) / Math.max(1, whole.length));
+    await Promise.all([
+      ...grouped(whole).map((group) => this.prefetchGroup(group, share)),
+      ...grouped(others).map(([first, ...more]) => this.findIds(first.kind, valuesOf([first, ...more]))),
+    ]);
+    await Promise.all(grouped(this.largeThatFit(lookups)).map((group) => this.prefetchGroup(group, PREFETCHED)));
+  }
+
+  /** Takes over what another batch has read, as far as these commands will look it up: nobody has written since. */
+  takeOver(previous: ReadCache, lookups: readonly Lookup[]): void {
+    for (const lookup of lookups) {
+      const name = lookupName(lookup);
+      const found = previous.found.get(name);
+      if (found === undefined) continue;
+      this.found.set(name, found);
+      const known = found.id === null ? undefined : previous.known.get(found.id);
+      if (found.id === null || known === undefined) continue;
+      this.put(found.id, known);
+      this.found.set(nameOf(lookup.kind, { id: found.id }), found);
+    }
+  }
+
+  /** The database has changed below: in these rows, and in all of the kinds that lost rows with their owners. */
+  forget(changes: readonly RowChange[], removals: readonly OwnedRemoval[]): void {
+    if (this.found.size === 0 && this.known.size === 0) return;
+    const changed = new Set(changes.map(({ id }) => id));
+    const grown = new Set(changes.filter(({ isNew }) => isNew).map(({ codec }) => codec.kind.subjectType));
+    const shrunk = new Set(removals.map(({ codec }) => codec.kind.subjectType));
+    for (const [name, { subjectType, id }] of this.found) {
+      const hasChanged = id === null ? grown.has(subjectType) : changed.has(id);
+      if (hasChanged || shrunk.has(subjectType)) this.found.delete(name);
+    }
+    for (const [id, { subjectType }] of this.known) {
+      if (changed.has(id) || shrunk.has(subjectType)) this.drop(id);
+    }
+  }
+
+  forgetAll(): void {
+    this.found.clear();
+    this.known.clear();
+    this.size = 0;
+  }
+
+  private isKnown(lookup: Lookup): boolean {
+    const found = this.found.get(lookupName(lookup));
+    return found !== undefined && (found.id === null || this.known.has(found.id));
+  }
+
+  /** Those that are there and were not read, the first ones first. */
+  private largeThatFit(lookups: readonly Lookup[]): Lookup[] {
+    let room = PREFETCHED - this.size;
+    const taken = new Set<string>();
+    return lookups.filter((lookup) => {
+      const id = this.found.get(lookupName(lookup))?.id ?? null;
+      const known = id === null ? undefined : this.known.get(id);
+      if (id === null || known?.row !== null || lookup.isExistence === true || taken.has(id)) return false;
+      room -= known.bytes;
+      taken.add(id);
+      return room >= 0;
+    });
+  }
+
+  /** @param mostBytes of a row that is read; of a larger one it is kept that it is there. */
+  private async prefetchGroup(group: Lookups, mostBytes: number): Promise<void> {
+    const [{ kind, column }] = group;
+    const codec = this.catalog.codec(kind);
+    const values = valuesOf(group);
+    const { sql, isSized } = codec.selectSmallAmong(column);
+    const parameters = isSized ? [arraysOfOne(values), mostBytes] : [arraysOfOne(values)];
+    const rows = await this.connection.all(sql, parameters);
+    for (const value of values) this.found.set(nameOf(kind, { [column]: value }), missing(kind));
+    for (const row of rows) {
+      const name = nameOf(kind, { [column]: String(row[column]) });
+      const bytes = codec.sizeOf(row);
+      if (bytes <= mostBytes) await this.keep(kind, name, row);
+      else this.note(kind, name, String(row['id']), { subjectType: kind.subjectType, bytes, row: null });
+    }
+  }
+
+  private async findIds(kind: AnyRecordKind, ids: readonly string[]): Promise<void> {
+    const rows = await this.connection.all<{ id: string }>(this.catalog.codec(kind).selectIds, [arraysOfOne(ids)]);
+    for (const id of ids) this.found.set(nameOf(kind, { id }), missing(kind));
+    for (const { id } of rows) this.found.set(nameOf(kind, { id }), { subjectType: kind.subjectType, id });
+  }
+
+  private async keep(kind: AnyRecordKind, name: string, stored: SqlRow | undefined): Promise<GovernedRow | undefined> {
+    if (stored === undefined) {
+      this.found.set(name, missing(kind));
+      return undefined;
+    }
+    const codec = this.catalog.codec(kind);
+    const row = await decodeRow(codec, stored);
+    const bytes = codec.sizeOf(stored);
+    this.read += bytes;
+    this.note(kind, name, row.id, { subjectType: kind.subjectType, bytes, row });
+    return row;
+  }
+
+  /** Under its id as well: what is found by another key is looked up again by that. */
+  private note(kind: AnyRecordKind, name: string, id: string, known: KnownRow): void {
+    const found = { subjectType: kind.subjectType, id };
+    this.found.set(name, found);
+    this.found.set(nameOf(kind, { id }), found);
+    this.put(id, known);
+  }
+
+  private put(id: string, known: KnownRow): void {
+    this.drop(id);
+    this.known.set(id, known);
+    this.size += heldBytes(known);
+  }
+
+  private drop(id: string): void {
+    const known = this.known.get(id);
+    if (known !== undefined) this.size -= heldBytes(known);
+    this.known.delete(id);
+  }
+}
+
+/** Lookups of one kind by one column. */
+type Lookups = readonly [Lookup, ...Lookup[]];
+
+function grouped(lookups: readonly Lookup[]): Lookups[] {
+  const groups = new Map<string, [Lookup, ...Lookup[]]>();
+  for (const lookup of lookups) {
+    const name = `${lookup.kind.subjectType} ${lookup.column}`;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [lookup]);
+    else group.push(lookup);
+  }
+  return [...groups.values()];
+}
+
+function valuesOf(lookups: readonly Lookup[]): string[] {
+  return [...new Set(lookups.map(({ value }) => value))];
+}
+
+function heldBytes({ row, bytes }: KnownRow): number {
+  return row === null ? 0 : bytes;
+}
+
+function missing({ subjectType }: AnyRecordKind): FoundRow {
+  return { subjectType, id: null };
+}
+
+function lookupName({ kind, column, value }: Lookup): string {
+  return nameOf(kind, { [column]: value });
+}
+
+function nameOf(kind: AnyRecordKind, key: Key): string {
+  return JSON.stringify([kind.subjectType, key]);
+}

@@ -1,0 +1,48 @@
+import type { Dialect } from '../../database/dialect';
+import type { SqlConnection } from '../../database/sql-connection';
+import { BatchSql } from './batch-sql';
+import { SYSTEM_CALLER } from '../caller';
+import { entryCounts } from '../records/counter-name';
+import { seal } from '../chain/hash-chain';
+import type { LedgerPosition } from '../chain/ledger-position';
+import { UlidSequence } from '../chain/ulid-sequence';
+
+/**
+ * In a transaction that holds the head, writes what every batch writes, an entry with its counters and the head, and takes
+ * it back. It throws where the tables of the ledger take nothing, whatever the reason.
+ */
+export async function rehearse(connection: SqlConnection, dialect: Dialect, head: LedgerPosition): Promise<void> {
+  const entry = rehearsedEntry(head);
+  await connection.run('SAVEPOINT "rehearsal"');
+  const writer = new BatchSql(connection, dialect);
+  writer.writeEntries([entry]);
+  writer.count(entryCounts(entry));
+  writer.moveHead({ ...head, sequence: entry.sequence, hash: entry.hash });
+  await writer.sent();
+  await connection.run('ROLLBACK TO "rehearsal"');
+}
+
+function rehearsedEntry({ sequence, hash, timestamp, lastUlid }: LedgerPosition): ReturnType<typeof seal> {
+  const { actor, requestId, ip } = SYSTEM_CALLER;
+  const ulid = new UlidSequence(lastUlid).next(Date.parse(timestamp));
+  const entry = {
+    sequence: sequence + 1,
+    id: `prv_${ulid}`,
+    auditId: `aud_${ulid}`,
+    timestamp,
+    action: 'ledger.rehearsed',
+    actorType: actor.type,
+    actorId: actor.id,
+    agentId: null,
+    entityId: null,
+    subjectType: 'ledger',
+    subjectId: 'ledger',
+    outcome: 'success',
+    reason: null,
+    details: '{}',
+    requestId,
+    ip,
+    state: null,
+  };
+  return seal(entry, hash);
+}

@@ -1,0 +1,67 @@
+import type { EncodedRow, RecordCodec } from '../records/record-codec';
+import type { AnyRecordKind, GovernedRow } from '../record-kind';
+
+/** A row that differs from what the database holds. `row` is null once it is removed. */
+export interface RowChange {
+  readonly codec: RecordCodec;
+  readonly id: string;
+  readonly row: GovernedRow | null;
+  readonly encoded: EncodedRow | null;
+  /** True when the database does not hold the row yet. */
+  readonly isNew: boolean;
+}
+
+/** The column values a row is looked up by; columns of one of its kind's unique keys. */
+export type KeyValues = Readonly<Record<string, unknown>>;
+
+/** Rows changed but not yet written, by id and by unique key. */
+export class WriteBuffer {
+  private readonly changes = new Map<string, RowChange>();
+  private readonly idsByKey = new Map<string, string>();
+
+  get isEmpty(): boolean {
+    return this.changes.size === 0;
+  }
+
+  get(id: string): RowChange | undefined {
+    return this.changes.get(id);
+  }
+
+  findBy(kind: AnyRecordKind, key: KeyValues): RowChange | undefined {
+    const id = this.idsByKey.get(keyText(kind, Object.keys(key), key));
+    return id === undefined ? undefined : this.changes.get(id);
+  }
+
+  put(change: RowChange): void {
+    const isNew = this.changes.get(change.id)?.isNew ?? change.isNew;
+    this.changes.set(change.id, { ...change, isNew });
+    const { kind } = change.codec;
+    if (change.row === null) return;
+    for (const columns of kind.uniqueKeys ?? []) {
+      this.idsByKey.set(keyText(kind, columns, change.row as unknown as KeyValues), change.id);
+    }
+  }
+
+  addAll(other: WriteBuffer): void {
+    other.changes.forEach((change) => this.put(change));
+  }
+
+  touches(kind: AnyRecordKind): boolean {
+    return [...this.changes.values()].some((change) => change.codec.kind === kind);
+  }
+
+  /** What has to be written, per kind; rows that were made and removed again left out. */
+  pending(): RowChange[] {
+    return [...this.changes.values()].filter((change) => !(change.isNew && change.row === null));
+  }
+
+  clear(): void {
+    this.changes.clear();
+    this.idsByKey.clear();
+  }
+}
+
+function keyText(kind: AnyRecordKind, columns: readonly string[], values: KeyValues): string {
+  const sorted = [...columns].sort();
+  return JSON.stringify([kind.subjectType, sorted, sorted.map((column) => values[column])]);
+}

@@ -1,0 +1,154 @@
+import { Logger } from '@nestjs/common';
+import type { Database } from '../../database/database';
+import { DatabaseFault, isBusy } from '../../database/database-fault';
+import type { SqlConnection } from '../../database/sql-connection';
+import { stopContradicted } from '../head/fail-stop';
+import type { KnownHead } from '../head/known-head';
+import { readHead, TOUCH_HEAD } from '../head/head-row';
+import type { LedgerPosition } from '../chain/ledger-position';
+import { rehearse } from './rehearsal';
+import { within } from '../../shared/within';
+
+const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
+/** Milliseconds that the end of the process waits for what is to be kept of the chain it knew. */
+const LONGEST_FAREWELL = 2_000;
+
+/**
+ * The one connection that writes. After a failed commit it is given up and opened anew; until a commit or a probe has
+ * gone through again, the service is unhealthy.
+ */
+export class WriterConnection {
+  private readonly logger = new Logger('Ledger');
+  private connection: SqlConnection | null = null;
+  private failing = false;
+  /** Called before the process ends because the chain it knew is no more. */
+  whenContradicted: (known: LedgerPosition) => Promise<void> = () => Promise.resolve();
+
+  constructor(
+    private readonly database: Database,
+    private readonly known: KnownHead,
+  ) {}
+
+  get hasFailed(): boolean {
+    return this.failing;
+  }
+
+  /** Readers may have to follow the writer to another server, also when nobody writes. */
+  get needsProbe(): boolean {
+    return this.failing || this.connection?.isLost === true;
+  }
+
+  /** A connection that was lost while nothing was written, such as by a restart of the server, is replaced unnoticed. */
+  async current(): Promise<SqlConnection> {
+    if (this.connection?.isLost === true) await this.close();
+    if (this.connection === null) {
+      this.checkPlace();
+      this.connection = await this.open();
+    }
+    return this.connection;
+  }
+
+  /** Another session may be one with another server, or with a copy that was put in the database's place. */
+  private async open(): Promise<SqlConnection> {
+    const connection = await this.database.openWriter();
+    try {
+      const { sound: known } = this.known;
+      if (known !== null && !(await holds(connection, known))) await this.stop(known);
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+    return connection;
+  }
+
+  private async stop(known: LedgerPosition): Promise<never> {
+    await within(this.whenContradicted(known), LONGEST_FAREWELL, undefined);
+    const { sequence, hash } = known;
+    return stopContradicted(
+      `THE CHAIN WENT BACK: the database does not hold entry ${sequence} with the hash ${hash}, which this process knows. ` +
+        'It is older, as after a failover to a standby that lagged, or was rewritten.',
+    );
+  }
+
+  /** What is committed now would be found at the next start, and by those who read; or this throws. */
+  checkPlace(): void {
+    if (!this.database.isInPlace()) {
+      throw new DatabaseFault(
+        'unavailable',
+        'MOVED',
+        'The database this process began with is no longer at its place.',
+      );
+    }
+  }
+
+  succeeded(): void {
+    if (this.failing) this.logger.log('The database takes writes again.');
+    this.failing = false;
+  }
+
+  /** Gives the connection up; closing it rolls back what it had begun. */
+  async failed(cause: unknown): Promise<void> {
+    if (!this.failing) this.logger.error(`The database does not take writes: ${messageOf(cause)}`);
+    this.failing = true;
+    await this.close();
+  }
+
+  /** Ends what a statement that failed has left; the connection is kept where that is possible. */
+  async rollBack(): Promise<void> {
+    try {
+      await (await this.current()).run('ROLLBACK');
+    } catch (error) {
+      await this.failed(error);
+    }
+  }
+
+  /** What failed tells nothing of the database when somebody else held a lock. */
+  async giveUp(error: unknown): Promise<void> {
+    if (isBusy(error)) await this.rollBack();
+    else await this.failed(error);
+  }
+
+  /** Finds out whether a write would succeed: the head is sound, the ledger takes an entry, and a commit reaches the disk. */
+  async probe(): Promise<void> {
+    const { dialect } = this.database;
+    try {
+      if (!(await this.database.hasRoom())) throw new DatabaseFault('unavailable', 'FULL', 'The disk is full.');
+      const connection = await this.current();
+      await connection.run(dialect.begin);
+      const head = await this.known.read(() => readHead(connection, dialect.lockRow));
+      await rehearse(connection, dialect, head);
+      await connection.run(TOUCH_HEAD);
+      await connection.run('COMMIT');
+      this.checkPlace();
+      this.succeeded();
+    } catch (error) {
+      await this.giveUp(error);
+    }
+  }
+
+  /** At the end of the process, with nothing left to write. */
+  async finish(): Promise<void> {
+    if (this.connection !== null && !this.failing) await this.database.finishWriting(this.connection);
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    const connection = this.connection;
+    this.connection = null;
+    try {
+      await connection?.close();
+    } catch (error) {
+      this.logger.error(`Closing the writing connection failed: ${messageOf(error)}`);
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function holds(connection: SqlConnection, { sequence, hash }: LedgerPosition): Promise<boolean> {
+  if (sequence === 0) return true;
+  const [entry] = await connection.all<{ hash: string }>(SELECT_HASH, [sequence]);
+  return entry?.hash === hash;
+}

@@ -1,0 +1,21 @@
+import { Injectable } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import { AccessDenials } from '../http/authentication/access-denials';
+import { Metrics } from './metrics';
+
+/** Whom the service refused for who it is, as metrics: every time, also where the record has one entry for many. */
+@Injectable()
+export class AccessMetrics {
+  constructor({ registry }: Metrics, denials: AccessDenials) {
+    new Counter({
+      name: 'governance_access_denials_total',
+      help: 'Requests whose caller was refused for who it is; the audit trail has one a second of each caller and reason.',
+      labelNames: ['reason'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [reason, count] of denials.counts) this.inc({ reason }, count);
+      },
+    });
+  }
+}

@@ -1,0 +1,20 @@
+import { ApiParam } from '@nestjs/swagger';
+import type { AnyRecordKind } from '../ledger/record-kind';
+import { sampleId, sampleName } from './sample-id';
+
+export interface RecordIdParameter {
+  /** Name of the path parameter; `id` unless told otherwise. */
+  readonly parameter?: string;
+  /** Which record of its kind the example names; the first unless told otherwise. */
+  readonly sample?: number;
+}
+
+/** Documents the path parameter that names a record by its id, with an example that can be executed. */
+export function ApiRecordId(
+  { subjectType, idPrefix }: AnyRecordKind,
+  { parameter = 'id', sample = 1 }: RecordIdParameter = {},
+): MethodDecorator {
+  const name = sampleName(idPrefix, sample);
+  const description = `Id of the ${subjectType}.${name === undefined ? '' : ` The example stands for ${name}.`}`;
+  return ApiParam({ name: parameter, description, example: sampleId(idPrefix, sample) });
+}

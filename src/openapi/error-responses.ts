@@ -1,0 +1,111 @@
+import { RequestMethod } from '@nestjs/common';
+import type {
+  ContentObject,
+  HeaderObject,
+  HeadersObject,
+  ReferenceObject,
+  ResponseObject,
+  ResponsesObject,
+  SchemaObject,
+} from '@nestjs/swagger';
+import type { ErrorCode } from '../errors/error-codes';
+import { type AnyErrorCode, errorRow } from '../errors/module-error-code';
+import type { DocumentedRoute } from './documented-route';
+import { commonHeaderReferences, REPLAYED } from './common-headers';
+import { errorSchemaName } from './error-schemas';
+
+const JSON_TYPE = 'application/json';
+const REQUEST_ID = '9f1c2d3e-4b5a-4678-9abc-def012345678';
+const WITH_BODY: ReadonlySet<RequestMethod> = new Set([RequestMethod.POST, RequestMethod.PUT, RequestMethod.PATCH]);
+const OF_EVERY_ROUTE: readonly ErrorCode[] = ['VALIDATION_ERROR', 'RATE_LIMITED', 'INTERNAL_ERROR', 'UNAVAILABLE'];
+
+/** Refusals by rule are answered again to the same `Idempotency-Key`. */
+const REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['PERMISSION_DENIED', 'POLICY_DENIED', 'CONFLICT']);
+
+const WWW_AUTHENTICATE: HeaderObject = { schema: { type: 'string' }, description: 'How to authenticate.' };
+const ACCEPT_ENCODING: HeaderObject = {
+  schema: { type: 'string', enum: ['identity'] },
+  description: 'There when the `Content-Encoding` is at fault.',
+};
+const RETRY_AFTER: HeaderObject = { schema: { type: 'integer' }, description: 'Seconds to wait.' };
+
+/** The codes a route can answer with: its own, and those that follow from what it takes. */
+export function errorCodesOf({ traits, method, errors }: DocumentedRoute): AnyErrorCode[] {
+  return [
+    ...errors,
+    ...OF_EVERY_ROUTE,
+    ...(traits.isPublic ? [] : (['UNAUTHORIZED', 'PERMISSION_DENIED'] as const)),
+    ...(WITH_BODY.has(method) ? (['REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) : []),
+    ...(method === RequestMethod.POST && traits.body !== 'none' && traits.keepsAnswers ? (['CONFLICT'] as const) : []),
+    ...(traits.checksIfMatch ? (['PRECONDITION_FAILED'] as const) : []),
+  ];
+}
+
+/**
+ * Adds the responses of the codes to those a route has; codes of one status share a response. What is the same for many
+ * routes is written once, into `shared`.
+ */
+export function addErrorResponses(
+  responses: ResponsesObject,
+  codes: Iterable<AnyErrorCode>,
+  shared: ResponsesObject,
+): void {
+  for (const [status, ofStatus] of byStatus(codes)) {
+    const known = responses[status] as ResponseObject | undefined;
+    const [code, ...others] = ofStatus;
+    if (known === undefined && code !== undefined && others.length === 0) {
+      shared[code] ??= errorResponse(ofStatus);
+      responses[status] = { $ref: `#/components/responses/${code}` };
+    } else {
+      responses[status] = errorResponse(ofStatus, known);
+    }
+  }
+}
+
+function byStatus(codes: Iterable<AnyErrorCode>): Map<string, AnyErrorCode[]> {
+  const groups = new Map<string, AnyErrorCode[]>();
+  for (const code of new Set(codes)) {
+    const status = String(errorRow(code).status);
+    groups.set(status, [...(groups.get(status) ?? []), code]);
+  }
+  return groups;
+}
+
+function errorResponse(codes: readonly AnyErrorCode[], known?: ResponseObject): ResponseObject {
+  const media = known?.content?.[JSON_TYPE];
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: example(code) }]));
+  const content: ContentObject = {
+    [JSON_TYPE]: { schema: schemaOf(codes, media?.schema), examples: { ...media?.examples, ...examples } },
+  };
+  return {
+    description: known?.description ?? codes.map((code) => errorRow(code).meaning).join(' '),
+    content,
+    headers: { ...known?.headers, ...errorHeaders(codes), ...commonHeaderReferences() },
+  };
+}
+
+/** The schemas of the codes, next to the one that answers of that status have anyway. */
+function schemaOf(
+  codes: readonly AnyErrorCode[],
+  known?: SchemaObject | ReferenceObject,
+): SchemaObject | ReferenceObject {
+  const errors = codes.map((code) => ({ $ref: `#/components/schemas/${errorSchemaName(code)}` }));
+  const [only, ...others] = [...(known === undefined ? [] : [known]), ...errors];
+  return only !== undefined && others.length === 0
+    ? only
+    : { anyOf: [only, ...others].filter((schema) => schema !== undefined) };
+}
+
+function example(code: AnyErrorCode): object {
+  return { error: { code, requestId: REQUEST_ID, ...errorRow(code).example } };
+}
+
+function errorHeaders(codes: readonly AnyErrorCode[]): HeadersObject {
+  const isToBeRetried = codes.includes('RATE_LIMITED') || codes.includes('UNAVAILABLE');
+  return {
+    ...(codes.includes('UNAUTHORIZED') && { 'WWW-Authenticate': WWW_AUTHENTICATE }),
+    ...(codes.includes('UNSUPPORTED_MEDIA_TYPE') && { 'Accept-Encoding': ACCEPT_ENCODING }),
+    ...(isToBeRetried && { 'Retry-After': RETRY_AFTER }),
+    ...(codes.some((code) => REFUSALS.has(code)) && REPLAYED),
+  };
+}

@@ -1,0 +1,13 @@
+/** One per module, with a sentence on what it is for: first what the service is asked all day, and what it answers by. */
+export const TAGS: readonly { readonly name: string; readonly description: string }[] = [
+  { name: 'Executions', description: 'Actions of agents: each one authorised, carried out or refused, and recorded.' },
+  { name: 'Policies', description: 'Versioned rules that allow or deny what agents do to resources.' },
+  { name: 'Entities', description: 'Things the agents work with, and the claims that are made about them.' },
+  { name: 'Agents', description: 'Who acts: its capabilities, its roles, and whether it may act at all.' },
+  { name: 'Decisions', description: 'Proposals of agents, which other agents approve or reject.' },
+  { name: 'API keys', description: 'Who asks: the keys that the service issues, and what each of them opens.' },
+  { name: 'Audit', description: 'Who did what, when, and with what outcome.' },
+  { name: 'Events', description: 'The audit trail as it is written: nobody has to ask again and again.' },
+  { name: 'Provenance', description: 'The chain of seals over the audit trail, and its verification.' },
+  { name: 'Health', description: 'Whether the service works, and how many records it keeps.' },
+];

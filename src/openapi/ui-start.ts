@@ -1,0 +1,93 @@
+/**
+ * Starts Swagger UI in the browser. By default it would have a server of others check the document.
+ *
+ * The ids in the examples are samples: `ent_00000000000000000000000002` stands for the second entity created in this
+ * browser session. Each request gets the real ids in their place, so that the examples can be executed as they stand; 64 zeros
+ * stand for the set of policies that was answered last.
+ */
+export const UI_START = `const STORE = 'created-records';
+const SAMPLE_ID = /\\b([a-z]{3})_0{20}(\\d{6})\\b/g;
+
+const POLICY_SET = 'policy-set';
+const SAMPLE_SET = '0'.repeat(64);
+
+const createdRecords = () => JSON.parse(sessionStorage.getItem(STORE) ?? '{}');
+
+function withRealIds(text) {
+  const created = createdRecords();
+  return text
+    .replace(SAMPLE_ID, (sample, prefix, number) => created[prefix]?.[Number(number) - 1] ?? sample)
+    .replace(SAMPLE_SET, (sample) => sessionStorage.getItem(POLICY_SET) ?? sample);
+}
+
+function remember(id) {
+  const created = createdRecords();
+  (created[id.slice(0, 3)] ??= []).push(id);
+  sessionStorage.setItem(STORE, JSON.stringify(created));
+}
+
+/** Headers that few requests need come after the body, and stay folded. */
+const headersLast = () => ({
+  wrapComponents: {
+    parameters: (Parameters, { React }) => (props) => {
+      const headers = props.parameters.filter((parameter) => parameter.get('in') === 'header');
+      const others = props.parameters.filter((parameter) => parameter.get('in') !== 'header');
+      const main = React.createElement(Parameters, { ...props, key: 'main', parameters: others });
+      if (headers.count() === 0) return main;
+      const operation = props.operation.delete('requestBody').delete('callbacks');
+      const rest = React.createElement(Parameters, { ...props, operation, parameters: headers });
+      const summary = React.createElement('summary', null, 'Optional headers');
+      return [main, React.createElement('details', { key: 'headers', className: 'optional-headers' }, summary, rest)];
+    },
+  },
+});
+
+SwaggerUIBundle({
+  url: '/docs/openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  persistAuthorization: true,
+  plugins: [headersLast],
+  validatorUrl: null,
+  requestInterceptor(request) {
+    request.url = withRealIds(request.url);
+    if (typeof request.body === 'string') request.body = withRealIds(request.body);
+    return request;
+  },
+  responseInterceptor(response) {
+    const { status, url, body } = response;
+    const isNew = status === 201 || ((status === 200 || status === 202) && url.endsWith('/execute'));
+    if (isNew && typeof body?.id === 'string') remember(body.id);
+    const policySet = body?.policySet ?? body?.base;
+    if (typeof policySet === 'string') sessionStorage.setItem(POLICY_SET, policySet);
+    if (status === 202 && typeof body?.decisionId === 'string') remember(body.decisionId);
+    return response;
+  },
+});
+`;
+
+/** The page: everything it loads is served next to it, and no script stands in it, as the security headers demand. */
+export const UI_PAGE = `<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <title>Agent governance service</title>
+    <link rel="stylesheet" href="/docs/swagger-ui.css">
+    <link rel="stylesheet" href="/docs/start.css">
+    <link rel="icon" type="image/png" href="/docs/favicon-32x32.png" sizes="32x32">
+    <link rel="icon" type="image/png" href="/docs/favicon-16x16.png" sizes="16x16">
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+/** Of what the script above folds away: its own head says all that is needed. */
+export const UI_STYLE = `.optional-headers > summary { cursor: pointer; padding: 10px 20px; font-family: sans-serif; font-size: 14px; }
+.optional-headers .opblock-section-header { display: none; }
+`;

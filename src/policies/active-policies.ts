@@ -1,0 +1,122 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { OnModuleInit } from '@nestjs/common';
+import { Configuration } from '../config/configuration';
+import { conflict } from '../errors/domain-error';
+import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import type { Condition } from '../ledger/record-page';
+import { CounterReader } from '../ledger/reading/counter-reader';
+import { LedgerService } from '../ledger/ledger.service';
+import { LiveRows } from '../ledger/live-rows';
+import { RecordReader } from '../ledger/reading/record-reader';
+import type { Evaluation, EvaluationRequest } from './evaluation/evaluation-request';
+import { PolicyEvaluator, type PolicySnapshot } from './evaluation/policy-evaluator';
+import type { Policy } from './policy.entity';
+import { POLICY } from './policy.kind';
+import { POLICY_ACTIONS } from './policy-notes';
+import { PolicyCapacity } from './policy-capacity';
+import type { PolicyPatterns } from './policy-capacity';
+import { unsaidWarnings } from './unsaid-warnings';
+
+/** Policies that are read at once at most; fewer where they are large. */
+const PIECE = 1_000;
+const IN_FORCE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
+
+/**
+ * The policies in force, in memory. It changes only after the commit of what changes it and before any later command
+ * runs, so a command always decides by what is on disk.
+ */
+@Injectable()
+export class ActivePolicies implements OnModuleInit {
+  private readonly logger = new Logger('Policies');
+  private readonly evaluator = new PolicyEvaluator();
+  private readonly room: PolicyCapacity;
+  private readonly rows = new LiveRows<Policy>({
+    kind: POLICY,
+    actions: POLICY_ACTIONS,
+    keep: (policies) => this.apply(policies),
+  });
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly records: RecordReader,
+    private readonly counters: CounterReader,
+    configuration: Configuration,
+  ) {
+    this.room = new PolicyCapacity(configuration);
+  }
+
+  async onModuleInit(): Promise<void> {
+    const upTo = await this.counters.headSequence();
+    const policies = await this.readPoliciesInForce();
+    this.evaluator.addAll(policies);
+    for (const policy of policies) this.room.take(policy);
+    if (this.room.excess !== undefined) this.logger.warn(this.room.excess);
+    this.warnOf(policies);
+    this.ledger.follow(this.rows, upTo);
+  }
+
+  /** Called inside a command, so that no policy changes between the decision and its commit. */
+  evaluate(request: EvaluationRequest): Evaluation {
+    return this.evaluator.evaluate(request);
+  }
+
+  /** For what is asked outside of commands: the policies as they are now, whatever changes meanwhile. To be closed. */
+  snapshot(): PolicySnapshot {
+    return this.evaluator.snapshot();
+  }
+
+  /** Another number whenever another set is in force. */
+  get version(): number {
+    return this.evaluator.version;
+  }
+
+  /** Hex SHA-256 of the RFC 8785 array of the sorted ids of the policies in force. Inside a command: those that decide. */
+  get policySet(): string {
+    return this.evaluator.policySet;
+  }
+
+  /** Called inside a command: the same after its commit, which brings some policies into force and takes others out of it. */
+  policySetWith(added: readonly string[], removed: readonly string[]): string {
+    return this.evaluator.policySetWith(added, removed);
+  }
+
+  /** Called inside a command, before the policy comes into force in place of another. @throws CONFLICT when there is no room. */
+  requireRoom(policy: PolicyPatterns, replaced?: Policy): void {
+    const fault = this.room.faultOf(policy, replaced?.id ?? null);
+    if (fault !== undefined) throw conflict(fault);
+  }
+
+  /** The same for several that come into force together while others go. @throws CONFLICT when there is no room. */
+  requireRoomForAll(added: readonly PolicyPatterns[], removed: readonly Policy[]): void {
+    const fault = this.room.faultOfAll(
+      added,
+      removed.map(({ id }) => id),
+    );
+    if (fault !== undefined) throw conflict(fault);
+  }
+
+  /** Puts policies in force, or takes them out, as their status says, once the command is on disk. */
+  follow(transaction: LedgerTransaction, ...policies: readonly Policy[]): void {
+    this.rows.follow(transaction, ...policies);
+  }
+
+  private apply(policies: readonly Policy[]): void {
+    const added = policies.filter(({ status }) => status === 'active');
+    const removed = policies.flatMap(({ id, status }) => (status === 'active' ? [] : [id]));
+    this.evaluator.removeAll(removed);
+    for (const id of removed) this.room.free(id);
+    this.evaluator.addAll(added);
+    for (const policy of added) this.room.take(policy);
+    this.warnOf(added);
+  }
+
+  private warnOf(policies: readonly Policy[]): void {
+    for (const line of unsaidWarnings(policies)) this.logger.warn(line);
+  }
+
+  private async readPoliciesInForce(): Promise<Policy[]> {
+    const policies: Policy[] = [];
+    for await (const piece of this.records.pieces(POLICY, IN_FORCE, PIECE)) policies.push(...piece);
+    return policies;
+  }
+}

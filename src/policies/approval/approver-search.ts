@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import { AGENT } from '../../agents/agent.kind';
+import { findAgent } from '../../agents/find-agent';
+import type { Condition } from '../../ledger/record-page';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { parseSubject } from '../patterns/subject-pattern';
+import type { SubjectPattern } from '../patterns/subject-pattern';
+import type { ApproverGroup } from './approval-requirement';
+
+/** Who there is to fill a group. */
+interface Found {
+  /** Whether an active agent matches. */
+  readonly isMatched: boolean;
+  readonly byMachines: boolean;
+}
+
+const NOBODY: Found = { isMatched: false, byMachines: false };
+const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
+const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
+/** Agents that are read at once where no index tells of what is asked. */
+const PIECE = 1_000;
+
+/** Looks among the agents there are for those who could approve. */
+@Injectable()
+export class ApproverSearch {
+  constructor(private readonly records: RecordReader) {}
+
+  /** Says which groups nobody could fill as things stand, and which a machine can. */
+  async warnings(groups: readonly ApproverGroup[]): Promise<string[]> {
+    const warnings: string[] = [];
+    for (const [index, { subjects }] of groups.entries()) {
+      const { isMatched, byMachines } = await this.found(subjects);
+      const group = `approval.approvers[${index}] (${subjects.join(', ')})`;
+      if (!isMatched) warnings.push(`No active agent matches ${group}.`);
+      if (byMachines) warnings.push(`Machines can fill ${group}.`);
+    }
+    return warnings;
+  }
+
+  private async found(subjects: readonly string[]): Promise<Found> {
+    let found = NOBODY;
+    for (const subject of subjects) {
+      const { isMatched, byMachines } = await this.foundBy(parseSubject(subject), found.isMatched);
+      found = { isMatched: found.isMatched || isMatched, byMachines: found.byMachines || byMachines };
+      if (found.isMatched && found.byMachines) break;
+    }
+    return found;
+  }
+
+  /** Once an active agent is known to match, only machines are looked for. */
+  private async foundBy(pattern: SubjectPattern, isMatched: boolean): Promise<Found> {
+    switch (pattern.kind) {
+      case 'agent': {
+        const agent = await findAgent(this.records, pattern.idOrName);
+        return { isMatched: agent?.status === 'active', byMachines: agent?.kind === 'machine' };
+      }
+      case 'agentKind': {
+        const kind: Condition = { ...PERSON, value: pattern.agentKind };
+        return { isMatched: isMatched || (await this.isAny([kind])), byMachines: pattern.agentKind === 'machine' };
+      }
+      case 'other':
+        return NOBODY;
+      case 'everyone':
+      case 'anyAgent':
+      case 'anyRole':
+      case 'role':
+        return { isMatched: isMatched || (await this.isAnyPerson(pattern)), byMachines: false };
+    }
+  }
+
+  private isAnyPerson(pattern: SubjectPattern): Promise<boolean> {
+    if (pattern.kind === 'anyRole') return this.isAnyWithRoles();
+    const role: Condition[] =
+      pattern.kind === 'role' ? [{ column: 'roles', comparison: 'contains', value: pattern.role }] : [];
+    return this.isAny([...role, PERSON]);
+  }
+
+  private async isAny(conditions: readonly Condition[]): Promise<boolean> {
+    for await (const agents of this.records.pieces(AGENT, [...conditions, ACTIVE], 1)) return agents.length > 0;
+    return false;
+  }
+
+  private async isAnyWithRoles(): Promise<boolean> {
+    for await (const agents of this.records.pieces(AGENT, [PERSON, ACTIVE], PIECE))
+      if (agents.some(({ roles }) => roles.length > 0)) return true;
+    return false;
+  }
+}

@@ -1,0 +1,92 @@
+import type { JsonObject, JsonScalar, JsonValue } from '../../json/json-value';
+
+export const CONDITION_OPERATORS = [
+  ...['eq', 'ne', 'in', 'not_in', 'lt', 'lte', 'gt', 'gte', 'prefix', 'exists'],
+] as const satisfies readonly string[];
+
+export type NumberComparison = 'lt' | 'lte' | 'gt' | 'gte';
+
+/** What a policy asks of the parameters of a request. `parameter` is a JSON Pointer (RFC 6901). */
+export type PolicyCondition = { readonly parameter: string } & (
+  | { readonly op: 'eq' | 'ne'; readonly value: JsonScalar }
+  | { readonly op: 'in' | 'not_in'; readonly value: readonly JsonScalar[] }
+  | { readonly op: NumberComparison; readonly value: number }
+  | { readonly op: 'prefix'; readonly value: string }
+  | { readonly op: 'exists'; readonly value: boolean }
+);
+
+/** A condition whose pointer is read. */
+export interface CompiledCondition {
+  readonly path: readonly string[];
+  readonly condition: PolicyCondition;
+}
+
+/** `unknown` where there is nothing to compare, or nothing that compares with the value. */
+export type Truth = boolean | 'unknown';
+
+export function compileConditions(conditions: readonly PolicyCondition[]): readonly CompiledCondition[] | null {
+  return conditions.length === 0
+    ? null
+    : conditions.map((condition) => ({ path: pathOf(condition.parameter), condition }));
+}
+
+/** Whether all conditions hold: false when one is false, and else unknown when one is unknown. */
+export function truthOf(conditions: readonly CompiledCondition[], parameters: JsonObject): Truth {
+  let truth: Truth = true;
+  for (const condition of conditions) {
+    const one = truthOfOne(condition, parameters);
+    if (one === false) return false;
+    if (one === 'unknown') truth = 'unknown';
+  }
+  return truth;
+}
+
+function truthOfOne({ path, condition }: CompiledCondition, parameters: JsonObject): Truth {
+  const found = valueAt(path, parameters);
+  if (condition.op === 'exists') return (found !== undefined) === condition.value;
+  if (found === undefined || (typeof found === 'object' && found !== null)) return 'unknown';
+  switch (condition.op) {
+    case 'eq':
+      return found === condition.value;
+    case 'ne':
+      return found !== condition.value;
+    case 'in':
+      return condition.value.includes(found);
+    case 'not_in':
+      return !condition.value.includes(found);
+    case 'prefix':
+      return typeof found === 'string' ? found.startsWith(condition.value) : 'unknown';
+    case 'lt':
+    case 'lte':
+    case 'gt':
+    case 'gte':
+      return typeof found === 'number' ? compares(found, condition.op, condition.value) : 'unknown';
+  }
+}
+
+function compares(left: number, op: NumberComparison, right: number): boolean {
+  if (op === 'lt') return left < right;
+  if (op === 'lte') return left <= right;
+  return op === 'gt' ? left > right : left >= right;
+}
+
+/** Undefined where the pointer names nothing. */
+function valueAt(path: readonly string[], parameters: JsonObject): JsonValue | undefined {
+  let value: JsonValue | undefined = parameters;
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (Array.isArray(value)) value = INDEX.test(name) ? (value as readonly JsonValue[])[Number(name)] : undefined;
+    else value = Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined;
+  }
+  return value;
+}
+
+/** As RFC 6901 has it: without leading zeros. */
+const INDEX = /^(?:0|[1-9]\d*)$/;
+
+function pathOf(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+}

@@ -1,0 +1,32 @@
+import { Injectable } from '@nestjs/common';
+import { Slices } from '../shared/slices';
+import { ApproverSearch } from './approval/approver-search';
+import { conditionWarnings, policyWarnings } from './evaluation/policy-warnings';
+import type { PolicyContent } from './policy-content';
+
+/** What policies are warned of when they are created: what in them matches nothing, holds for more than it reads, or needs somebody who is not there. */
+@Injectable()
+export class CreationWarnings {
+  constructor(private readonly approvers: ApproverSearch) {}
+
+  async of(policy: PolicyContent): Promise<string[]> {
+    const groups = policy.approval?.approvers ?? [];
+    return [...policyWarnings(policy), ...conditionWarnings(policy), ...(await this.approvers.warnings(groups))];
+  }
+
+  /** In slices; what has equal groups of approvers is looked up once. */
+  async ofAll(policies: readonly PolicyContent[]): Promise<ReadonlyMap<PolicyContent, string[]>> {
+    const slices = new Slices();
+    const ofGroups = new Map<string, string[]>();
+    const warnings = new Map<PolicyContent, string[]>();
+    for (const policy of policies) {
+      await slices.next();
+      const groups = policy.approval?.approvers ?? [];
+      const key = JSON.stringify(groups);
+      const found = ofGroups.get(key) ?? (await this.approvers.warnings(groups));
+      ofGroups.set(key, found);
+      warnings.set(policy, [...policyWarnings(policy), ...conditionWarnings(policy), ...found]);
+    }
+    return warnings;
+  }
+}

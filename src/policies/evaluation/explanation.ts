@@ -1,0 +1,132 @@
+import { isInForceAt, matchesConditions, usesPath } from './compiled-policy';
+import type { CompiledPolicy, PathUse } from './compiled-policy';
+import type { DecidingPolicy, EvaluationRequest } from './evaluation-request';
+import { haveCommonName } from './name';
+import { POLICY_EFFECTS } from './policy-effect';
+import type { PolicyEffect } from './policy-effect';
+import type { AskedNames } from './policy-names';
+
+export const MOST_MATCHED = 100;
+export const MOST_NEAREST = 20;
+
+/** What a request has to meet in a policy. */
+export const POLICY_PARTS = ['subject', 'action', 'resource', 'resourceType', 'conditions'] as const;
+export type PolicyPart = (typeof POLICY_PARTS)[number];
+
+export interface MatchedPolicy {
+  readonly policy: DecidingPolicy;
+  readonly decided: boolean;
+  /** Why it did not decide: another one has a higher priority, or at the same priority a stronger effect. */
+  readonly lostTo: 'priority' | 'effect' | null;
+}
+
+/** A policy that would match if it were not for one part of it. */
+export interface NearPolicy {
+  readonly policy: DecidingPolicy;
+  readonly missing: readonly [PolicyPart];
+}
+
+/** Why policies decide as they do on one request. */
+export interface Explanation {
+  /** How many policies are in force. */
+  readonly inForce: number;
+  /** Those that decided first, then by priority, effect and age; at most {@link MOST_MATCHED}. */
+  readonly matched: readonly MatchedPolicy[];
+  /** Policies that lack one part, and with it would decide by another effect than now. By priority, then the oldest. */
+  readonly nearestBetterThan: (answered: PolicyEffect) => readonly NearPolicy[];
+}
+
+/** Where policies look for those that a resource matches. */
+interface ResourceMatches {
+  each(request: EvaluationRequest, show: (policy: CompiledPolicy, use: PathUse) => void): void;
+}
+
+/** How far the resource of a request meets a policy; a policy that is not in there it does not meet. */
+type ResourceMeets = ReadonlyMap<CompiledPolicy, 'whole' | 'but for the type'>;
+
+/**
+ * Looks at every policy by itself, in their order: one question is answered so, not thousands.
+ * @param at the change to what is in force after which it is asked.
+ */
+export function explanationOf(
+  ordered: readonly CompiledPolicy[],
+  inForce: number,
+  resources: ResourceMatches,
+  asked: AskedNames,
+  request: EvaluationRequest,
+  at: number,
+): Explanation {
+  const meets = resourceMeets(resources, request);
+  const matching: CompiledPolicy[] = [];
+  const near: Near[] = [];
+  for (const policy of ordered) {
+    if (!isInForceAt(policy, at)) continue;
+    const missing = missingParts(policy, asked, meets);
+    const [only] = missing;
+    if (only === undefined) matching.push(policy);
+    else if (missing.length === 1) near.push({ policy, part: only });
+  }
+  const rank = matching[0]?.rank ?? -Infinity;
+  return {
+    inForce,
+    matched: matching.slice(0, MOST_MATCHED).map((policy) => matchedBy(policy, rank)),
+    nearestBetterThan: (answered) => nearestOf(near, rank, answered),
+  };
+}
+
+interface Near {
+  readonly policy: CompiledPolicy;
+  readonly part: PolicyPart;
+}
+
+/** Of an allow that counts behind the types that it lists alone, the type is what is missing, and not the resource. */
+function resourceMeets(resources: ResourceMatches, request: EvaluationRequest): ResourceMeets {
+  const meets = new Map<CompiledPolicy, 'whole' | 'but for the type'>();
+  resources.each(request, (policy, use) => {
+    if (usesPath(policy, use)) meets.set(policy, 'whole');
+    else if (policy.reference.effect === 'allow' && use.allow === 'typed' && !meets.has(policy))
+      meets.set(policy, 'but for the type');
+  });
+  return meets;
+}
+
+function missingParts(policy: CompiledPolicy, asked: AskedNames, meets: ResourceMeets): PolicyPart[] {
+  const met = meets.get(policy);
+  const missing: PolicyPart[] = [];
+  if (!haveCommonName(policy.subjects, asked.subjects)) missing.push('subject');
+  if (!haveCommonName(policy.actions, asked.actions)) missing.push('action');
+  if (met === undefined) missing.push('resource');
+  if (met === 'but for the type' || !haveCommonName(policy.resourceTypes, asked.resourceTypes))
+    missing.push('resourceType');
+  if (!matchesConditions(policy, asked)) missing.push('conditions');
+  return missing;
+}
+
+function matchedBy({ reference, rank }: CompiledPolicy, highest: number): MatchedPolicy {
+  if (rank === highest) return { policy: reference, decided: true, lostTo: null };
+  return { policy: reference, decided: false, lostTo: priorityOf(rank) < priorityOf(highest) ? 'priority' : 'effect' };
+}
+
+/** One that decides has the highest rank, alone: as it stands below what decides now, or next to it, it changes nothing. */
+function nearestOf(near: readonly Near[], highest: number, answered: PolicyEffect): NearPolicy[] {
+  return near
+    .filter(({ policy }) => policy.rank > highest && strengthOf(policy.reference.effect) < strengthOf(answered))
+    .sort(({ policy: left }, { policy: right }) => compareByPriority(left, right))
+    .slice(0, MOST_NEAREST)
+    .map(({ policy, part }) => ({ policy: policy.reference, missing: [part] }));
+}
+
+function strengthOf(effect: PolicyEffect): number {
+  return POLICY_EFFECTS.indexOf(effect);
+}
+
+function compareByPriority(left: CompiledPolicy, right: CompiledPolicy): number {
+  const difference = priorityOf(right.rank) - priorityOf(left.rank);
+  if (difference !== 0) return difference;
+  return left.reference.id < right.reference.id ? -1 : 1;
+}
+
+/** A rank is made of the priority and, below it, the effect. */
+function priorityOf(rank: number): number {
+  return Math.floor(rank / POLICY_EFFECTS.length);
+}

@@ -1,0 +1,73 @@
+import { agentNameFault } from '../../agents/agent-name';
+import { AGENT_KINDS } from '../../agents/agent-kind';
+import type { AgentKind } from '../../agents/agent-kind';
+import { labelFault } from '../../shared/label-fault';
+
+/** What one string of a policy's `subjects` stands for. */
+export type SubjectPattern =
+  | { readonly kind: 'everyone' }
+  | { readonly kind: 'anyAgent' }
+  | { readonly kind: 'anyRole' }
+  | { readonly kind: 'role'; readonly role: string }
+  | { readonly kind: 'agentKind'; readonly agentKind: AgentKind }
+  | { readonly kind: 'agent'; readonly idOrName: string }
+  /** A subject that is not an agent; `id` is `*` for all of the type. */
+  | { readonly kind: 'other'; readonly type: string; readonly id: string };
+
+/** Reads a subject that {@link subjectFault} found nothing wrong with. A prefix is read before a bare name. */
+export function parseSubject(text: string): SubjectPattern {
+  if (text === '*') return { kind: 'everyone' };
+  if (text === 'agent:*') return { kind: 'anyAgent' };
+  if (text === 'role:*') return { kind: 'anyRole' };
+  const { prefix, name } = splitPrefix(text);
+  if (prefix === 'role') return { kind: 'role', role: name };
+  if (prefix === 'agent' || prefix === null) return { kind: 'agent', idOrName: name.normalize('NFC') };
+  const agentKind = prefix === 'kind' ? agentKindOf(name) : undefined;
+  if (agentKind !== undefined) return { kind: 'agentKind', agentKind };
+  return { kind: 'other', type: prefix.normalize('NFC'), id: name.normalize('NFC') };
+}
+
+/** Says what a subject would have to be, or undefined when it is one. */
+export function subjectFault(text: string): string | undefined {
+  if (text === '*') return undefined;
+  const { prefix, name } = splitPrefix(text);
+  if (name.trim() === '') return prefix === null ? 'must not be blank' : `must have a name after "${prefix}:"`;
+  if (prefix === 'kind')
+    return agentKindOf(name) === undefined ? `must be one of ${KIND_SUBJECTS.join(', ')}` : undefined;
+  if (prefix !== null && !prefix.includes('*') && name === '*') return undefined;
+  if (text.includes('*')) return 'may contain "*" only as "*", or alone behind a prefix, as in "role:*"';
+  return undefined;
+}
+
+/** Says that a subject is stored but matches nobody, or undefined when it can match somebody. */
+export function subjectWarning(text: string): string | undefined {
+  const pattern = parseSubject(text);
+  if (pattern.kind === 'agent') return deadNameWarning(text, pattern.idOrName);
+  if (pattern.kind === 'role') return deadWarning(text, 'a role', labelFault(pattern.role));
+  if (pattern.kind !== 'other') return undefined;
+  // White space at the ends is allowed here: only what cannot be seen is refused.
+  return deadWarning(text, 'a subject', labelFault(`"${text}"`));
+}
+
+const KIND_SUBJECTS = AGENT_KINDS.map((kind) => `kind:${kind}`);
+
+/** A slip in a name, such as an invisible character that was copied with it, must not switch a deny off unseen. */
+function deadNameWarning(text: string, idOrName: string): string | undefined {
+  // Earlier versions took names that begin with "kind:".
+  const mayBe = idOrName.startsWith('agt_') || idOrName.startsWith('kind:');
+  return mayBe ? undefined : deadWarning(text, 'the name of an agent', agentNameFault(idOrName));
+}
+
+function deadWarning(text: string, what: string, fault: string | undefined): string | undefined {
+  return fault === undefined ? undefined : `"${text}" matches nothing: ${what} ${fault}.`;
+}
+
+function agentKindOf(name: string): AgentKind | undefined {
+  return AGENT_KINDS.find((kind) => kind === name);
+}
+
+function splitPrefix(text: string): { prefix: string | null; name: string } {
+  const colon = text.indexOf(':');
+  if (colon <= 0) return { prefix: null, name: text };
+  return { prefix: text.slice(0, colon), name: text.slice(colon + 1) };
+}

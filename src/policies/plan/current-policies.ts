@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { unavailable } from '../../errors/domain-error';
+import { CounterReader } from '../../ledger/reading/counter-reader';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import type { Condition } from '../../ledger/record-page';
+import type { PolicyContent } from '../policy-content';
+import type { Policy } from '../policy.entity';
+import { POLICY } from '../policy.kind';
+import { versionKey } from './policy-changes';
+import type { KnownPolicies } from './policy-changes';
+
+/** Policies that are read at once at most; fewer where they are large. */
+const PIECE = 1_000;
+const IN_FORCE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
+/** Readings of the policies in force until none has changed meanwhile. */
+const MOST_READINGS = 5;
+
+/** Reads policies beside the ledger's commands. */
+@Injectable()
+export class CurrentPolicies {
+  constructor(
+    private readonly records: RecordReader,
+    private readonly counters: CounterReader,
+  ) {}
+
+  /** All in force, as they were together at one moment. @throws UNAVAILABLE where they change all the time. */
+  async inForce(): Promise<Policy[]> {
+    for (let reading = 0; reading < MOST_READINGS; reading += 1) {
+      const before = await this.counters.effectSequence();
+      const policies: Policy[] = [];
+      for await (const piece of this.records.pieces(POLICY, IN_FORCE, PIECE)) policies.push(...piece);
+      if ((await this.counters.effectSequence()) === before) return policies;
+    }
+    throw unavailable('The policies in force change too quickly to be read.');
+  }
+
+  /** What a plan has to know. */
+  async knownFor(wanted: readonly PolicyContent[]): Promise<KnownPolicies> {
+    const inForce = await this.inForce();
+    const known = new Set(inForce.map(versionKey));
+    return { inForce, outOfForce: await this.versions(wanted.filter((policy) => !known.has(versionKey(policy)))) };
+  }
+
+  private async versions(wanted: readonly PolicyContent[]): Promise<ReadonlyMap<string, Policy>> {
+    const found = new Map<string, Policy>();
+    for (const { name, version } of wanted) {
+      const policy = await this.records.findBy(POLICY, { name, version });
+      if (policy !== undefined) found.set(versionKey(policy), policy);
+    }
+    return found;
+  }
+}

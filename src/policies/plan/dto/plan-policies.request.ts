@@ -1,0 +1,80 @@
+import { BooleanField, ListOf } from '../../../http/validation/body-fields';
+import { WholeRequest, type WholeRule } from '../../../http/validation/dto-shape';
+import { RequiredText } from '../../../http/validation/text-fields';
+import { SAMPLE_POLICY_SET } from '../../../openapi/sample-id';
+import { CreatePolicyRequest } from '../../dto/create-policy.request';
+
+const MOST_POLICIES = 10_000;
+const DIGEST = /^[0-9a-f]{64}$/;
+
+/** A set has one version of a name. */
+const namesDiffer: WholeRule = ({ policies }) => {
+  const first = new Map<unknown, number>();
+  return (Array.isArray(policies) ? (policies as readonly unknown[]) : []).flatMap((policy, index) => {
+    const name: unknown = typeof policy === 'object' && policy !== null && 'name' in policy ? policy.name : undefined;
+    if (typeof name !== 'string') return [];
+    const earlier = first.get(name);
+    if (earlier === undefined) {
+      first.set(name, index);
+      return [];
+    }
+    return [
+      {
+        field: `policies[${index}].name`,
+        message: `must differ from policies[${earlier}].name: a set has one version of a policy`,
+      },
+    ];
+  });
+};
+
+const EXAMPLE: readonly Partial<CreatePolicyRequest>[] = [
+  {
+    name: 'ledgers-stay',
+    version: '1.0',
+    effect: 'deny',
+    subjects: ['*'],
+    actions: ['delete'],
+    resources: ['ledgers/*'],
+  },
+];
+
+const PRUNE = {
+  optional: true,
+  default: false,
+  description: 'Takes the policies in force that are not named out of force.',
+  example: false,
+} as const;
+
+@WholeRequest(namesDiffer)
+export class PlanPoliciesRequest {
+  @ListOf(CreatePolicyRequest, {
+    maxItems: MOST_POLICIES,
+    description: 'The set as it should be, each as in `POST /policies`.',
+    example: EXAMPLE,
+  })
+  readonly policies!: readonly CreatePolicyRequest[];
+
+  @BooleanField(PRUNE)
+  readonly prune?: boolean;
+}
+
+@WholeRequest(namesDiffer)
+export class ApplyPoliciesRequest {
+  @RequiredText({
+    max: 64,
+    description: 'The `base` that the plan answered, or the `policySet` of the last apply.',
+    example: SAMPLE_POLICY_SET,
+    rule: (text) => (DIGEST.test(text) ? undefined : 'must be a SHA-256: 64 digits 0-9, a-f'),
+  })
+  readonly base!: string;
+
+  @ListOf(CreatePolicyRequest, {
+    maxItems: MOST_POLICIES,
+    description: 'The set as it should be, as it was planned.',
+    example: EXAMPLE,
+  })
+  readonly policies!: readonly CreatePolicyRequest[];
+
+  @BooleanField(PRUNE)
+  readonly prune?: boolean;
+}

@@ -1,0 +1,183 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { SAMPLE_POLICY_SET, sampleId } from '../../../openapi/sample-id';
+import { ApproverGroupResponse } from '../../dto/policy.response';
+import type { PlannedVerdict } from '../effects/effect';
+import type { PolicyChange } from '../policy-changes';
+
+const VERDICTS = ['allow', 'deny', 'require_approval', 'no_policy'] as const;
+const CHANGES = ['create', 'activate', 'deactivate', 'keep'] as const;
+
+export class ReplacedPolicyResponse {
+  @ApiProperty({ example: sampleId('pol') })
+  readonly id!: string;
+
+  @ApiProperty({ example: '1.0' })
+  readonly version!: string;
+}
+
+export class PolicyChangeResponse {
+  @ApiProperty({ enum: CHANGES, enumName: 'PolicyChange', example: 'create' })
+  readonly change!: (typeof CHANGES)[number];
+
+  @ApiProperty({ example: 'collections-may-remind' })
+  readonly name!: string;
+
+  @ApiProperty({ example: '1.1' })
+  readonly version!: string;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'Null in a plan for what is to be created; of what was applied the new id.',
+  })
+  readonly id!: string | null;
+
+  @ApiProperty({ type: ReplacedPolicyResponse, nullable: true, description: 'The version in force that gives way.' })
+  readonly replaces!: ReplacedPolicyResponse | null;
+
+  /** @param id of a policy that the change has created. */
+  static from(this: void, { change, policy, replaced }: PolicyChange, id: string | null = null): PolicyChangeResponse {
+    const { name, version } = policy;
+    const replaces = replaced === null ? null : { id: replaced.id, version: replaced.version };
+    return { change, name, version, id: 'id' in policy ? policy.id : id, replaces };
+  }
+}
+
+export class PatternSetResponse {
+  @ApiProperty({ type: [String], example: ['*'], description: 'One of them matches.' })
+  readonly in!: readonly string[];
+
+  @ApiProperty({ type: [String], example: [], description: 'None of them matches.' })
+  readonly except!: readonly string[];
+}
+
+export class PlannedVerdictResponse {
+  @ApiProperty({ enum: VERDICTS, enumName: 'PlannedEffect', example: 'no_policy' })
+  readonly effect!: PlannedVerdict['effect'];
+
+  @ApiProperty({ type: [ApproverGroupResponse], required: false, description: 'With `require_approval` only.' })
+  readonly approvers?: readonly ApproverGroupResponse[];
+}
+
+export class PolicyVersionResponse {
+  @ApiProperty({ example: 'collections-may-remind' })
+  readonly name!: string;
+
+  @ApiProperty({ example: '1.1' })
+  readonly version!: string;
+}
+
+export class PlannedReferenceResponse extends PolicyVersionResponse {
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'Null for what is to be created.' })
+  readonly id!: string | null;
+}
+
+export class EffectConditionsResponse {
+  @ApiProperty({ type: [PolicyVersionResponse], description: 'Policies whose conditions let them match.' })
+  readonly hold!: readonly PolicyVersionResponse[];
+
+  @ApiProperty({ type: [PolicyVersionResponse], description: 'Policies whose conditions do not.' })
+  readonly fail!: readonly PolicyVersionResponse[];
+}
+
+export class EffectReasonsResponse {
+  @ApiProperty({ type: [PlannedReferenceResponse], description: 'Ten at most, oldest first.' })
+  readonly from!: readonly PlannedReferenceResponse[];
+
+  @ApiProperty({ type: [PlannedReferenceResponse], description: 'Ten at most, oldest first.' })
+  readonly to!: readonly PlannedReferenceResponse[];
+}
+
+export class PlannedEffectResponse {
+  @ApiProperty({ type: PlannedVerdictResponse })
+  readonly from!: PlannedVerdictResponse;
+
+  @ApiProperty({ type: PlannedVerdictResponse })
+  readonly to!: PlannedVerdictResponse;
+
+  @ApiProperty({
+    type: [String],
+    example: [sampleId('agt'), 'other:machine'],
+    description:
+      "Agents' ids; `other:machine` and `other:human`: who is not registered, is of that kind, and has no roles.",
+  })
+  readonly subjects!: readonly string[];
+
+  @ApiProperty({ type: PatternSetResponse })
+  readonly actions!: PatternSetResponse;
+
+  @ApiProperty({ type: PatternSetResponse, description: 'Exact names, or `*`.' })
+  readonly resourceTypes!: PatternSetResponse;
+
+  @ApiProperty({
+    type: PatternSetResponse,
+    description:
+      'Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL.',
+  })
+  readonly resources!: PatternSetResponse;
+
+  @ApiProperty({ type: EffectConditionsResponse })
+  readonly when!: EffectConditionsResponse;
+
+  @ApiProperty({ type: EffectReasonsResponse, description: 'Policies that decide in some request of the region.' })
+  readonly because!: EffectReasonsResponse;
+}
+
+export class ShadowedPolicyResponse {
+  @ApiProperty({ type: PlannedReferenceResponse })
+  readonly policy!: PlannedReferenceResponse;
+
+  @ApiProperty({ type: PlannedReferenceResponse })
+  readonly by!: PlannedReferenceResponse;
+}
+
+export class PolicyPlanResponse {
+  @ApiProperty({
+    example: SAMPLE_POLICY_SET,
+    description: 'Names the set of policies now in force; `POST /policies/apply` takes it.',
+  })
+  readonly base!: string;
+
+  @ApiProperty({ type: [PolicyChangeResponse], description: "In the request's order, then what is pruned, by name." })
+  readonly changes!: readonly PolicyChangeResponse[];
+
+  @ApiProperty({
+    type: [PlannedEffectResponse],
+    description:
+      'Which requests would be answered otherwise. A request lies in a region when it is in all of its parts; none lies in two.',
+  })
+  readonly effects!: readonly PlannedEffectResponse[];
+
+  @ApiProperty({ example: true, description: 'Whether the effects are all of them. They are true in any case.' })
+  readonly complete!: boolean;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'Why they are not all; null when they are.',
+  })
+  readonly reason!: string | null;
+
+  @ApiProperty({
+    type: [ShadowedPolicyResponse],
+    description: 'Policies of the set that never decide, as another one counts more and matches whatever they match.',
+  })
+  readonly shadowed!: readonly ShadowedPolicyResponse[];
+
+  @ApiProperty({
+    type: [String],
+    example: [],
+    description: 'What in the policies that would come into force matches nothing, or more than it reads.',
+  })
+  readonly warnings!: readonly string[];
+}
+
+export class AppliedPoliciesResponse {
+  @ApiProperty({ type: [PolicyChangeResponse], description: "In the request's order, then what was pruned, by name." })
+  readonly changes!: readonly PolicyChangeResponse[];
+
+  @ApiProperty({ example: SAMPLE_POLICY_SET, description: 'Names the set of policies now in force.' })
+  readonly policySet!: string;
+}

@@ -1,0 +1,48 @@
+import type { AgentSubject } from '../../patterns/subject';
+import { Budget, OutOfTime } from './budget';
+import type { FoundEffects, PlannedPolicy } from './effect';
+import { plannedMatches } from './planned-match';
+import { policyEffects } from './policy-effects';
+import { type ShadowedPolicy, shadowedPolicies } from './shadowed';
+import { SubjectClasses } from './subject-classes';
+
+/** A comparison is told part by part, so that no part is long to hand over. */
+export type ComparisonPart =
+  | { readonly policies: readonly PlannedPolicy[] }
+  | { readonly agents: readonly AgentSubject[] }
+  /** All is told; milliseconds that the answer may take. */
+  | { readonly timeout: number };
+
+export interface ComparedPolicies extends FoundEffects {
+  readonly shadowed: readonly ShadowedPolicy[];
+}
+
+/** Says what changes between two sets of policies, and which of the second never decide. */
+export class Comparison {
+  private readonly policies: PlannedPolicy[] = [];
+  private readonly agents: AgentSubject[] = [];
+
+  /** The answer, once everything is told. */
+  take(part: ComparisonPart): ComparedPolicies | null {
+    if ('timeout' in part) return this.answer(part.timeout);
+    if ('policies' in part) this.policies.push(...part.policies);
+    else this.agents.push(...part.agents);
+    return null;
+  }
+
+  private answer(timeout: number): ComparedPolicies {
+    const start = performance.now();
+    const { effects, reason } = policyEffects({ policies: this.policies, agents: this.agents, timeout });
+    // Half a second at least: which policies are shadowed takes little, but what changes may have taken all the time.
+    const budget = new Budget(Math.max(500, timeout - (performance.now() - start)));
+    const target = this.policies.filter(({ isAfter }) => isAfter);
+    const shadowed: ShadowedPolicy[] = [];
+    try {
+      shadowed.push(...shadowedPolicies(plannedMatches(target, new SubjectClasses([], [])), () => budget.step()));
+    } catch (error) {
+      if (!(error instanceof OutOfTime)) throw error;
+      budget.leaveOut('Which policies are shadowed could not be found in time.');
+    }
+    return { effects, reason: reason ?? budget.reason, shadowed };
+  }
+}

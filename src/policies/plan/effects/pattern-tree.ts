@@ -1,0 +1,151 @@
+import type { PatternSet } from './effect';
+import type { PlannedMatch } from './planned-match';
+
+/** A pattern that policies have, and those that it holds. What it matches and none of its children does is its own part. */
+export interface PatternNode {
+  /** As it stands in a plan. */
+  readonly text: string;
+  readonly parent: PatternNode | null;
+  readonly children: PatternNode[];
+  readonly policies: PlannedMatch[];
+  /** Another node without which this one's pattern would match too much. */
+  readonly sibling?: PatternNode;
+}
+
+/** How the patterns of an axis lie in each other. */
+export interface Axis<Key extends string> {
+  readonly root: Key;
+  /** Keys that are there whether policies have them or not, with the sibling that their text would match, too. */
+  readonly always: readonly (readonly [key: Key, sibling: Key | null])[];
+  /** The patterns that one lies in, the smallest first. */
+  readonly around: (key: Key) => Iterable<Key>;
+  readonly text: (key: Key) => string;
+}
+
+/** All patterns, each in the smallest that it lies in. */
+export function patternTree<Key extends string>(
+  axis: Axis<Key>,
+  entries: Iterable<readonly [PlannedMatch, readonly Key[]]>,
+): PatternNode {
+  const policies = new Map<Key, PlannedMatch[]>([[axis.root, []]]);
+  for (const [key] of axis.always) policies.set(key, []);
+  for (const [policy, keys] of entries) {
+    for (const key of keys) {
+      const known = policies.get(key);
+      if (known === undefined) policies.set(key, [policy]);
+      else known.push(policy);
+    }
+  }
+  const siblings = new Map(axis.always);
+  const nodes = new Map<Key, PatternNode>();
+  const nodeOf = (key: Key): PatternNode => {
+    const known = nodes.get(key);
+    if (known !== undefined) return known;
+    const parent = parentOf(key);
+    const sibling = siblings.get(key) ?? null;
+    const node: PatternNode = {
+      ...{ text: axis.text(key), parent, children: [], policies: policies.get(key) ?? [] },
+      ...(sibling !== null && { sibling: nodeOf(sibling) }),
+    };
+    parent?.children.push(node);
+    nodes.set(key, node);
+    return node;
+  };
+  const parentOf = (key: Key): PatternNode | null => {
+    for (const outer of axis.around(key)) if (policies.has(outer)) return nodeOf(outer);
+    return null;
+  };
+  for (const key of policies.keys()) nodeOf(key);
+  return nodeOf(axis.root);
+}
+
+/** Own parts of patterns that the same policies match. */
+export interface Part {
+  readonly nodes: PatternNode[];
+  /** Oldest first. */
+  readonly policies: readonly PlannedMatch[];
+  /** Stands for the set of the policies. */
+  readonly mark: string;
+}
+
+/** The own parts below a node, those of the same policies together; only what a changed policy matches. */
+export function partsOf(root: PatternNode, step: () => void): Part[] {
+  const parts = new Map<string, Part>();
+  const counts = new Map<PlannedMatch, number>();
+  const marks: [number, number] = [0, 0];
+  let changed = 0;
+  const turn = (policy: PlannedMatch): void => {
+    marks[0] ^= policy.marks[0];
+    marks[1] ^= policy.marks[1];
+  };
+  const enter = (policy: PlannedMatch): void => {
+    const count = counts.get(policy) ?? 0;
+    counts.set(policy, count + 1);
+    if (count > 0) return;
+    turn(policy);
+    if (policy.isChanged) changed += 1;
+  };
+  const leave = (policy: PlannedMatch): void => {
+    const count = (counts.get(policy) ?? 0) - 1;
+    if (count > 0) {
+      counts.set(policy, count);
+      return;
+    }
+    counts.delete(policy);
+    turn(policy);
+    if (policy.isChanged) changed -= 1;
+  };
+  const visit = (node: PatternNode): void => {
+    step();
+    node.policies.forEach(enter);
+    if (changed > 0) {
+      const mark = marks.join();
+      const part = parts.get(mark);
+      if (part === undefined) {
+        const policies = [...counts.keys()].sort((left, right) => left.index - right.index);
+        parts.set(mark, { nodes: [node], policies, mark });
+      } else part.nodes.push(node);
+    }
+    node.children.forEach(visit);
+    node.policies.forEach(leave);
+  };
+  visit(root);
+  return [...parts.values()];
+}
+
+/**
+ * The own parts of nodes as sets of patterns. What lies in an exception of another part is a set apart, as an exception holds
+ * for its whole set.
+ */
+export function patternSets(nodes: ReadonlySet<PatternNode>): PatternSet[] {
+  const sets = new Map<string, { in: string[]; except: string[] }>();
+  const siblings = new Set(
+    [...nodes].flatMap(({ sibling, parent }) => (isChosen(parent, nodes) ? [] : (sibling ?? []))),
+  );
+  for (const node of nodes) {
+    const key = setOf(node, nodes, siblings);
+    const set = sets.get(key) ?? { in: [], except: [] };
+    sets.set(key, set);
+    if (!isChosen(node.parent, nodes)) {
+      set.in.push(node.text);
+      if (node.sibling !== undefined) set.except.push(node.sibling.text);
+    }
+    for (const child of node.children) if (!nodes.has(child)) set.except.push(child.text);
+  }
+  return [...sets.values()].map((set) => ({ in: set.in.sort(), except: set.except.sort() }));
+}
+
+/** How often one leaves the chosen nodes on the way up, and whether one comes through a node that another set excepts. */
+function setOf(node: PatternNode, nodes: ReadonlySet<PatternNode>, excepted: ReadonlySet<PatternNode>): string {
+  let depth = 0;
+  let isExcepted = false;
+  for (let at: PatternNode | null = node; at !== null; at = at.parent) {
+    if (nodes.has(at) && !isChosen(at.parent, nodes)) depth += 1;
+    if (excepted.has(at)) isExcepted = true;
+  }
+  return `${depth} ${isExcepted}`;
+}
+
+function isChosen(node: PatternNode | null, nodes: ReadonlySet<PatternNode>): boolean {
+  return node !== null && nodes.has(node);
+}

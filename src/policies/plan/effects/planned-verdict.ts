@@ -1,0 +1,52 @@
+import type { ApprovalRequirement } from '../../approval/approval-requirement';
+import { combinedRequirement, isTooLarge } from '../../approval/combined-requirement';
+import type { PlannedVerdict } from './effect';
+import type { PlannedMatch } from './planned-match';
+
+export const NO_POLICY: PlannedVerdict = { effect: 'no_policy' };
+
+/** A verdict in a text of its own; groups of approvers count as sets. */
+export function verdictKey({ effect, approvers = [] }: PlannedVerdict): string {
+  const groups = approvers.map(({ subjects, approvals }) => `${setKey(subjects)} ${approvals}`);
+  return `${effect} ${groups.sort().join()}`;
+}
+
+/** Whether a requirement is met by what policies of the same level ask for. */
+export function asksForNothingMore(approval: ApprovalRequirement, matched: readonly PlannedMatch[]): boolean {
+  return approval.approvers.every(({ subjects, approvals }) =>
+    matched.some(({ rules }) =>
+      rules.approval?.approvers.some(
+        (group) => group.approvals >= approvals && setKey(group.subjects) === setKey(subjects),
+      ),
+    ),
+  );
+}
+
+/** Policies keep their lists. */
+const setKeys = new WeakMap<readonly string[], string>();
+
+function setKey(subjects: readonly string[]): string {
+  let key = setKeys.get(subjects);
+  if (key === undefined) {
+    key = JSON.stringify([...new Set(subjects)].sort());
+    setKeys.set(subjects, key);
+  }
+  return key;
+}
+
+function requirementOf(policies: readonly PlannedMatch[]): ApprovalRequirement | null {
+  const approvals = [...policies]
+    .sort((left, right) => left.index - right.index)
+    .flatMap(({ rules }) => rules.approval ?? []);
+  const [first] = approvals;
+  return first === undefined ? null : combinedRequirement(first, approvals.slice(1));
+}
+
+/** Of policies of one level. What is too large to approve is denied. */
+export function verdictOf(policies: readonly PlannedMatch[]): PlannedVerdict {
+  const requirement = requirementOf(policies);
+  if (requirement === null) return { effect: policies[0]?.rules.effect === 'allow' ? 'allow' : 'deny' };
+  return isTooLarge(requirement)
+    ? { effect: 'deny' }
+    : { effect: 'require_approval', approvers: requirement.approvers };
+}

@@ -1,0 +1,203 @@
+import { ACTIONS, RESOURCES } from './axes';
+import { addBits, haveCommon } from './bits';
+import { Budget, OutOfTime } from './budget';
+import { type CellVerdict, CellVerdicts, truthsKey, unitedReasons } from './cell-verdicts';
+import type { Effect, EffectsOrder, FoundEffects, PatternSet, PlannedReference, PolicyVersion } from './effect';
+import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
+import { type PlannedMatch, plannedMatches } from './planned-match';
+import { verdictKey } from './planned-verdict';
+import { Reach } from './reach';
+import { ReachedPolicies } from './reached-policies';
+import { possibleKeys, resourceKeys, setsAround } from './resource-key';
+import { SubjectClasses } from './subject-classes';
+
+const MOST_REGIONS = 1_000;
+/** Subjects and patterns of all regions together: more is not read by anybody, and would fill the memory. */
+const MOST_TEXTS = 500_000;
+
+/** What differs for some resources, or for some types and resources. */
+interface Piece {
+  readonly verdict: CellVerdict;
+  readonly key: string;
+}
+interface Gathered<Found extends Piece> {
+  piece: Found;
+  readonly nodes: Set<PatternNode>;
+}
+type OfResources = Piece & { readonly resources: PatternSet };
+type OfTypes = OfResources & { readonly types: PatternSet };
+
+/**
+ * Which requests are answered otherwise after a plan than before. Requests fall into cells, by the patterns that match them:
+ * those of one cell are answered alike. Only cells that a changed policy reaches can change, so no others are looked at.
+ */
+export function policyEffects({ policies, agents, timeout }: EffectsOrder): FoundEffects {
+  const budget = new Budget(timeout);
+  const classes = new SubjectClasses(
+    agents,
+    policies.flatMap(({ subjects }) => subjects),
+  );
+  const effects: Effect[] = [];
+  try {
+    new EffectsSearch(classes, budget, effects).find(plannedMatches(policies, classes));
+  } catch (error) {
+    if (!(error instanceof OutOfTime)) throw error;
+    budget.leaveOut(`The plan took longer than PLAN_TIMEOUT allows (${timeout} ms).`);
+  }
+  return { effects, reason: budget.reason };
+}
+
+class EffectsSearch {
+  private readonly verdicts = new Map<string, readonly Piece[]>();
+  private texts = 0;
+
+  constructor(
+    private readonly classes: SubjectClasses,
+    private readonly budget: Budget,
+    private readonly effects: Effect[],
+  ) {}
+
+  find(all: readonly PlannedMatch[]): void {
+    const policies = this.reached(all);
+    const actions = patternTree(
+      ACTIONS,
+      policies.map((policy) => [policy, [...new Set(policy.rules.actions)]]),
+    );
+    const found = new Map<string, Gathered<OfTypes>>();
+    try {
+      for (const part of partsOf(actions, () => this.budget.step()))
+        for (const piece of this.ofTypes(part.policies)) gather(found, piece, part.nodes);
+    } finally {
+      // What is found is true, also where it is not all.
+      for (const { piece, nodes } of found.values()) for (const set of patternSets(nodes)) this.add(piece, set);
+    }
+  }
+
+  /** The changed policies, and those that have to do with them. */
+  private reached(policies: readonly PlannedMatch[]): PlannedMatch[] {
+    const changed = policies.filter(({ isChanged }) => isChanged);
+    const subjects = this.classes.none();
+    for (const policy of changed) addBits(subjects, policy.subjects);
+    const actions = new Reach(
+      changed.flatMap(({ rules }) => rules.actions),
+      ACTIONS.around,
+    );
+    const resources = new Reach(changed.flatMap(possibleKeys), setsAround);
+    return policies.filter((policy) => {
+      this.budget.step();
+      return (
+        haveCommon(policy.subjects, subjects) &&
+        policy.rules.actions.some((action) => actions.touches(action)) &&
+        possibleKeys(policy).some((key) => resources.touches(key))
+      );
+    });
+  }
+
+  private ofTypes(policies: readonly PlannedMatch[]): OfTypes[] {
+    const reached = new ReachedPolicies(policies, () => this.budget.step());
+    const byType = new Map<string, OfResources[]>();
+    for (const type of reached.types) {
+      this.budget.step();
+      byType.set(type, this.ofResources(reached.under(type), type));
+    }
+    const found = new Map<string, { piece: OfResources; types: string[]; others: boolean }>();
+    for (const piece of this.ofResources(reached.others, null))
+      found.set(piece.key, { piece, types: [], others: true });
+    for (const [type, pieces] of byType) {
+      for (const piece of pieces) {
+        const known = found.get(piece.key);
+        if (known === undefined) found.set(piece.key, { piece, types: [type], others: false });
+        else {
+          known.types.push(type);
+          known.piece = { ...known.piece, verdict: withReasons(known.piece.verdict, piece.verdict) };
+        }
+      }
+    }
+    const all = [...byType.keys()];
+    return [...found.values()].map(({ piece, types, others }) => {
+      const set = others
+        ? { in: ['*'], except: all.filter((type) => !types.includes(type)).sort() }
+        : { in: types.sort(), except: [] };
+      return { ...piece, types: set, key: `${piece.key} ${JSON.stringify(set)}` };
+    });
+  }
+
+  private ofResources(policies: readonly PlannedMatch[], type: string | null): OfResources[] {
+    const tree = patternTree(
+      RESOURCES,
+      policies.map((policy) => [policy, resourceKeys(policy, type)]),
+    );
+    const found = new Map<string, Gathered<Piece>>();
+    for (const part of partsOf(tree, () => this.budget.step()))
+      for (const piece of this.verdictsOf(part.mark, part.policies)) gather(found, piece, part.nodes);
+    return [...found.values()].flatMap(({ piece, nodes }) => {
+      // Nothing is left of all when every id is a URL or none.
+      if (tree.children.every((child) => nodes.has(child))) nodes.add(tree);
+      else nodes.delete(tree);
+      return patternSets(nodes).map((resources) => ({
+        ...piece,
+        resources,
+        key: `${piece.key} ${JSON.stringify(resources)}`,
+      }));
+    });
+  }
+
+  private verdictsOf(mark: string, policies: readonly PlannedMatch[]): readonly Piece[] {
+    const known = this.verdicts.get(mark);
+    if (known !== undefined) return known;
+    const found = new CellVerdicts(policies, this.budget).all().map((verdict) => ({ verdict, key: keyOf(verdict) }));
+    this.verdicts.set(mark, found);
+    return found;
+  }
+
+  private add({ verdict, types, resources }: OfTypes, actions: PatternSet): void {
+    if (this.effects.length >= MOST_REGIONS) {
+      this.budget.leaveOut(`More than ${MOST_REGIONS} regions change.`);
+      return;
+    }
+    const subjects = this.classes.membersOf(verdict.subjects);
+    this.texts += subjects.length + [actions, types, resources].flatMap((set) => [...set.in, ...set.except]).length;
+    if (this.texts > MOST_TEXTS) {
+      this.budget.leaveOut('The regions that change would name too many subjects and patterns.');
+      return;
+    }
+    const { from, to, truths, because } = verdict;
+    const held = (holds: boolean): PlannedMatch[] =>
+      [...truths.values()].flatMap((truth) => (truth.holds === holds ? [truth.policy] : []));
+    this.effects.push({
+      ...{ from, to, subjects, actions, resourceTypes: types, resources },
+      when: { hold: held(true).map(versionOf), fail: held(false).map(versionOf) },
+      because: { from: because.from.map(referenceTo), to: because.to.map(referenceTo) },
+    });
+  }
+}
+
+function gather<Found extends Piece>(
+  found: Map<string, Gathered<Found>>,
+  piece: Found,
+  nodes: readonly PatternNode[],
+): void {
+  const known = found.get(piece.key);
+  if (known === undefined) {
+    found.set(piece.key, { piece, nodes: new Set(nodes) });
+    return;
+  }
+  nodes.forEach((node) => known.nodes.add(node));
+  known.piece = { ...known.piece, verdict: withReasons(known.piece.verdict, piece.verdict) };
+}
+
+function withReasons(verdict: CellVerdict, { because }: CellVerdict): CellVerdict {
+  return { ...verdict, because: unitedReasons(verdict.because, because) };
+}
+
+function keyOf({ from, to, truths, subjects }: CellVerdict): string {
+  return `${verdictKey(from)} ${verdictKey(to)} ${truthsKey(truths)} ${subjects.join()}`;
+}
+
+function versionOf({ rules: { name, version } }: PlannedMatch): PolicyVersion {
+  return { name, version };
+}
+
+export function referenceTo({ rules: { id, name, version, isNew } }: PlannedMatch): PlannedReference {
+  return { id: isNew ? null : id, name, version };
+}

@@ -1,0 +1,67 @@
+import { isUrl, urlPathStart } from '../../patterns/resource-url';
+import type { PlannedMatch } from './planned-match';
+
+/**
+ * Names a set of resource ids. Of two such sets one lies in the other, or they have nothing in common: `*` all, `://` all URLs,
+ * `paths` all that are none, `+` those of one segment, `B` what lies below a path, `E` an id.
+ */
+export type ResourceKey = '*' | '://' | 'paths' | '+' | `B${string}` | `E${string}`;
+
+/** The sets that a set lies in, the smallest first; of those that a policy could name. */
+export function* setsAround(key: ResourceKey): Generator<ResourceKey> {
+  if (key === '*') return;
+  if (key.startsWith('B') || key.startsWith('E')) yield* setsAroundPath(key.slice(1), key.startsWith('E'));
+  else if (key === '+') yield 'paths';
+  yield '*';
+}
+
+function* setsAroundPath(path: string, isId: boolean): Generator<ResourceKey> {
+  const isOfUrl = isUrl(path);
+  // What begins a URL is no path of its own.
+  const least = isOfUrl ? urlStart(path) : 0;
+  for (let slash = path.lastIndexOf('/'); slash > least; slash = path.lastIndexOf('/', slash - 1)) {
+    yield `B${path.slice(0, slash)}`;
+  }
+  if (isOfUrl) yield '://';
+  else {
+    if (isId && !path.includes('/')) yield '+';
+    yield 'paths';
+  }
+}
+
+function urlStart(url: string): number {
+  const start = urlPathStart(url);
+  return start < 0 ? url.length : start - 1;
+}
+
+/** As it stands in a plan. */
+export function resourceText(key: ResourceKey): string {
+  if (key === 'paths') return '*';
+  if (key.startsWith('B')) return `${key.slice(1)}/*`;
+  if (key.startsWith('E')) return key === 'E+' ? '/+' : key.slice(1);
+  return key;
+}
+
+/** The ids that a policy matches under a type; null: under a type that no policy names. */
+export function resourceKeys({ resources, types, rules }: PlannedMatch, type: string | null): ResourceKey[] {
+  if (types !== null && (type === null || !types.has(type))) return [];
+  // Which type it is, the caller chooses: an allow is for one that it lists, or for ids that are no paths.
+  const isTyped = rules.effect !== 'allow' || types !== null;
+  return resources.flatMap((pattern): ResourceKey[] => {
+    if (pattern.kind === 'everything') return ['*'];
+    const own: ResourceKey = pattern.kind === 'below' ? `B${pattern.path}` : `E${pattern.path}`;
+    if (type === null || isUrl(`${pattern.path}/`)) return [own];
+    if (pattern.kind === 'below' && pattern.path === type) return [own, isTyped ? 'paths' : '+'];
+    if (!pattern.path.startsWith(`${type}/`)) return [own];
+    const rest = pattern.path.slice(type.length + 1);
+    if (pattern.kind === 'below') return isTyped ? [own, `B${rest}`] : [own];
+    return isTyped || !rest.includes('/') ? [own, `E${rest}`] : [own];
+  });
+}
+
+/** All sets of ids that a policy matches under one type or another. */
+export function possibleKeys(policy: PlannedMatch): ResourceKey[] {
+  const keys = resourceKeys(policy, null);
+  for (const type of policy.namedTypes) keys.push(...resourceKeys(policy, type));
+  return keys;
+}

@@ -1,0 +1,52 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiErrors } from '../../http/answers/api-errors.decorator';
+import { Caller } from '../../http/pipeline/caller.decorator';
+import { BodyLimit, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/route-marks';
+import { ApplyPoliciesRequest, PlanPoliciesRequest } from './dto/plan-policies.request';
+import { AppliedPoliciesResponse, PolicyPlanResponse } from './dto/policy-plan.response';
+import { ApplyService } from './apply.service';
+import { PlanService } from './plan.service';
+
+@ApiTags('Policies')
+@Controller('policies')
+export class PlanController {
+  constructor(
+    private readonly plans: PlanService,
+    private readonly applies: ApplyService,
+  ) {}
+
+  @Post('plan')
+  @IgnoresIdempotencyKey()
+  @RequiresScope('read', 'policies')
+  @BodyLimit('planBodyLimit')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Plan a set of policies',
+    description:
+      'Says what would have to change to bring exactly this set of versions into force, and which requests would then be ' +
+      'answered otherwise: for every registered agent, as if it were active and capable of everything. It writes nothing. ' +
+      'One plan is made at a time, and one waits; more are 503.',
+  })
+  @ApiOkResponse({ type: PolicyPlanResponse, description: 'What would change.' })
+  @ApiErrors('CONFLICT')
+  async plan(@Body() body: PlanPoliciesRequest): Promise<PolicyPlanResponse> {
+    return this.plans.plan(body);
+  }
+
+  @Post('apply')
+  @RequiresScope('policies')
+  @BodyLimit('planBodyLimit')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Apply a set of policies',
+    description:
+      'Brings the set into force in one commit, provided that the policies in force are still those that the plan was made for. ' +
+      'Where nothing has to change, nothing is written.',
+  })
+  @ApiOkResponse({ type: AppliedPoliciesResponse, description: 'What has changed.' })
+  @ApiErrors('PRECONDITION_FAILED', 'CONFLICT')
+  async apply(@Caller() caller: Caller, @Body() body: ApplyPoliciesRequest): Promise<AppliedPoliciesResponse> {
+    return this.applies.apply(caller, body);
+  }
+}

@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../../config/configuration';
+import { ActivePolicies } from '../active-policies';
+import type { PlanPoliciesRequest } from './dto/plan-policies.request';
+import { PolicyChangeResponse } from './dto/policy-plan.response';
+import type { PolicyPlanResponse } from './dto/policy-plan.response';
+import { CreationWarnings } from '../creation-warnings';
+import { contentOf } from '../policy-content';
+import { policySetOf } from '../policy-set';
+import type { PlannedPolicy } from './effects/effect';
+import { PolicyComparisons } from './policy-comparisons';
+import { CurrentPolicies } from './current-policies';
+import { comingIntoForce, goingOutOfForce, policyChanges } from './policy-changes';
+import type { PolicyChange } from './policy-changes';
+import type { Policy } from '../policy.entity';
+
+/** Says what a set of policies would change. Writes nothing. */
+@Injectable()
+export class PlanService {
+  constructor(
+    private readonly current: CurrentPolicies,
+    private readonly activePolicies: ActivePolicies,
+    private readonly comparisons: PolicyComparisons,
+    private readonly warnings: CreationWarnings,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /** @throws VALIDATION_ERROR where a version exists with other content; CONFLICT when there is no room for the set. */
+  async plan({ policies, prune = false }: PlanPoliciesRequest): Promise<PolicyPlanResponse> {
+    const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
+    const known = await this.current.knownFor(wanted);
+    const changes = policyChanges({ policies: wanted, prune }, known);
+    this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes));
+    const compared = await this.comparisons.compare(plannedPolicies(known.inForce, changes));
+    return {
+      base: policySetOf(known.inForce.map(({ id }) => id)),
+      changes: changes.map((change) => PolicyChangeResponse.from(change)),
+      effects: compared.effects,
+      complete: compared.reason === null,
+      reason: compared.reason,
+      shadowed: compared.shadowed,
+      warnings: await this.warningsOn(changes),
+    };
+  }
+
+  /** Of what would come into force: those of a new version, and those that an old one has kept since it was created. */
+  private async warningsOn(changes: readonly PolicyChange[]): Promise<string[]> {
+    const made = await this.warnings.ofAll(
+      changes.flatMap(({ change, policy }) => (change === 'create' ? [policy] : [])),
+    );
+    return changes.flatMap((change) => {
+      const { name, version } = change.policy;
+      const warnings =
+        change.change === 'create'
+          ? (made.get(change.policy) ?? [])
+          : change.change === 'activate'
+            ? change.policy.warnings
+            : [];
+      return warnings.map((warning) => `${name} (version ${version}): ${warning}`);
+    });
+  }
+}
+
+/** All policies that are in force before or after. Those that are to be created come last, in the order of their ids to be. */
+function plannedPolicies(inForce: readonly Policy[], changes: readonly PolicyChange[]): PlannedPolicy[] {
+  const gone = new Set(goingOutOfForce(changes).map(({ id }) => id));
+  const before = inForce.map((policy) =>
+    planned(policy, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false }),
+  );
+  const coming = changes.flatMap((change, index): PlannedPolicy[] => {
+    const side = { isBefore: false, isAfter: true };
+    if (change.change === 'create') return [planned({ ...change.policy, id: idToBe(index) }, { ...side, isNew: true })];
+    return change.change === 'activate' ? [planned(change.policy, { ...side, isNew: false })] : [];
+  });
+  return [...before, ...coming];
+}
+
+type Rules = Omit<PlannedPolicy, keyof PlannedSides>;
+type PlannedSides = Pick<PlannedPolicy, 'isBefore' | 'isAfter' | 'isNew'>;
+
+function planned(
+  { id, name, version, effect, subjects, actions, resources, resourceTypes, priority, conditions, approval }: Rules,
+  sides: PlannedSides,
+): PlannedPolicy {
+  return {
+    id,
+    name,
+    version,
+    effect,
+    subjects,
+    actions,
+    resources,
+    resourceTypes,
+    priority,
+    conditions,
+    approval,
+    ...sides,
+  };
+}
+
+/** After all ids that there are. */
+function idToBe(index: number): string {
+  return `~${String(index).padStart(6, '0')}`;
+}

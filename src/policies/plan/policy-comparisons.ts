@@ -1,0 +1,116 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { AGENT } from '../../agents/agent.kind';
+import { Configuration } from '../../config/configuration';
+import { unavailable } from '../../errors/domain-error';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { Slices } from '../../shared/slices';
+import { subjectOf } from '../subject-of';
+import { Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
+import type { PlannedPolicy } from './effects/effect';
+
+const PROGRAM = join(__dirname, 'effects', 'plan-worker.js');
+/** What is handed over at once. */
+const PIECE = 250;
+/** Milliseconds beyond its time after which a thread is taken for stuck. */
+const GRACE = 1_000;
+/** Megabytes that the thread may fill. */
+const MEMORY = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
+const RETRY_AFTER = 5;
+
+/** Says what changes between two sets of policies: in a thread of its own, one at a time. */
+@Injectable()
+export class PolicyComparisons implements OnApplicationShutdown {
+  private running: Promise<void> | null = null;
+  private isWaiting = false;
+  private worker: Worker | null = null;
+
+  constructor(
+    private readonly records: RecordReader,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /** @throws UNAVAILABLE when another comparison is waiting already. */
+  async compare(policies: readonly PlannedPolicy[]): Promise<ComparedPolicies> {
+    if (this.isWaiting) throw unavailable('Another plan is being made, and one waits for it.', RETRY_AFTER);
+    await this.turn();
+    const run = this.run(policies);
+    const ended = (): void => void (this.running = null);
+    this.running = run.then(ended, ended);
+    return run;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.worker?.terminate();
+  }
+
+  private async turn(): Promise<void> {
+    if (this.running === null) return;
+    this.isWaiting = true;
+    await this.running;
+    this.isWaiting = false;
+  }
+
+  private async run(policies: readonly PlannedPolicy[]): Promise<ComparedPolicies> {
+    const parts = this.partsOf(policies);
+    // A thread takes JavaScript only, and so does not run where the sources are uncompiled, as in tests.
+    return existsSync(PROGRAM) ? this.inThread(parts) : inline(parts);
+  }
+
+  private async *partsOf(policies: readonly PlannedPolicy[]): AsyncGenerator<ComparisonPart> {
+    for (let start = 0; start < policies.length; start += PIECE)
+      yield { policies: policies.slice(start, start + PIECE) };
+    for await (const agents of this.records.pieces(AGENT, [], PIECE)) yield { agents: agents.map(subjectOf) };
+    yield { timeout: this.configuration.planTimeout };
+  }
+
+  private async inThread(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPolicies> {
+    const worker = new Worker(PROGRAM, { env: {}, argv: [], execArgv: [], resourceLimits: MEMORY });
+    this.worker = worker;
+    try {
+      const answer = answerOf(worker, this.configuration.planTimeout);
+      // Where the thread ends early, what it is told still is read to its end.
+      answer.catch(() => undefined);
+      const slices = new Slices();
+      for await (const part of parts) {
+        worker.postMessage(part);
+        await slices.next();
+      }
+      return await answer;
+    } finally {
+      this.worker = null;
+      await worker.terminate();
+    }
+  }
+}
+
+async function inline(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPolicies> {
+  const comparison = new Comparison();
+  for await (const part of parts) {
+    const answer = comparison.take(part);
+    if (answer !== null) return answer;
+  }
+  throw new Error('The comparison was not asked for its answer.');
+}
+
+/** Nothing, with the reason, where the thread does not come to an end by itself. */
+function answerOf(worker: Worker, timeout: number): Promise<ComparedPolicies> {
+  return new Promise((resolve, reject) => {
+    const none = (reason: string): void => resolve({ effects: [], reason, shadowed: [] });
+    const late = setTimeout(
+      () => none(`The plan took longer than PLAN_TIMEOUT allows (${timeout} ms).`),
+      2 * timeout + GRACE,
+    ).unref();
+    worker.on('message', resolve);
+    worker.on('error', (error: Error & { readonly code?: string }) => {
+      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') none('The plan took more memory than it may.');
+      else reject(error);
+    });
+    worker.on('exit', () => {
+      clearTimeout(late);
+      reject(new Error('The thread that compares policies has ended.'));
+    });
+  });
+}

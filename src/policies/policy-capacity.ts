@@ -1,0 +1,80 @@
+import type { PolicyRules } from './evaluation/compiled-policy';
+
+/** How many policies may be in force, and the bytes of all their patterns: both are held in memory. */
+export interface PolicyLimits {
+  readonly maxPolicies: number;
+  readonly maxPolicyText: number;
+}
+
+/** What is held in memory for its text. */
+export type PolicyPatterns = Pick<
+  PolicyRules,
+  'subjects' | 'actions' | 'resources' | 'resourceTypes' | 'conditions' | 'approval'
+>;
+
+/** What the policies in force take up. */
+export class PolicyCapacity {
+  private readonly texts = new Map<string, number>();
+  private text = 0;
+
+  constructor(private readonly limits: PolicyLimits) {}
+
+  take(policy: PolicyPatterns & { readonly id: string }): void {
+    this.free(policy.id);
+    const size = textOf(policy);
+    this.texts.set(policy.id, size);
+    this.text += size;
+  }
+
+  free(id: string): void {
+    this.text -= this.texts.get(id) ?? 0;
+    this.texts.delete(id);
+  }
+
+  /** Why a policy cannot come into force, in place of another or beside all; undefined when it can. */
+  faultOf(policy: PolicyPatterns, replacedId: string | null): string | undefined {
+    const { maxPolicies, maxPolicyText } = this.limits;
+    const replaced = replacedId === null ? undefined : this.texts.get(replacedId);
+    if (replaced === undefined && this.texts.size >= maxPolicies)
+      return `${this.texts.size} policies are in force, and MAX_POLICIES allows ${maxPolicies}. Take one out of force first.`;
+    const growth = textOf(policy) - (replaced ?? 0);
+    return growth > 0 && this.text + growth > maxPolicyText ? this.tooMuchText(this.text + growth) : undefined;
+  }
+
+  /** Why policies cannot come into force while others go; undefined when they can. */
+  faultOfAll(added: readonly PolicyPatterns[], removedIds: readonly string[]): string | undefined {
+    const { maxPolicies, maxPolicyText } = this.limits;
+    const count = this.texts.size + added.length - removedIds.length;
+    if (count > maxPolicies)
+      return `${count} policies would be in force, and MAX_POLICIES allows ${maxPolicies}. Take some out of force.`;
+    const freed = removedIds.reduce((sum, id) => sum + (this.texts.get(id) ?? 0), 0);
+    const growth = added.reduce((sum, policy) => sum + textOf(policy), -freed);
+    return growth > 0 && this.text + growth > maxPolicyText ? this.tooMuchText(this.text + growth) : undefined;
+  }
+
+  /** What is in force beyond the limits, stored before they were; undefined when nothing is. */
+  get excess(): string | undefined {
+    const { maxPolicies, maxPolicyText } = this.limits;
+    if (this.texts.size <= maxPolicies && this.text <= maxPolicyText) return undefined;
+    return (
+      `${this.texts.size} policies with ${this.text} bytes of patterns are in force, and stay so; ` +
+      `MAX_POLICIES allows ${maxPolicies} and MAX_POLICY_TEXT ${maxPolicyText}, so no more come into force.`
+    );
+  }
+
+  private tooMuchText(bytes: number): string {
+    return (
+      `The patterns of all policies in force would have ${bytes} bytes, and MAX_POLICY_TEXT allows ` +
+      `${this.limits.maxPolicyText}. Take a policy out of force first, or name less in what is to come into force.`
+    );
+  }
+}
+
+function textOf({ subjects, actions, resources, resourceTypes, conditions, approval }: PolicyPatterns): number {
+  let bytes = conditions.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(conditions));
+  for (const group of approval?.approvers ?? [])
+    for (const subject of group.subjects) bytes += Buffer.byteLength(subject);
+  for (const patterns of [subjects, actions, resources, resourceTypes])
+    for (const pattern of patterns) bytes += Buffer.byteLength(pattern);
+  return bytes;
+}

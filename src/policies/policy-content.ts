@@ -1,0 +1,35 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RequiredApprovals } from '../config/configuration';
+import { filledApproval } from './approval/given-approval';
+import type { CreatePolicyRequest } from './dto/create-policy.request';
+import type { PolicyRules } from './evaluation/compiled-policy';
+
+/** What a version of a policy says, with everything filled in that a client may leave out. */
+export type PolicyContent = Omit<PolicyRules, 'id'> & { readonly description: string };
+
+const COMPARED = [
+  ...[
+    'effect',
+    'subjects',
+    'actions',
+    'resources',
+    'resourceTypes',
+    'priority',
+    'description',
+    'conditions',
+    'approval',
+  ],
+] as const satisfies readonly string[] as readonly (keyof PolicyContent)[];
+
+export function contentOf(request: CreatePolicyRequest, required: RequiredApprovals): PolicyContent {
+  const { name, version, description = '', effect, subjects, actions, resources } = request;
+  const { resourceTypes = [], priority = 0, conditions = [], approval = {} } = request;
+  const rules = { effect, subjects, actions, resources, resourceTypes, priority, conditions };
+  const filled = effect === 'require_approval' ? filledApproval(approval, required) : null;
+  return { name, version, description, ...rules, approval: filled };
+}
+
+/** The first member in which two contents differ, lists in their order; undefined when they are equal. */
+export function firstDifference(left: PolicyContent, right: PolicyContent): keyof PolicyContent | undefined {
+  return COMPARED.find((member) => !isDeepStrictEqual(left[member], right[member]));
+}

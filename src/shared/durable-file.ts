@@ -1,0 +1,60 @@
+import { link, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { OWNER_ONLY } from './private-file';
+
+let written = 0;
+
+/** Replaces the file, or makes it: whoever reads it, also after a power cut, finds the previous text or the new one. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const beside = await writeBeside(path, text);
+  await orRemoved(beside, rename(beside, path));
+  await syncToDisk(dirname(path));
+}
+
+/** Makes the file, whole from its first moment; throws EEXIST when another process was first. */
+export async function createFile(path: string, text: string): Promise<void> {
+  const beside = await writeBeside(path, text);
+  try {
+    await link(beside, path);
+  } finally {
+    await rm(beside);
+  }
+  await syncToDisk(dirname(path));
+}
+
+async function writeBeside(path: string, text: string): Promise<string> {
+  written += 1;
+  const beside = `${path}.${process.pid}-${written}.new`;
+  await orRemoved(beside, writeToDisk(beside, text));
+  return beside;
+}
+
+/** A file next to it that came to nothing is left to nobody: there can be one a minute. */
+async function orRemoved(beside: string, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
+}
+
+async function writeToDisk(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w', OWNER_ONLY);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** A file or a folder. The name of a file is in its folder, which is written to the disk apart. */
+export async function syncToDisk(path: string): Promise<void> {
+  const opened = await open(path, 'r');
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
+  }
+}

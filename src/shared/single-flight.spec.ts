@@ -1,0 +1,100 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { SingleFlight } from './single-flight';
+
+const ORDINARY = 0;
+
+interface Begun {
+  readonly from: number;
+  readonly wishes: readonly string[];
+  readonly abandoned: AbortSignal;
+  readonly end: (result: string) => void;
+}
+
+describe('SingleFlight', () => {
+  let begun: Begun[];
+  let runs: SingleFlight<string, string>;
+
+  beforeEach(() => {
+    begun = [];
+    runs = new SingleFlight(
+      (from, wishes, abandoned) =>
+        new Promise((end, fail) => {
+          abandoned.addEventListener('abort', () => fail(new Error('abandoned')));
+          begun.push({ from, wishes: [...wishes], abandoned, end });
+        }),
+      ORDINARY,
+    );
+  });
+
+  const beginnings = (): number[] => begun.map(({ from }) => from);
+
+  /** Ends what runs, and lets the next one begin. */
+  async function endRun(): Promise<void> {
+    begun.at(-1)?.end(`run ${begun.length}`);
+    await nextTurn();
+  }
+
+  it('runs one at a time, which those share that came before it began', async () => {
+    const first = runs.call(7, { wishes: ['a'] });
+    const others = [runs.call(7, { wishes: ['b'] }), runs.call(7, { wishes: ['c'] })];
+    expect(beginnings()).toEqual([7]);
+    await endRun();
+    expect(begun.map(({ wishes }) => wishes)).toEqual([['a'], ['b', 'c']]);
+    const late = runs.call(7);
+    await endRun();
+    await endRun();
+    expect(await Promise.all([first, ...others, late])).toEqual(['run 1', 'run 2', 'run 2', 'run 3']);
+    await runs.ended();
+  });
+
+  it('lets the ordinary run wait for one other at most, and the others for one ordinary each', async () => {
+    const calls = [5, 6, 7, ORDINARY].map((from) => runs.call(from));
+    await endRun();
+    calls.push(runs.call(ORDINARY));
+    await endRun();
+    calls.push(runs.call(ORDINARY));
+    for (let times = 0; times < 4; times += 1) await endRun();
+    await Promise.all(calls);
+    expect(beginnings()).toEqual([5, ORDINARY, 6, ORDINARY, 7]);
+  });
+
+  it('refuses the fifth other that would wait, and never the ordinary one', async () => {
+    const calls = [1, 2, 3, 4, 5, 5, ORDINARY, ORDINARY].map((from) => runs.call(from));
+    await expect(runs.call(6)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await endRun();
+    await endRun();
+    // The ordinary one, and the first of those that waited, have begun: there is a place.
+    expect(beginnings()).toEqual([1, ORDINARY, 2]);
+    calls.push(runs.call(6));
+    await expect(runs.call(7)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    for (let times = 0; times < 6; times += 1) await endRun();
+    await Promise.all(calls);
+  });
+
+  it('goes on for those that stay, and ends when the last has left', async () => {
+    const [one, two] = [new AbortController(), new AbortController()];
+    const running = runs.call(5, { leaving: one.signal });
+    const waiting = [runs.call(6, { leaving: one.signal }), runs.call(6, { leaving: two.signal })];
+    const alone = runs.call(7, { leaving: one.signal });
+    one.abort(new Error('left'));
+    for (const call of [running, waiting[0], alone]) await expect(call).rejects.toThrow('left');
+    expect(begun[0]?.abandoned.aborted).toBe(true);
+    await nextTurn();
+    expect(beginnings()).toEqual([5, 6]);
+    await endRun();
+    expect(await waiting[1]).toBe('run 2');
+    two.abort();
+    await expect(runs.call(5, { leaving: one.signal })).rejects.toThrow('left');
+    await runs.ended();
+    expect(beginnings()).toEqual([5, 6]);
+  });
+
+  it('tells all that share a run what it fails with, and goes on', async () => {
+    const failing = new SingleFlight<never, never>((from) => Promise.reject(new Error(`failed ${from}`)));
+    const calls = [1, 2, 2, 3].map((from) => failing.call(from));
+    expect(
+      (await Promise.allSettled(calls)).map((call) => (call.status === 'rejected' ? String(call.reason) : '')),
+    ).toEqual(['Error: failed 1', 'Error: failed 2', 'Error: failed 2', 'Error: failed 3']);
+    await failing.ended();
+  });
+});

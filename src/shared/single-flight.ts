@@ -1,0 +1,133 @@
+import { unavailable } from '../errors/domain-error';
+
+/** Runs that may wait, each for another beginning; the ordinary one has a place of its own. */
+const MOST_WAITING = 4;
+/** Seconds after which a call that found no place may come again. */
+const RETRY_AFTER = 5;
+
+/** What a call wants of a run. */
+interface CallOptions<Wish> {
+  /** What it wants to know besides; a run is given the wishes of all that share it. */
+  readonly wishes?: readonly Wish[];
+  /** Aborted when the caller leaves: a run that nobody waits for any more ends. */
+  readonly leaving?: AbortSignal;
+}
+
+type Work<Wish, Result> = (from: number, wishes: ReadonlySet<Wish>, abandoned: AbortSignal) => Promise<Result>;
+
+/**
+ * Runs of something long, one at a time. Calls that arrive while a run is under way share the next one: a run that began
+ * before the call might miss what the caller has just written.
+ */
+export class SingleFlight<Wish, Result> {
+  /** The runs that have not begun, by where they begin, in the order in which they were first asked for. */
+  private readonly waiting = new Map<number, SingleFlightRun<Wish, Result>>();
+  private running: Promise<void> | null = null;
+  private latest: number | null = null;
+
+  /** @param ordinary the beginning that most calls ask for: its run waits for one other at most. */
+  constructor(
+    private readonly work: Work<Wish, Result>,
+    private readonly ordinary = 0,
+  ) {}
+
+  /**
+   * @param from where the run begins; calls share a run that begins at the same place.
+   * @throws UNAVAILABLE when too many runs wait; the reason of `leaving`.
+   */
+  async call(from: number, { wishes = [], leaving }: CallOptions<Wish> = {}): Promise<Result> {
+    leaving?.throwIfAborted();
+    const run = this.waiting.get(from) ?? this.added(from);
+    for (const wish of wishes) run.wishes.add(wish);
+    const result = run.join(leaving);
+    this.beginNext();
+    return result;
+  }
+
+  /** Resolves when nothing runs any more. */
+  async ended(): Promise<void> {
+    while (this.running !== null) await this.running;
+  }
+
+  private added(from: number): SingleFlightRun<Wish, Result> {
+    if (from !== this.ordinary && this.others().length >= MOST_WAITING) {
+      throw unavailable('Too many runs that begin elsewhere are waiting.', RETRY_AFTER);
+    }
+    const run = new SingleFlightRun<Wish, Result>(from);
+    this.waiting.set(from, run);
+    run.abandoned.addEventListener('abort', () => {
+      if (this.waiting.get(from) === run) this.waiting.delete(from);
+    });
+    return run;
+  }
+
+  private beginNext(): void {
+    const run = this.running === null ? this.next() : undefined;
+    if (run === undefined) return;
+    this.waiting.delete(run.from);
+    this.latest = run.from;
+    this.running = run
+      .perform(() => this.work(run.from, run.wishes, run.abandoned))
+      .then(() => {
+        this.running = null;
+        this.beginNext();
+      });
+  }
+
+  /** The ordinary run goes before the others, and after one of them where it was the latest: none waits for ever. */
+  private next(): SingleFlightRun<Wish, Result> | undefined {
+    const ordinary = this.waiting.get(this.ordinary);
+    const [other] = this.others();
+    return this.latest === this.ordinary ? (other ?? ordinary) : (ordinary ?? other);
+  }
+
+  private others(): SingleFlightRun<Wish, Result>[] {
+    return [...this.waiting.values()].filter(({ from }) => from !== this.ordinary);
+  }
+}
+
+interface Sharer<Result> {
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One run of something long, and those that wait for what it comes to. */
+class SingleFlightRun<Wish, Result> {
+  /** What those that share it want to know besides. */
+  readonly wishes = new Set<Wish>();
+  private readonly sharers = new Set<Sharer<Result>>();
+  private readonly abandonment = new AbortController();
+
+  constructor(readonly from: number) {}
+
+  /** Aborted when nobody waits for it any more. */
+  get abandoned(): AbortSignal {
+    return this.abandonment.signal;
+  }
+
+  /** Waits for the result; throws the reason of the signal as soon as that is aborted. */
+  join(leaving: AbortSignal | undefined): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const sharer = { resolve, reject };
+      this.sharers.add(sharer);
+      leaving?.addEventListener('abort', () => this.leave(sharer, leaving.reason), { once: true });
+    });
+  }
+
+  /** Resolves when the work has ended, whatever it came to. */
+  async perform(work: () => Promise<Result>): Promise<void> {
+    try {
+      const result = await work();
+      for (const { resolve } of this.sharers) resolve(result);
+    } catch (error) {
+      for (const { reject } of this.sharers) reject(error);
+    }
+    this.sharers.clear();
+  }
+
+  private leave(sharer: Sharer<Result>, reason: unknown): void {
+    if (!this.sharers.delete(sharer)) return;
+    sharer.reject(reason);
+    if (this.sharers.size === 0) this.abandonment.abort(reason);
+  }
+}

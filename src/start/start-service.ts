@@ -1,0 +1,52 @@
+import { Logger } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { AddressInfo } from 'node:net';
+import { Configuration } from '../config/configuration';
+import { ReadSettings } from '../config/read-settings';
+import { type AppOptions, createApp } from '../create-app';
+import { Database } from '../database/database';
+import { LedgerService } from '../ledger/ledger.service';
+import { banner, localUrl } from './banner';
+import { startFailure } from './start-failure';
+import { stopOnSignals } from './stop-on-signals';
+
+/**
+ * Runs the service as the process's only work: listens on HOST and PORT, prints the banner, stops on SIGTERM and SIGINT.
+ * A start that fails prints why and ends the process with the exit code of the reason.
+ */
+export async function startService(options: AppOptions = {}): Promise<void> {
+  process.on('uncaughtException', endAtOnce);
+  const starting = createApp(options);
+  const stopping = stopOnSignals(starting);
+  try {
+    const application = await starting;
+    if (stopping.aborted) return;
+    const { host, port } = application.get(Configuration);
+    await application.listen(port, host);
+    process.stdout.write(bannerOf(application));
+  } catch (error) {
+    if (stopping.aborted) return;
+    const { message, exitCode } = startFailure(error);
+    process.stderr.write(`${message}\n`);
+    process.exit(exitCode);
+  }
+}
+
+function bannerOf(application: NestExpressApplication): string {
+  const configuration = application.get(Configuration);
+  const { port } = application.getHttpServer().address() as AddressInfo;
+  return banner({
+    database: application.get(Database).location,
+    head: application.get(LedgerService).head,
+    url: localUrl(configuration.host, port),
+    hasDocs: configuration.swaggerEnabled,
+    generatedKey: configuration.apiKeyGenerated ? configuration.apiKey : null,
+    warnings: application.get(ReadSettings).warnings,
+  });
+}
+
+/** After a fault nobody caught, the state in memory cannot be trusted; what is on disk can. */
+function endAtOnce(error: Error): void {
+  new Logger('Main').fatal(error);
+  process.exit(1);
+}

@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createPostgresDatabase, dropPostgresDatabase } from './postgres-server';
+
+/** An empty database of a test, and a folder for whatever else it needs. */
+export interface TemporaryDatabase {
+  readonly folder: string;
+  /** The database's file, where it is SQLite's. */
+  readonly path: string;
+  /** What makes the service use it. */
+  readonly environment: { readonly DATABASE_URL: string; readonly CHECKPOINT_FOLDER: string };
+  remove(): Promise<void>;
+}
+
+/**
+ * A database that outlives the application, for tests that start it again or look into it: a SQLite file, or a new database on
+ * the PostgreSQL server whose URL is given.
+ */
+export async function temporaryDatabase(postgresServer?: string): Promise<TemporaryDatabase> {
+  if (postgresServer === undefined) return temporaryFolder((path) => `sqlite:${path}`);
+  const url = await createPostgresDatabase(postgresServer);
+  return temporaryFolder(
+    () => url,
+    () => dropPostgresDatabase(postgresServer, new URL(url).pathname.slice(1)),
+  );
+}
+
+/** A folder with the database that `urlOf` names, which may be a file in it. `drop` removes one that is not. */
+export function temporaryFolder(urlOf: (path: string) => string, drop?: () => Promise<void>): TemporaryDatabase {
+  const folder = mkdtempSync(join(tmpdir(), 'governance-test-'));
+  const path = join(folder, 'governance.db');
+  return {
+    folder,
+    path,
+    environment: { DATABASE_URL: urlOf(path), CHECKPOINT_FOLDER: folder },
+    remove: async () => {
+      rmSync(folder, { recursive: true, force: true });
+      await drop?.();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { readFile } from 'node:fs/promises';
+import { unavailable } from '../errors/domain-error';
+import { type TokenKey, tokenKeys } from './token-key';
+
+/** Milliseconds. The looks are up to a minute and a half apart, and the keys are to be at most ten minutes old. */
+const REFRESH = 8 * 60_000;
+const RETRY = 30_000;
+const LONGEST_FETCH = 5_000;
+const LONGEST_USE = 24 * 3_600_000;
+const MOST_BYTES = 1024 * 1024;
+
+/** The keys of one issuer, fetched from time to time; while it cannot be reached the last ones go on for a day. */
+export class KeySet {
+  private keys: readonly TokenKey[] | null = null;
+  /** Monotonic milliseconds: of the last keys, and of the last attempt. */
+  private fetchedAt = 0;
+  private askedAt = -Infinity;
+  private fetching: Promise<void> | null = null;
+
+  constructor(
+    private readonly source: string,
+    private readonly onFailure: (error: unknown) => void,
+  ) {}
+
+  /** Those that are known, if they are still good. */
+  get current(): readonly TokenKey[] {
+    const isGood = this.keys !== null && performance.now() - this.fetchedAt < LONGEST_USE;
+    return isGood ? (this.keys ?? []) : [];
+  }
+
+  /** For a key of this name: they are fetched anew where it is not among them. @throws UNAVAILABLE where they were never reached. */
+  async keysFor(kid: string | null): Promise<readonly TokenKey[]> {
+    const isKnown = this.keys !== null && (kid === null || this.current.some((key) => key.kid === kid));
+    if (!isKnown && performance.now() - this.askedAt >= RETRY) await this.fetch();
+    else if (!isKnown) await this.fetching;
+    if (this.keys === null) throw unavailable('The keys of the issuer of the token cannot be reached now.');
+    return this.current;
+  }
+
+  /** Fetches them where they are due. */
+  async refresh(): Promise<void> {
+    if (this.keys === null || performance.now() - this.fetchedAt >= REFRESH) await this.fetch();
+  }
+
+  private fetch(): Promise<void> {
+    this.askedAt = performance.now();
+    this.fetching ??= this.read()
+      .catch(this.onFailure)
+      .finally(() => (this.fetching = null));
+    return this.fetching;
+  }
+
+  private async read(): Promise<void> {
+    const text = /^https?:\/\//i.test(this.source) ? await fetched(this.source) : await readFile(this.source, 'utf8');
+    const keys = tokenKeys(text);
+    if (keys === undefined) throw new Error(`What was found at ${this.source} is no key set.`);
+    this.keys = keys;
+    this.fetchedAt = performance.now();
+  }
+}
+
+async function fetched(url: string): Promise<string> {
+  const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(LONGEST_FETCH) });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}.`);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > MOST_BYTES) throw new Error(`${url} answered more than ${MOST_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,165 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Agent } from '../agents/agent.entity';
+import { findAgent } from '../agents/find-agent';
+import { SuspendedAgents } from '../agents/suspended-agents';
+import { Configuration } from '../config/configuration';
+import { ConfigurationError } from '../config/read-configuration';
+import { agentUnknown, callerSuspended } from '../errors/caller-refusal';
+import { type DomainError, unauthorized } from '../errors/domain-error';
+import { IssuedTokens } from '../http/authentication/issued-tokens';
+import { grantsOf, type Identity } from '../ledger/caller';
+import { RecordReader } from '../ledger/reading/record-reader';
+import { parseSubject } from '../policies/patterns/subject-pattern';
+import { Repeated } from '../shared/repeated';
+import { KeySet } from './key-set';
+import { isOver, readToken, signingKey, type TokenHolder, tokenHolder, type UnverifiedToken } from './token';
+import { parseTokenIssuers, type TokenIssuer } from './token-issuer';
+
+/** Milliseconds between looks whether keys are due. */
+const INTERVAL = 60_000;
+/** Tokens that are remembered. */
+const MOST_VERIFIED = 10_000;
+
+interface KnownIssuer {
+  readonly issuer: TokenIssuer;
+  readonly keys: KeySet;
+}
+
+interface VerifiedToken {
+  readonly token: UnverifiedToken;
+  readonly thumbprint: string;
+}
+
+/** Tells who holds a token of an issuer that the operator trusts. */
+@Injectable()
+export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Tokens');
+  private readonly issuers: ReadonlyMap<string, KnownIssuer>;
+  /** By digest, in the order in which they came. */
+  private readonly verified = new Map<string, VerifiedToken>();
+  private readonly repeated = new Repeated(
+    INTERVAL,
+    () => this.refresh(),
+    (error) => this.logger.error(`Keys of issuers are not fetched: ${String(error)}`),
+  );
+
+  constructor(
+    { tokenIssuers }: Configuration,
+    private readonly reader: RecordReader,
+    private readonly suspended: SuspendedAgents,
+  ) {
+    super();
+    this.issuers = new Map(issuersIn(tokenIssuers).map((issuer) => [issuer.issuer, this.known(issuer)]));
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.issuers.size === 0) return;
+    void this.refresh();
+    this.repeated.begin();
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.repeated.stop();
+  }
+
+  isVerified(digest: Buffer): boolean {
+    return this.verified.has(digest.toString('base64'));
+  }
+
+  async holderOf(text: string, digest: Buffer): Promise<Identity | null> {
+    const name = digest.toString('base64');
+    const token = this.verified.get(name)?.token ?? readToken(text);
+    const known = typeof token?.claims['iss'] === 'string' ? this.issuers.get(token.claims['iss']) : undefined;
+    if (token === undefined || known === undefined) return null;
+    const holder = tokenHolder(token.claims, known.issuer, Date.now());
+    if (holder === undefined || !(await this.isSigned(name, token, known.keys))) return null;
+    return this.identityOf(holder, known.issuer);
+  }
+
+  private async isSigned(name: string, token: UnverifiedToken, keys: KeySet): Promise<boolean> {
+    const before = this.verified.get(name);
+    // A key that is no longer listed is good for nothing.
+    if (before !== undefined && keys.current.some(({ thumbprint }) => thumbprint === before.thumbprint)) return true;
+    this.verified.delete(name);
+    const key = signingKey(token, await keys.keysFor(token.kid));
+    if (key === undefined) return false;
+    const [oldest] = this.verified.keys();
+    if (this.verified.size >= MOST_VERIFIED && oldest !== undefined) this.verified.delete(oldest);
+    this.verified.set(name, { token, thumbprint: key.thumbprint });
+    return true;
+  }
+
+  private async identityOf(holder: TokenHolder, issuer: TokenIssuer): Promise<Identity> {
+    const found = holder.agent === null ? undefined : await findAgent(this.reader, holder.agent);
+    const agent = found !== undefined && issuer.agents.some((pattern) => matches(pattern, found)) ? found : undefined;
+    const refusal = (): DomainError | null => {
+      if (isOver(holder.expiresAt, Date.now())) return unauthorized();
+      if (agent === undefined) return agentUnknown();
+      return this.suspended.has(agent.id) ? callerSuspended() : null;
+    };
+    return {
+      actor: { type: 'token', id: holder.actorId },
+      agentId: agent?.id ?? null,
+      scopes: holder.scopes,
+      grants: grantsOf(holder.scopes),
+      expiresAt: new Date(holder.expiresAt * 1000).toISOString(),
+      refusal,
+    };
+  }
+
+  private known(issuer: TokenIssuer): KnownIssuer {
+    const keys = new KeySet(issuer.jwks, (error) =>
+      this.logger.warn(`The keys of ${issuer.issuer} cannot be fetched: ${String(error)}`),
+    );
+    return { issuer, keys };
+  }
+
+  private async refresh(): Promise<void> {
+    await Promise.all([...this.issuers.values()].map(({ keys }) => keys.refresh()));
+  }
+}
+
+/** A pattern of policies, held against one agent. */
+function matches(text: string, { id, name, kind, roles }: Agent): boolean {
+  const pattern = parseSubject(text);
+  switch (pattern.kind) {
+    case 'everyone':
+    case 'anyAgent':
+      return true;
+    case 'anyRole':
+      return roles.length > 0;
+    case 'role':
+      return roles.includes(pattern.role);
+    case 'agent':
+      return pattern.idOrName === id || pattern.idOrName === name;
+    case 'agentKind':
+      return pattern.agentKind === kind;
+    case 'other':
+      return false;
+  }
+}
+
+/** @throws ConfigurationError */
+function issuersIn(path: string | null): readonly TokenIssuer[] {
+  if (path === null) return [];
+  const found = parseTokenIssuers(textOf(path));
+  if ('fault' in found) throw faultIn(path, found.fault);
+  // Paths in the file are meant from where it stands.
+  return found.issuers.map((issuer) =>
+    issuer.jwks.includes('://') ? issuer : { ...issuer, jwks: resolve(dirname(path), issuer.jwks) },
+  );
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    throw faultIn(path, 'cannot be read');
+  }
+}
+
+function faultIn(path: string, fault: string): ConfigurationError {
+  return new ConfigurationError([`TOKEN_ISSUERS: the file ${path} ${fault}; docs/operations.md shows one`]);
+}

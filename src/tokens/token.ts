@@ -1,0 +1,111 @@
+import { type Scope, SCOPES } from '../ledger/caller';
+import type { TokenIssuer } from './token-issuer';
+import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key';
+
+/** Characters of a token at most. */
+const LONGEST = 8 * 1024;
+const LONGEST_ACTOR = 500;
+const LONGEST_SUBJECT = 255;
+/** Seconds by which the clocks of issuer and service may differ. */
+const LEEWAY = 30;
+/** The last second that a timestamp can say: a token may end later. */
+const LATEST_END = Date.parse('9999-12-31T23:59:59Z') / 1000;
+const PART = /^[A-Za-z0-9_-]+$/;
+const TYPES: readonly unknown[] = [undefined, 'jwt', 'at+jwt'];
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A token as it is read, before anything of it is believed. */
+export interface UnverifiedToken {
+  readonly algorithm: Algorithm;
+  readonly kid: string | null;
+  readonly claims: Members;
+  readonly signed: string;
+  readonly signature: Buffer;
+}
+
+/** Undefined for what no token of ours can look like. Where it says that keys are to be found is not even read. */
+export function readToken(text: string): UnverifiedToken | undefined {
+  const parts = text.length > LONGEST ? [] : text.split('.');
+  const [head = '', payload = '', signature = ''] = parts;
+  if (parts.length !== 3 || !parts.every((part) => PART.test(part))) return undefined;
+  const [header, claims] = [membersOf(head), membersOf(payload)];
+  if (header === undefined || claims === undefined) return undefined;
+  const { alg, kid, typ, crit } = header;
+  const algorithm = ALGORITHMS.find((name) => name === alg);
+  const isTyped = TYPES.includes(typeof typ === 'string' ? typ.toLowerCase() : typ);
+  if (algorithm === undefined || crit !== undefined || !isTyped) return undefined;
+  if (kid !== undefined && typeof kid !== 'string') return undefined;
+  return {
+    algorithm,
+    kid: kid ?? null,
+    claims,
+    signed: `${head}.${payload}`,
+    signature: Buffer.from(signature, 'base64url'),
+  };
+}
+
+function membersOf(part: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The key that has signed the token, where there is exactly one that could have; undefined when none has. */
+export function signingKey(token: UnverifiedToken, keys: readonly TokenKey[]): TokenKey | undefined {
+  const { algorithm, kid, signed, signature } = token;
+  const fitting = keys.filter((key) => key.algorithms.includes(algorithm) && (kid === null || key.kid === kid));
+  const [only, ...others] = fitting;
+  if (only === undefined || others.length > 0) return undefined;
+  return isSigned(algorithm, only.key, signed, signature) ? only : undefined;
+}
+
+/** What a token of an issuer says of its holder. */
+export interface TokenHolder {
+  readonly actorId: string;
+  /** Name or id of an agent; null where the claim says none. */
+  readonly agent: string | null;
+  readonly scopes: readonly Scope[];
+  /** Seconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** Undefined where the claims are not those of a token that is good here and now. @param now milliseconds since 1970. */
+export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): TokenHolder | undefined {
+  const { iss, aud, exp, nbf, sub } = claims;
+  const seconds = now / 1000;
+  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
+  if (iss !== issuer.issuer || !audiences.includes(issuer.audience)) return undefined;
+  if (typeof exp !== 'number' || isOver(exp, now)) return undefined;
+  if (nbf !== undefined && (typeof nbf !== 'number' || nbf > seconds + LEEWAY)) return undefined;
+  if (typeof sub !== 'string' || !isSubject(sub)) return undefined;
+  const actorId = `${issuer.issuer}#${sub}`;
+  if (Array.from(actorId).length > LONGEST_ACTOR) return undefined;
+  const agent = claims[issuer.agentClaim];
+  return {
+    actorId,
+    agent: typeof agent === 'string' ? agent : null,
+    scopes: scopesOf(claims, issuer),
+    expiresAt: Math.min(exp, LATEST_END),
+  };
+}
+
+/** @param now milliseconds since 1970. */
+export function isOver(expiresAt: number, now: number): boolean {
+  return !Number.isFinite(expiresAt) || now / 1000 >= expiresAt + LEEWAY;
+}
+
+function isSubject(sub: string): boolean {
+  const length = Array.from(sub).length;
+  return length >= 1 && length <= LONGEST_SUBJECT && !/\p{Cc}/u.test(sub) && !/\p{Cs}/u.test(sub);
+}
+
+function scopesOf(claims: Members, { scopes, scopesClaim }: TokenIssuer): Scope[] {
+  if (scopesClaim === null) return [...scopes];
+  const claim = claims[scopesClaim];
+  const granted: unknown[] = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
+  return SCOPES.filter((scope) => scopes.includes(scope) && granted.includes(scope));
+}

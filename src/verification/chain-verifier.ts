@@ -1,0 +1,102 @@
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { unavailable } from '../errors/domain-error';
+import { EntryReader } from '../ledger/reading/entry-reader';
+import { SingleFlight } from '../shared/single-flight';
+import { TreeReader } from '../ledger/reading/tree-reader';
+import { CHAIN_START, type ChainEnd, type ChainVerdict, withEntriesBeyond } from './chain-check';
+import type { ChainHasher } from './chain-hasher';
+import { treeVerdict, type TreeVerdict } from './stored-tree';
+import { openHasher } from './worker-hasher';
+
+/** Milliseconds between lines of progress. */
+const PROGRESS_INTERVAL = 10_000;
+
+/** Where a run begins unless told otherwise: also an entry that was put in before the first one is read. */
+const BEGINNING = Number.MIN_SAFE_INTEGER;
+
+export interface TimedVerdict extends Omit<ChainVerdict, 'tree'> {
+  /** Null when the run did not begin at the first entry. */
+  readonly tree: TreeVerdict | null;
+  /** Roots of the tree that the entries make, at the sizes asked for, as far as there are so many entries. */
+  readonly roots: Readonly<Record<number, string>>;
+  /** Milliseconds from the first look at the chain to the verdict. */
+  readonly duration: number;
+}
+
+interface HashedPart {
+  readonly from: number;
+  readonly upTo: number;
+  readonly abandoned: AbortSignal;
+}
+
+export interface VerificationOptions {
+  /** The first sequence to check; its link to the entry before is checked, too. Absent: the whole chain. */
+  readonly from?: number | undefined;
+  /** Sizes of the Merkle tree, whose roots are wanted; only of the whole chain. */
+  readonly sizes?: readonly number[];
+  /** Aborted when the caller leaves; a run that nobody waits for ends. */
+  readonly leaving?: AbortSignal;
+}
+
+/** Verifies the chain in pieces, one run at a time. */
+@Injectable()
+export class ChainVerifier implements OnModuleDestroy {
+  private readonly logger = new Logger('Provenance');
+  private readonly runs = new SingleFlight(
+    (from, sizes: ReadonlySet<number>, abandoned) => this.run(from, sizes, abandoned),
+    BEGINNING,
+  );
+  private isStopping = false;
+
+  constructor(
+    private readonly entries: EntryReader,
+    private readonly tree: TreeReader,
+  ) {}
+
+  /** @throws UNAVAILABLE when runs from too many other sequences wait, or the service stops. */
+  verify({ from = BEGINNING, sizes = [], leaving }: VerificationOptions = {}): Promise<TimedVerdict> {
+    return this.runs.call(from, { wishes: sizes, ...(leaving !== undefined && { leaving }) });
+  }
+
+  /** Runs end at their next piece, before the database is closed. */
+  async onModuleDestroy(): Promise<void> {
+    this.isStopping = true;
+    await this.runs.ended();
+  }
+
+  private async run(from: number, wanted: ReadonlySet<number>, abandoned: AbortSignal): Promise<TimedVerdict> {
+    this.refuseWhenStopping();
+    const begin = performance.now();
+    const { sequence, hash, frontier, lastSequence, entriesBeyond } = await this.entries.extent();
+    const previous = (await this.entries.before(from)) ?? CHAIN_START;
+    const hasher = openHasher({ previous, sizes: from <= 1 ? wanted : null });
+    try {
+      if (lastSequence !== null) await this.hash(hasher, { from, upTo: lastSequence, abandoned });
+      const head: ChainEnd = { sequence: sequence ?? CHAIN_START.sequence, hash: hash ?? CHAIN_START.hash };
+      const { tree: recomputed, ...verdict } = withEntriesBeyond(await hasher.finish(head), entriesBeyond);
+      const tree = recomputed === null ? null : await treeVerdict(this.tree, recomputed, frontier);
+      const duration = Math.round(performance.now() - begin);
+      return { ...verdict, tree, roots: recomputed?.roots ?? {}, duration };
+    } finally {
+      await hasher.close();
+    }
+  }
+
+  /** While one piece is hashed, the next is read. */
+  private async hash(hasher: ChainHasher, { from, upTo, abandoned }: HashedPart): Promise<void> {
+    let told = performance.now();
+    let piece = await this.entries.piece(from - 1, upTo);
+    while (piece !== null) {
+      this.refuseWhenStopping();
+      abandoned.throwIfAborted();
+      [piece] = await Promise.all([this.entries.piece(piece.last, upTo), hasher.add(piece.entries)]);
+      if (piece === null || performance.now() - told < PROGRESS_INTERVAL) continue;
+      told = performance.now();
+      this.logger.log(`Verifying the chain: at entry ${piece.last} of ${upTo}.`);
+    }
+  }
+
+  private refuseWhenStopping(): void {
+    if (this.isStopping) throw unavailable('The service is stopping.');
+  }
+}

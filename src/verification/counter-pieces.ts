@@ -1,0 +1,103 @@
+import type { Dialect } from '../database/dialect';
+import type { SqlConnection, SqlValue } from '../database/sql-connection';
+import {
+  beyondPiecesSql,
+  lastNameSql,
+  rowsPieceSql,
+  SELECT_COUNTER,
+  unusedCountersSql,
+  valuesPieceSql,
+  type CountedRows,
+  type CountedValues,
+} from './counter-queries';
+
+/** Before the first sequence that a driver does not round. */
+const BEFORE_ALL = Number.MIN_SAFE_INTEGER - 1;
+
+/** Where counters and what they count are read, and how many rows of it at once. */
+export interface CounterSource {
+  readonly connection: Pick<SqlConnection, 'all'>;
+  readonly dialect: Dialect;
+  readonly pieceRows: number;
+}
+
+interface RowsPiece {
+  readonly last: number | null;
+  readonly counted: number | null;
+}
+
+interface ValueOfPiece {
+  readonly place: string;
+  readonly name: string;
+  readonly counted: number;
+  readonly last: number;
+  readonly value: SqlValue;
+}
+
+/** In pieces, the names of counters of rows that say something else. The connection shows one moment throughout. */
+export async function* wrongRowCounters(source: CounterSource, rows: CountedRows): AsyncGenerator<string[]> {
+  const { connection, pieceRows } = source;
+  let total = 0;
+  for (let after = BEFORE_ALL; ;) {
+    const [piece] = await connection.all<RowsPiece>(rowsPieceSql(rows, pieceRows), [after]);
+    const last = piece?.last ?? null;
+    if (last === null) break;
+    total += Number(piece?.counted);
+    after = last;
+    yield [];
+  }
+  const [counter] = await connection.all<{ value: SqlValue }>(SELECT_COUNTER, [rows.counter]);
+  if (!saysSo(counter?.value ?? null, total)) yield [rows.counter];
+}
+
+/** The same of counters of values: those of the values there are, then those of values that nothing has. */
+export async function* wrongValueCounters(source: CounterSource, values: CountedValues): AsyncGenerator<string[]> {
+  const { connection, dialect, pieceRows } = source;
+  const sql = valuesPieceSql(values, dialect, pieceRows);
+  // Of the last value more rows may follow.
+  let open: ValueOfPiece | null = null;
+  for (;;) {
+    const piece: ValueOfPiece[] = await connection.all(sql, [open?.place ?? null, open?.last ?? BEFORE_ALL]);
+    const wrong: string[] = [];
+    for (const next of piece) {
+      const counted: number = open?.place === next.place ? open.counted + next.counted : next.counted;
+      if (open !== null && open.place !== next.place && isWrong(open)) wrong.push(open.name);
+      open = { ...next, counted };
+    }
+    if (piece.length === 0) break;
+    yield wrong;
+  }
+  if (open !== null && isWrong(open)) yield [open.name];
+  // List items that cannot be read in order are looked for apart.
+  if (!values.isNamed) {
+    const beyond = await connection.all<{ name: string }>(beyondPiecesSql(values, pieceRows));
+    yield [...new Set(beyond.map(({ name }) => name))];
+  }
+  yield* namesInPieces(source, values.prefix, (isFirst) => unusedCountersSql(values, dialect, isFirst));
+}
+
+/** In pieces, the counters that a statement picks of all, or of those that begin with a prefix. */
+export async function* namesInPieces(
+  { connection, dialect, pieceRows }: CounterSource,
+  prefix: string,
+  pick: (isFirst: boolean) => string,
+): AsyncGenerator<string[]> {
+  for (let after: SqlValue = null, isFirst = true; ; isFirst = false) {
+    const sql = lastNameSql(dialect, isFirst, prefix, pieceRows);
+    const [end]: { last: SqlValue }[] = await connection.all(sql, [after]);
+    const last: SqlValue = end?.last ?? null;
+    if (last === null) return;
+    const picked = await connection.all<{ name: string }>(pick(isFirst), [after, last]);
+    yield picked.map(({ name }) => name);
+    after = last;
+  }
+}
+
+function isWrong({ value, counted }: ValueOfPiece): boolean {
+  return !saysSo(value, counted);
+}
+
+/** A column of SQLite takes values of any type. Without a counter, there is nothing. */
+function saysSo(value: SqlValue, counted: number): boolean {
+  return (value ?? 0) === counted;
+}

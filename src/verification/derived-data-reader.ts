@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database';
+import type { SqlConnection, SqlValue } from '../database/sql-connection';
+import { rowLists } from '../ledger/reading/row-lists';
+import { RecordCatalog } from '../ledger/records/record-catalog';
+import type { RecordCodec } from '../ledger/records/record-codec';
+import { namesInPieces, wrongRowCounters, wrongValueCounters } from './counter-pieces';
+import { countedRows, countedValues, PIECE_ROWS, strayCountersSql } from './counter-queries';
+import { lastEntrySql, listItemsSql, SELECT_HEAD, unreadableItemsSql } from './derived-data-queries';
+
+/** List items and records that one statement reads at most. */
+const PIECE_ITEMS = 500;
+const ITEM_COLUMNS = ['place', 'createdSequence', 'recordId', 'records'] as const;
+
+type ItemPlace = readonly [place: SqlValue, sequence: SqlValue];
+
+/** The head record, next to what it should say. */
+export interface HeadRow {
+  readonly sequence: SqlValue;
+  readonly timestamp: SqlValue;
+  readonly lastUlid: SqlValue;
+  readonly effectSequence: SqlValue;
+  readonly schemaVersion: SqlValue;
+  /** Rows of the head's table; 2 stands for more. */
+  readonly heads: number;
+  /** Of the entry at the head's sequence; null: there is none. */
+  readonly entryId: string | null;
+  readonly entryTimestamp: string | null;
+}
+
+/**
+ * Reads what the ledger keeps next to records and entries for speed, held against what it is derived from. No statement
+ * reads more rows than a piece has, however large the tables are.
+ */
+@Injectable()
+export class DerivedDataReader {
+  private readonly pieceRows: number = PIECE_ROWS;
+  private readonly pieceItems: number = PIECE_ITEMS;
+
+  constructor(
+    private readonly database: Database,
+    private readonly catalog: RecordCatalog,
+  ) {}
+
+  /** In pieces, the names of the counters that say something else than what they count. */
+  async *wrongCounters(): AsyncGenerator<string[]> {
+    const { dialect } = this.database;
+    const connection = await this.database.openReader();
+    const source = { connection, dialect, pieceRows: this.pieceRows };
+    try {
+      for (const rows of countedRows(this.catalog.all)) {
+        yield* this.ofOneMoment(connection, wrongRowCounters(source, rows));
+      }
+      for (const values of countedValues(this.catalog.all)) {
+        yield* this.ofOneMoment(connection, wrongValueCounters(source, values));
+      }
+    } finally {
+      await connection.close();
+    }
+  }
+
+  /** Counters of nothing that the ledger counts: somebody put them in, or a module that is not loaded any more did. */
+  async *strayCounters(): AsyncGenerator<string[]> {
+    const { chain: connection, dialect } = this.database;
+    const sql = (isFirst: boolean): string => strayCountersSql(this.catalog.all, dialect, isFirst);
+    yield* namesInPieces({ connection, dialect, pieceRows: this.pieceRows }, '', sql);
+  }
+
+  /** In pieces, the ids in list items that name no record. */
+  async *recordsOfStrayItems(): AsyncGenerator<string[]> {
+    const { chain, dialect } = this.database;
+    const source = { connection: chain, dialect, columns: ITEM_COLUMNS };
+    let after: ItemPlace = [null, Number.MIN_SAFE_INTEGER];
+    for (let isFirst = true, isLast = false; !isLast; isFirst = false) {
+      const sql = listItemsSql(this.catalog.all, dialect, isFirst);
+      const lists = await rowLists(source, sql, [...after, this.pieceItems]);
+      const items = JSON.parse(lists) as SqlValue[][];
+      isLast = items.length < this.pieceItems;
+      const [place = null, createdSequence = null] = items.at(-1) ?? [];
+      const upTo: ItemPlace = [place, createdSequence];
+      yield items.filter(([, , , records]) => records === 0).map(([, , recordId]) => String(recordId));
+      yield await this.unreadableItems(isFirst ? null : after, isLast ? null : upTo);
+      after = upTo;
+    }
+  }
+
+  /** Undefined: the head record is gone. */
+  async head(): Promise<HeadRow | undefined> {
+    const [head] = await this.database.chain.all<HeadRow>(SELECT_HEAD);
+    return head;
+  }
+
+  /** In pieces, the last entries up to a sequence about records that processes keep in memory. */
+  async *effects(upTo: SqlValue): AsyncGenerator<number> {
+    for (const codec of this.catalog.all) if (codec.kind.isKeptInMemory === true) yield* this.effectsOf(codec, upTo);
+  }
+
+  private async *effectsOf(codec: RecordCodec, upTo: SqlValue): AsyncGenerator<number> {
+    const { chain, dialect } = this.database;
+    for (let after: SqlValue = null, isFirst = true; ; isFirst = false) {
+      const sql = lastEntrySql(codec, dialect, isFirst, this.pieceItems);
+      const [piece]: { place: SqlValue; sequence: number | null }[] = await chain.all(sql, [after, upTo]);
+      after = piece?.place ?? null;
+      if (after === null) return;
+      yield piece?.sequence ?? 0;
+    }
+  }
+
+  /** Between two places; null: there is none on that side. */
+  private async unreadableItems(after: ItemPlace | null, upTo: ItemPlace | null): Promise<string[]> {
+    const { chain, dialect } = this.database;
+    const bounds = [
+      { comparison: '>', at: after },
+      { comparison: '<=', at: upTo },
+    ].filter(({ at }) => at !== null);
+    const comparisons = bounds.map(({ comparison }) => comparison);
+    const sql = unreadableItemsSql(this.catalog.all, dialect, comparisons, 2 * this.pieceItems);
+    const parameters = bounds.flatMap(({ at }) => at ?? []);
+    const rows = await chain.all<{ recordId: string }>(sql, parameters);
+    return rows.map(({ recordId }) => recordId);
+  }
+
+  /**
+   * Counters and what they count move together: they are read in a transaction that sees one moment. Each has its own, as
+   * the database keeps what changes meanwhile.
+   */
+  private async *ofOneMoment<Piece>(connection: SqlConnection, pieces: AsyncGenerator<Piece>): AsyncGenerator<Piece> {
+    await connection.run(this.database.dialect.beginReading);
+    yield* pieces;
+    await connection.run('COMMIT');
+  }
+}

@@ -1,0 +1,73 @@
+import { counterName, listItems } from '../ledger/records/counter-name';
+import { sha256 } from '../ledger/chain/hash-chain';
+import type { LiveRecord } from './live-record';
+import type { SqlValue } from '../database/sql-connection';
+
+/**
+ * What is wrong with a record, held against the ledger.
+ * - `changed`: it is not as its last entry left it.
+ * - `added`: no entry made it, or the last one removed it.
+ * - `missing`: its last entry left it there, and it is not.
+ */
+export const RECORD_FAULTS = ['changed', 'added', 'missing'] as const;
+export type RecordFault = (typeof RECORD_FAULTS)[number];
+
+/** A column of a stored row; null where it is not known. */
+function columnOf({ codec, values }: LiveRecord, name: string): SqlValue {
+  return values[codec.columns.findIndex((column) => column.name === name)] ?? null;
+}
+
+/** As text, whatever an altered row holds. */
+export function idOf(record: LiveRecord): string {
+  return String(columnOf(record, 'id'));
+}
+
+/** The id of the record it belongs to, when that is not there. */
+export function lostOwnerOf(record: LiveRecord): string | null {
+  const { owner } = record.codec.kind;
+  return owner === undefined || record.hasOwner ? null : String(columnOf(record, owner.column));
+}
+
+/** Undefined: the record is as the ledger says. */
+export function recordFault(record: LiveRecord): RecordFault | undefined {
+  const { codec, stateHash, subjectType, firstSequence } = record;
+  if (stateHash === null || subjectType !== codec.kind.subjectType) return 'added';
+  const isAsLeft =
+    sha256(codec.stateOf(record.values)) === stateHash && columnOf(record, 'createdSequence') === firstSequence;
+  return isAsLeft && unhashedAgree(record) ? undefined : 'changed';
+}
+
+function unhashedAgree({ codec, values, entityId }: LiveRecord): boolean {
+  const { unhashedAgree: agree } = codec.kind;
+  if (agree === undefined) return true;
+  return agree(Object.fromEntries(codec.columns.map(({ name }, index) => [name, values[index] ?? null])), { entityId });
+}
+
+/** True when filters by the items of the record's lists find it, by those and by no others. */
+export function isFiledRightly(record: LiveRecord): boolean {
+  const { codec, items } = record;
+  const { kind } = codec;
+  if (kind.listColumns === undefined) return true;
+  const sequence = columnOf(record, 'createdSequence');
+  const lists = Object.fromEntries(kind.listColumns.map((column) => [column, textsIn(columnOf(record, column))]));
+  const row = { id: idOf(record), createdSequence: Number(sequence), ...lists };
+  const expected = listItems(kind, row).map(({ column, value }) => [
+    counterName(kind.counter, column, value),
+    sequence,
+  ]);
+  return sorted(expected) === sorted(items);
+}
+
+function sorted(items: readonly (readonly SqlValue[])[]): string {
+  return JSON.stringify(items.map((item) => JSON.stringify(item)).sort());
+}
+
+/** An altered column may hold anything. */
+function textsIn(text: SqlValue): string[] {
+  try {
+    const list: unknown = JSON.parse(String(text));
+    return Array.isArray(list) ? list.filter((item) => typeof item === 'string') : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,183 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { unavailable } from '../errors/domain-error';
+import { DerivedDataReader, type HeadRow } from './derived-data-reader';
+import { EntryReader } from '../ledger/reading/entry-reader';
+import type { LiveRecord, MissingRecord } from './live-record';
+import type { RecordCodec } from '../ledger/records/record-codec';
+import { SingleFlight } from '../shared/single-flight';
+import { StateReader } from './state-reader';
+import { idOf, isFiledRightly, lostOwnerOf, recordFault } from './state-check';
+import { StateFindings, type StateVerdict } from './state-findings';
+import type { SqlValue } from '../database/sql-connection';
+import { SCHEMA_VERSION } from '../ledger/schema/schema-version';
+import { FIRST_ULID, isUlid } from '../ledger/chain/ulid-sequence';
+
+export interface TimedStateVerdict extends StateVerdict {
+  /** Milliseconds from the first look to the verdict. */
+  readonly duration: number;
+}
+
+/**
+ * Holds every live record, and what is derived from records and entries, against the ledger. In pieces, each of one
+ * moment, so that memory stays flat, other requests go on, and writes meanwhile raise no false alarm.
+ */
+@Injectable()
+export class StateVerifier implements OnModuleDestroy {
+  private readonly runs = new SingleFlight<never, TimedStateVerdict>((_from, _wishes, abandoned) =>
+    this.timedRun(abandoned),
+  );
+  private isStopping = false;
+  /** Of the run that is under way: there is one at a time. */
+  private abandoned: AbortSignal | null = null;
+
+  constructor(
+    private readonly states: StateReader,
+    private readonly derived: DerivedDataReader,
+    private readonly entries: EntryReader,
+  ) {}
+
+  /** @param leaving aborted when the caller leaves; a run that nobody waits for ends. */
+  verify(leaving: AbortSignal): Promise<TimedStateVerdict> {
+    return this.runs.call(0, { leaving });
+  }
+
+  /** A run ends at its next piece, before the database is closed. */
+  async onModuleDestroy(): Promise<void> {
+    this.isStopping = true;
+    await this.runs.ended();
+  }
+
+  private async timedRun(abandoned: AbortSignal): Promise<TimedStateVerdict> {
+    this.abandoned = abandoned;
+    const begin = performance.now();
+    return { ...(await this.run()), duration: Math.round(performance.now() - begin) };
+  }
+
+  private async run(): Promise<StateVerdict> {
+    const findings = new StateFindings();
+    for (const codec of this.states.kinds) await this.checkKind(codec, findings);
+    await this.checkMissing(findings);
+    await this.checkDerived(findings);
+    return findings.verdict;
+  }
+
+  private async checkKind(codec: RecordCodec, findings: StateFindings): Promise<void> {
+    for await (const records of this.states.live(codec)) {
+      await this.nextPiece();
+      const removedOwners = await this.states.removedAmong(records.flatMap((record) => lostOwnerOf(record) ?? []));
+      const there = records.filter((record) => !isToBeDeleted(record, removedOwners));
+      for (const record of there) checkRecord(record, removedOwners, findings);
+      findings.verified(there.length);
+    }
+  }
+
+  private async checkMissing(findings: StateFindings): Promise<void> {
+    const { lastSequence } = await this.entries.extent();
+    if (lastSequence === null) return;
+    for await (const records of this.states.missing(lastSequence)) {
+      await this.nextPiece();
+      const removedOwners = await this.states.removedAmong(records.flatMap(({ ownerId }) => ownerId ?? []));
+      for (const record of records) {
+        if (!wentWithOwner(record, removedOwners)) {
+          findings.addRecord(record.codec.kind.subjectType, record.id, 'missing');
+        }
+      }
+    }
+  }
+
+  private async checkDerived(findings: StateFindings): Promise<void> {
+    for await (const ids of this.derived.recordsOfStrayItems()) {
+      await this.nextPiece();
+      for (const id of ids) findings.addDerived('listItems', id);
+    }
+    for await (const names of this.derived.wrongCounters()) {
+      await this.nextPiece();
+      for (const name of names) findings.addDerived('counter', name);
+    }
+    await this.checkStrayCounters(findings);
+    await this.checkHead(findings);
+  }
+
+  /** Those of a module that is not loaded any more cannot be told from others; its entries show that there was one. */
+  private async checkStrayCounters(findings: StateFindings): Promise<void> {
+    let isOfUnknownKinds: boolean | null = null;
+    for await (const names of this.derived.strayCounters()) {
+      await this.nextPiece();
+      if (names.length === 0) continue;
+      isOfUnknownKinds ??= await this.hasUnknownKinds();
+      if (isOfUnknownKinds) return;
+      for (const name of names) findings.addDerived('counter', name);
+    }
+  }
+
+  private async checkHead(findings: StateFindings): Promise<void> {
+    const head = await this.derived.head();
+    let lastEffect = 0;
+    for await (const sequence of this.derived.effects(head?.sequence ?? 0)) {
+      await this.nextPiece();
+      lastEffect = Math.max(lastEffect, sequence);
+    }
+    for (const column of wrongHeadColumns(head, lastEffect)) findings.addDerived('head', column);
+  }
+
+  private async hasUnknownKinds(): Promise<boolean> {
+    const { lastSequence } = await this.entries.extent();
+    for await (const isFound of this.states.unknownKinds(lastSequence ?? 0)) {
+      if (isFound) return true;
+      await this.nextPiece();
+    }
+    return false;
+  }
+
+  private async nextPiece(): Promise<void> {
+    if (this.isStopping) throw unavailable('The service is stopping.');
+    this.abandoned?.throwIfAborted();
+    await nextTurn();
+  }
+}
+
+/** The log says that its owner was removed, and the service is about to delete it. */
+function isToBeDeleted(record: LiveRecord, removedOwners: ReadonlySet<string>): boolean {
+  const lostOwner = lostOwnerOf(record);
+  return record.isLeftover && lostOwner !== null && removedOwners.has(lostOwner);
+}
+
+function checkRecord(record: LiveRecord, removedOwners: ReadonlySet<string>, findings: StateFindings): void {
+  const lostOwner = lostOwnerOf(record);
+  // With its owner it would have gone, too.
+  const isLeftOver = lostOwner !== null && removedOwners.has(lostOwner);
+  const fault = isLeftOver ? 'added' : recordFault(record);
+  if (fault !== undefined) findings.addRecord(record.codec.kind.subjectType, idOf(record), fault);
+  if (!isFiledRightly(record)) findings.addDerived('listItems', idOf(record));
+}
+
+function wentWithOwner({ ownerId }: MissingRecord, removedOwners: ReadonlySet<string>): boolean {
+  return ownerId !== null && removedOwners.has(ownerId);
+}
+
+const BEGINNING = new Date(0).toISOString();
+
+/**
+ * Columns of the head record that cannot be right. Where the chain ends (sequence and hash) is for the check of the chain
+ * to tell; here it is the ledger's clock, its last identifier, and the mark by which processes follow one another.
+ */
+function wrongHeadColumns(head: HeadRow | undefined, lastEffect: number): string[] {
+  if (head === undefined) return ['id'];
+  const { sequence, timestamp, lastUlid, effectSequence, heads, entryId, entryTimestamp } = head;
+  const lastMinted = entryId?.slice(entryId.indexOf('_') + 1) ?? FIRST_ULID;
+  const isMinted = isUlid(lastUlid) && lastUlid >= lastMinted;
+  const isFollowed = isInteger(effectSequence) && effectSequence >= lastEffect && effectSequence <= Number(sequence);
+  return [
+    ...(heads === 1 ? [] : ['id']),
+    ...(timestamp === (entryTimestamp ?? BEGINNING) ? [] : ['timestamp']),
+    ...(isMinted ? [] : ['lastUlid']),
+    ...(isFollowed ? [] : ['effectSequence']),
+    ...(head.schemaVersion === SCHEMA_VERSION ? [] : ['schemaVersion']),
+  ];
+}
+
+/** A column of SQLite takes values of any type. */
+function isInteger(value: SqlValue): value is number {
+  return Number.isSafeInteger(value);
+}

@@ -1,0 +1,237 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
+import type { EventFilter } from '../../events/event-filter';
+import { conditionsOfFilter, matchesFilter } from '../../events/event-filter';
+import type { EventPiece } from '../../events/event-piece';
+import { type EntryFollower, type LiveEntries, pageAfter } from '../../events/live-entries';
+import { jsonParts } from '../../http/answers/json-parts';
+import type { AnsweredListedEntry, EntryReader } from '../../ledger/reading/entry-reader';
+import type { CounterReader } from '../../ledger/reading/counter-reader';
+import { within } from '../../shared/within';
+import { signingAt } from '../signing-secrets';
+import type { Webhook } from '../webhook.entity';
+import { nextAttemptAt } from './retry-schedule';
+import type { Attempt, WebhookSender } from './webhook-sender';
+import type { WebhookStanding } from './webhook-standing.entity';
+
+/** Entries that wait for one endpoint in memory; what comes beyond is read again later. */
+const MOST_WAITING = 500;
+/** Entries that are none of the endpoint's, after which it is written down that they are behind it. */
+const SKIPPED = 1_000;
+/** Milliseconds that a delivery may take to its end when it is to stop. */
+const GRACE = 3_000;
+
+/** What an endpoint's deliveries need of the process. */
+export interface DeliveryMeans {
+  readonly entries: EntryReader;
+  readonly counters: CounterReader;
+  readonly live: LiveEntries;
+  readonly sender: WebhookSender;
+  /** Writes where it stands; false: that is for somebody else to say now. */
+  readonly write: (standing: WebhookStanding) => Promise<boolean>;
+  readonly mayDeliver: () => boolean;
+  readonly term: () => number;
+  readonly fail: (webhook: Webhook, attempt: Attempt) => Promise<void>;
+}
+
+/** Delivers to one endpoint, one entry after another, until it is stopped. */
+export class EndpointDelivery implements EntryFollower {
+  private readonly over = new AbortController();
+  private readonly connections;
+  private readonly waiting: AnsweredListedEntry[] = [];
+  /** All entries up to it have been read. */
+  private read: number;
+  private isLive = false;
+  private wake: (() => void) | null = null;
+  private writing: Promise<boolean> = Promise.resolve(true);
+  private readonly ended: Promise<void>;
+
+  constructor(
+    private webhook: Webhook,
+    private standing: WebhookStanding,
+    private readonly means: DeliveryMeans,
+    onFailure: (error: unknown) => void,
+  ) {
+    this.read = standing.sequence;
+    this.connections = means.sender.connections();
+    this.ended = this.run()
+      .catch((error: unknown) => {
+        if (!this.isOver) onFailure(error);
+      })
+      .finally(() => this.end());
+  }
+
+  get isOver(): boolean {
+    return this.over.signal.aborted;
+  }
+
+  get epoch(): number {
+    return this.standing.epoch;
+  }
+
+  take(piece: EventPiece): void {
+    const { entries } = piece;
+    const found = entries.filter((entry) => entry.sequence > this.read && matchesFilter(filterOf(this.webhook), entry));
+    if (this.waiting.length + found.length > MOST_WAITING) this.leaveLive();
+    else {
+      this.waiting.push(...found);
+      this.read = Math.max(this.read, piece.last);
+    }
+    this.wake?.();
+  }
+
+  breakOff(): void {
+    this.leaveLive();
+    this.wake?.();
+  }
+
+  /** Goes on by the record as it is now; false where other entries than before are the endpoint's. */
+  follow(webhook: Webhook): boolean {
+    const isSame = JSON.stringify(filterOf(webhook)) === JSON.stringify(filterOf(this.webhook));
+    if (isSame) this.webhook = webhook;
+    return isSame;
+  }
+
+  /** Resolves when nothing of it is under way: what is has a moment to its end. */
+  async stop(): Promise<void> {
+    this.over.abort();
+    this.wake?.();
+    await within(this.ended, GRACE, undefined);
+    this.connections.close();
+    await this.ended;
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isOver) {
+      const entry = await this.next();
+      if (entry !== null && !(await this.deliver(entry))) return;
+    }
+  }
+
+  /** The next entry that is the endpoint's; null: it may look again. */
+  private async next(): Promise<AnsweredListedEntry | null> {
+    const entry = this.waiting.shift();
+    if (entry !== undefined) return entry;
+    if (this.read - this.standing.sequence > SKIPPED) {
+      if (!(await this.save({ sequence: this.read }))) this.over.abort();
+      return null;
+    }
+    if (this.isLive) {
+      await new Promise<void>((resolve) => (this.wake = resolve));
+      this.wake = null;
+      return null;
+    }
+    await this.readOn();
+    if (this.waiting.length === 0 && !this.isOver) this.isLive = this.means.live.join(this, this.read);
+    return null;
+  }
+
+  /** Reads what was committed before. */
+  private async readOn(): Promise<void> {
+    const { entries, counters } = this.means;
+    const filter = filterOf(this.webhook);
+    const head = await counters.headSequence();
+    const page = await entries.page(pageAfter(this.read, conditionsOfFilter(filter)));
+    const last = page.rows.at(-1)?.sequence ?? 0;
+    this.waiting.push(...page.rows.filter((entry) => matchesFilter(filter, entry)));
+    this.read = Math.max(this.read, last, page.more ? 0 : head);
+  }
+
+  /** Tries until it is confirmed; false where somebody else has the endpoint, or it has failed for good. */
+  private async deliver(entry: AnsweredListedEntry): Promise<boolean> {
+    const body = bodyOf(entry);
+    while (!this.isOver) {
+      await this.untilDue();
+      const attempt = await this.attempt(entry, body);
+      if (attempt === null) return false;
+      const { status } = attempt;
+      const at = new Date().toISOString();
+      if (status !== null && status >= 200 && status < 300) return this.confirmed(entry.sequence, attempt, at);
+      const { attempts: before, failingSince } = this.standing;
+      const [attempts, since] = [before + 1, failingSince ?? at];
+      const due = nextAttemptAt(
+        { now: Date.parse(at), status, retryAfter: attempt.retryAfter, attempts, since: Date.parse(since) },
+        Math.random(),
+      );
+      const isKept = await this.save({
+        attempts,
+        failingSince: since,
+        lastAttemptAt: at,
+        lastStatus: status,
+        nextAttemptAt: due === null ? null : new Date(due).toISOString(),
+      });
+      if (!isKept) return false;
+      if (due !== null) continue;
+      await this.means.fail(this.webhook, attempt);
+      return false;
+    }
+    return false;
+  }
+
+  private async untilDue(): Promise<void> {
+    const { nextAttemptAt: due } = this.standing;
+    const delay = due === null ? 0 : Date.parse(due) - Date.now();
+    if (delay > 0) await sleep(delay, undefined, { signal: this.over.signal }).catch(() => undefined);
+  }
+
+  /** Null: this process may deliver nothing more. */
+  private async attempt(entry: AnsweredListedEntry, body: Buffer): Promise<Attempt | null> {
+    const { sender, mayDeliver } = this.means;
+    const mayStill = (): boolean => !this.isOver && mayDeliver();
+    if (!mayStill()) return null;
+    const { url, secrets } = this.webhook;
+    const signing = signingAt(secrets, new Date().toISOString());
+    const { connections } = this;
+    const attempt = await sender.send({ url, secrets: signing, connections, id: entry.auditId, body, mayStill });
+    const wasCut = attempt.status === null && this.isOver;
+    return mayDeliver() && !wasCut ? attempt : null;
+  }
+
+  /**
+   * The next delivery begins while this one's place is written, and the one after it does not: after a crash two are repeated
+   * at most.
+   */
+  private async confirmed(sequence: number, { status }: Attempt, at: string): Promise<boolean> {
+    const isKept = await this.writing;
+    const none = { attempts: 0, failingSince: null, nextAttemptAt: null };
+    this.standing = { ...this.standing, ...none, sequence, lastAttemptAt: at, lastStatus: status };
+    this.writing = this.written();
+    // What fails is thrown where it is waited for.
+    this.writing.catch(() => undefined);
+    return isKept;
+  }
+
+  private async save(change: Partial<WebhookStanding>): Promise<boolean> {
+    if (!(await this.writing)) return false;
+    this.standing = { ...this.standing, ...change };
+    this.writing = this.written();
+    return this.writing;
+  }
+
+  private written(): Promise<boolean> {
+    return this.means.write({ ...this.standing, term: this.means.term() });
+  }
+
+  private leaveLive(): void {
+    if (this.isLive) this.means.live.leave(this);
+    this.isLive = false;
+  }
+
+  private async end(): Promise<void> {
+    this.over.abort();
+    this.leaveLive();
+    this.connections.close();
+    await this.writing.catch(() => undefined);
+  }
+}
+
+export function filterOf({ actions, agentId }: Webhook): EventFilter {
+  const chosen = actions.includes('*') ? {} : { actions };
+  return agentId === null ? chosen : { ...chosen, agentId };
+}
+
+function bodyOf(entry: AnsweredListedEntry): Buffer {
+  const data = [...jsonParts(AuditEntryResponse.from(entry))].join('');
+  const [type, timestamp] = [JSON.stringify(entry.action), JSON.stringify(entry.timestamp)];
+  return Buffer.from(`{"type":${type},"timestamp":${timestamp},"data":${data}}`);
+}

@@ -1,0 +1,39 @@
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+/** Milliseconds after the first failure for which a delivery is tried again. */
+const PATIENCE = 72 * HOUR;
+/** Part by which a delay is longer or shorter, so that endpoints that failed together are not asked together. */
+const JITTER = 0.1;
+const GONE = 410;
+const DIGITS = /^\d{1,9}$/;
+
+/** A delivery that was not confirmed. Times are milliseconds since 1970. */
+export interface Failure {
+  readonly now: number;
+  readonly status: number | null;
+  /** As the endpoint sent it. */
+  readonly retryAfter: string | null;
+  /** Attempts that have failed, this one too. */
+  readonly attempts: number;
+  /** When the first of them failed. */
+  readonly since: number;
+}
+
+/** When to try again; null: never, since the endpoint is gone or has failed for too long. @param random from 0 to 1. */
+export function nextAttemptAt(failure: Failure, random: number): number | null {
+  const { now, status, attempts, since, retryAfter } = failure;
+  const end = since + PATIENCE;
+  if (status === GONE || now >= end) return null;
+  const doubled = Math.min(SECOND * 2 ** Math.min(attempts - 1, 30), HOUR);
+  const delay = doubled * (1 + JITTER * (2 * random - 1));
+  const asked = Math.min(millisecondsOf(retryAfter, now), HOUR);
+  return Math.min(now + Math.max(delay, asked), end);
+}
+
+/** Seconds, or a date; 0 where it is neither. */
+function millisecondsOf(retryAfter: string | null, now: number): number {
+  if (retryAfter === null) return 0;
+  if (DIGITS.test(retryAfter)) return Number(retryAfter) * SECOND;
+  const date = Date.parse(retryAfter);
+  return Number.isNaN(date) ? 0 : Math.max(0, date - now);
+}

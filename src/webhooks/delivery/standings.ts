@@ -1,0 +1,137 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Database } from '../../database/database';
+import { DatabaseFault } from '../../database/database-fault';
+import { quoted, type ColumnDefinition } from '../../database/dialect';
+import type { SqlConnection, SqlRow, SqlValue } from '../../database/sql-connection';
+import { LEASE } from './delivery-lease';
+import type { WebhookStanding } from './webhook-standing.entity';
+
+const COLUMNS: readonly (ColumnDefinition & { readonly name: keyof WebhookStanding })[] = [
+  { name: 'webhookId', type: 'text' },
+  { name: 'sequence', type: 'integer' },
+  { name: 'epoch', type: 'integer' },
+  { name: 'term', type: 'integer' },
+  { name: 'attempts', type: 'integer' },
+  { name: 'failingSince', type: 'text' },
+  { name: 'lastAttemptAt', type: 'text' },
+  { name: 'lastStatus', type: 'integer' },
+  { name: 'nextAttemptAt', type: 'text' },
+];
+const NAMES = COLUMNS.map(({ name }) => quoted(name)).join(', ');
+const SELECT = `SELECT ${NAMES} FROM "webhook_standings"`;
+const RESTART = `"epoch" = "webhook_standings"."epoch" + 1, "attempts" = 0, "failingSince" = NULL, "nextAttemptAt" = NULL`;
+const REPLAY =
+  `INSERT INTO "webhook_standings" ("webhookId", "sequence", "epoch", "term", "attempts") VALUES ($1, $2, 1, 0, 0) ` +
+  `ON CONFLICT ("webhookId") DO UPDATE SET "sequence" = excluded."sequence", ${RESTART}`;
+const RESUME = `UPDATE "webhook_standings" SET ${RESTART} WHERE "webhookId" = $1`;
+const TRY_NOW = `UPDATE "webhook_standings" SET "epoch" = "epoch" + 1, "nextAttemptAt" = NULL WHERE "webhookId" = $1`;
+const DELETE = `DELETE FROM "webhook_standings" WHERE "webhookId" = $1`;
+
+/** The server's clock, in milliseconds: those of the machines may differ. */
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+const HOLD =
+  `INSERT INTO "webhook_leases" AS lease ("id", "holder", "term", "until") VALUES (1, $1, 1, ${NOW} + ${LEASE}) ` +
+  `ON CONFLICT ("id") DO UPDATE SET "holder" = excluded."holder", "until" = excluded."until", ` +
+  `"term" = CASE WHEN lease."holder" = excluded."holder" THEN lease."term" ELSE lease."term" + 1 END ` +
+  `WHERE lease."holder" = excluded."holder" OR lease."until" < ${NOW} RETURNING "term"`;
+const GIVE_UP = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
+
+/** Milliseconds after which a statement that found a SQLite file locked by the ledger's writer is tried again. */
+const BUSY_PAUSE = 5;
+
+/** Where the endpoints stand, and who delivers: written beside the ledger, on a connection of its own. */
+@Injectable()
+export class Standings implements OnApplicationShutdown {
+  private readonly upsert: string;
+  private connection: Promise<SqlConnection> | null = null;
+
+  constructor(private readonly database: Database) {
+    const { dialect } = database;
+    const values = COLUMNS.map((column, index) => dialect.jsonAt(index, column)).join(', ');
+    const taken = COLUMNS.slice(1).map(({ name }) => `${quoted(name)} = excluded.${quoted(name)}`);
+    this.upsert =
+      `INSERT INTO "webhook_standings" (${NAMES}) SELECT ${values} FROM ${dialect.jsonElements('$1')} WHERE 1 = 1 ` +
+      `ON CONFLICT ("webhookId") DO UPDATE SET ${taken.join(', ')} ` +
+      `WHERE "webhook_standings"."epoch" = excluded."epoch" AND "webhook_standings"."term" <= excluded."term" ` +
+      `RETURNING "webhookId"`;
+  }
+
+  async all(): Promise<ReadonlyMap<string, WebhookStanding>> {
+    const rows = await this.database.points.all<WebhookStanding>(SELECT);
+    return new Map(rows.map((row) => [row.webhookId, row]));
+  }
+
+  async of(webhookId: string): Promise<WebhookStanding | undefined> {
+    const [row] = await this.database.points.all<WebhookStanding>(`${SELECT} WHERE "webhookId" = $1`, [webhookId]);
+    return row;
+  }
+
+  /** Answers the ids of those that were written: the others were set by somebody else, or are another process's by now. */
+  async write(standings: readonly WebhookStanding[]): Promise<ReadonlySet<string>> {
+    const rows = standings.map((standing) => COLUMNS.map(({ name }) => standing[name]));
+    const written = await this.run<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
+    return new Set(written.map(({ webhookId }) => webhookId));
+  }
+
+  async replay(webhookId: string, after: number): Promise<void> {
+    await this.run(REPLAY, [webhookId, after]);
+  }
+
+  /** Of one that was failing, as if it had never failed. */
+  async resume(webhookId: string): Promise<void> {
+    await this.run(RESUME, [webhookId]);
+  }
+
+  async tryNow(webhookId: string): Promise<void> {
+    await this.run(TRY_NOW, [webhookId]);
+  }
+
+  async forget(webhookId: string): Promise<void> {
+    await this.run(DELETE, [webhookId]);
+  }
+
+  /** The term of the lease where this process has it; null: another one has. */
+  async hold(): Promise<number | null> {
+    if (!this.database.isShared) return 1;
+    const [lease] = await this.run<{ term: number }>(HOLD, [this.database.processId]);
+    return lease?.term ?? null;
+  }
+
+  async giveUp(): Promise<void> {
+    if (this.database.isShared) await this.run(GIVE_UP, [this.database.processId]);
+  }
+
+  /** Before the ledger closes the database. */
+  async close(): Promise<void> {
+    await (await this.connection)?.close();
+    this.connection = null;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.close();
+  }
+
+  /** A file is written by one at a time, and the ledger's writer goes first. */
+  private async run<Row = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
+    this.connection ??= this.database.openSideWriter();
+    const connection = await this.connection.catch((error: unknown) => this.unopened(error));
+    for (;;) {
+      try {
+        return await connection.all<Row>(sql, parameters);
+      } catch (error) {
+        if (!isLocked(error)) throw error;
+      }
+      await sleep(BUSY_PAUSE);
+    }
+  }
+
+  private unopened(error: unknown): never {
+    this.connection = null;
+    throw error;
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof DatabaseFault && error.driverCode === 'SQLITE_BUSY';
+}

@@ -1,0 +1,154 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { LiveEntries } from '../../events/live-entries';
+import { SYSTEM_CALLER } from '../../ledger/caller';
+import { LedgerService } from '../../ledger/ledger.service';
+import { byId } from '../../ledger/lookup';
+import { CounterReader } from '../../ledger/reading/counter-reader';
+import { EntryReader } from '../../ledger/reading/entry-reader';
+import { RecordReader } from '../../ledger/reading/record-reader';
+import { Repeated } from '../../shared/repeated';
+import { SingleFlight } from '../../shared/single-flight';
+import { failingNote } from '../webhook-notes';
+import type { Webhook } from '../webhook.entity';
+import { WEBHOOK } from '../webhook.kind';
+import { DeliveryLease, RENEWAL, thisMoment } from './delivery-lease';
+import { type DeliveryMeans, EndpointDelivery } from './endpoint-delivery';
+import { StandingWriter } from './standing-writer';
+import { Standings } from './standings';
+import { type Attempt, WebhookSender } from './webhook-sender';
+import type { WebhookStanding } from './webhook-standing.entity';
+
+/** Webhooks that are read at once. */
+const PIECE = 100;
+
+/**
+ * Delivers audit entries to the endpoints of webhooks, each at its own pace. Of several processes the one with the lease
+ * does; the ledger is what it reads from, so that a crash loses nothing.
+ */
+@Injectable()
+export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Webhooks');
+  private readonly lease = new DeliveryLease();
+  private readonly deliveries = new Map<string, EndpointDelivery>();
+  private readonly means: DeliveryMeans;
+  private readonly looks = new SingleFlight<never, void>(() => this.look());
+  private readonly repeated = new Repeated(
+    RENEWAL,
+    () => this.looks.call(0),
+    (error) => this.logger.warn(`Webhooks are not looked after now: ${String(error)}`),
+  );
+
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly records: RecordReader,
+    private readonly standings: Standings,
+    entries: EntryReader,
+    counters: CounterReader,
+    live: LiveEntries,
+    sender: WebhookSender,
+  ) {
+    const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(thisMoment());
+    const writer = new StandingWriter(standings, mayDeliver);
+    this.means = {
+      ...{ entries, counters, live, sender, mayDeliver },
+      write: (standing) => writer.write(standing),
+      term: () => this.lease.term,
+      fail: (webhook, attempt) => this.fail(webhook, attempt),
+    };
+  }
+
+  onApplicationBootstrap(): void {
+    this.lookSoon();
+    this.repeated.begin();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.repeated.stop();
+    await this.looks.ended();
+    await this.stopAll();
+    await this.standings
+      .giveUp()
+      .catch((error: unknown) => this.logger.warn(`The lease lapses later: ${String(error)}`));
+  }
+
+  /** To be called when a webhook was changed here; what other processes have changed is found out within three seconds. */
+  lookSoon(): void {
+    if (this.repeated.isStopping) return;
+    this.looks.call(0).catch((error: unknown) => this.logger.debug(`Webhooks are looked at later: ${String(error)}`));
+  }
+
+  private async look(): Promise<void> {
+    // In this order: one that was made meanwhile is among the webhooks.
+    const standings = await this.standings.all();
+    const webhooks = await this.all();
+    if (webhooks.length === 0 && standings.size === 0) return this.stopAll();
+    const asked = thisMoment();
+    const term = await this.standings.hold();
+    if (term === null) {
+      this.lease.lost();
+      return this.stopAll();
+    }
+    this.lease.renewed(term, asked);
+    this.align(webhooks, standings);
+    for (const id of standings.keys()) {
+      if (!webhooks.some((webhook) => webhook.id === id)) await this.standings.forget(id);
+    }
+  }
+
+  private async all(): Promise<readonly Webhook[]> {
+    const all: Webhook[] = [];
+    for await (const piece of this.records.pieces(WEBHOOK, [], PIECE)) all.push(...piece);
+    return all;
+  }
+
+  /** Begins what is missing, and stops what is not to go on as it is. */
+  private align(webhooks: readonly Webhook[], standings: ReadonlyMap<string, WebhookStanding>): void {
+    const active = new Map(
+      webhooks.filter(({ status }) => status === 'active').map((webhook) => [webhook.id, webhook]),
+    );
+    for (const [id, delivery] of this.deliveries) {
+      const webhook = active.get(id);
+      const isCurrent = delivery.epoch === (standings.get(id)?.epoch ?? 0);
+      if (delivery.isOver || webhook === undefined || !isCurrent || !delivery.follow(webhook)) this.stop(id, delivery);
+    }
+    for (const [id, webhook] of active) {
+      if (!this.deliveries.has(id)) this.begin(webhook, standings.get(id) ?? startOf(webhook));
+    }
+  }
+
+  private begin(webhook: Webhook, standing: WebhookStanding): void {
+    const onFailure = (error: unknown): void =>
+      this.logger.warn(`Deliveries of ${webhook.id} are held up: ${String(error)}`);
+    this.deliveries.set(webhook.id, new EndpointDelivery(webhook, standing, this.means, onFailure));
+  }
+
+  /** Another one begins when nothing of this is under way. */
+  private stop(id: string, delivery: EndpointDelivery): void {
+    void delivery.stop().then(() => {
+      if (this.deliveries.get(id) !== delivery) return;
+      this.deliveries.delete(id);
+      this.lookSoon();
+    });
+  }
+
+  private async stopAll(): Promise<void> {
+    const all = [...this.deliveries.values()];
+    await Promise.all(all.map((delivery) => delivery.stop()));
+    this.deliveries.clear();
+  }
+
+  private fail({ id }: Webhook, { status }: Attempt): Promise<void> {
+    return this.ledger.prefetching(byId(WEBHOOK, id)).write(SYSTEM_CALLER, async (transaction) => {
+      const webhook = await transaction.find(WEBHOOK, id);
+      if (webhook?.status !== 'active') return;
+      const failing = { ...webhook, status: 'failing', updatedAt: transaction.now } as const;
+      transaction.update(WEBHOOK, failing, failingNote(status));
+    });
+  }
+}
+
+/** After its own creation. */
+function startOf({ id, createdSequence }: Webhook): WebhookStanding {
+  const none = { attempts: 0, failingSince: null, lastAttemptAt: null, lastStatus: null, nextAttemptAt: null };
+  return { webhookId: id, sequence: createdSequence, epoch: 0, term: 0, ...none };
+}

@@ -1,0 +1,173 @@
+import { Injectable } from '@nestjs/common';
+import { type LookupAddress, lookup as resolve } from 'node:dns';
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { LookupFunction, Socket } from 'node:net';
+import { Configuration } from '../../config/configuration';
+import { hostOf, isRefusedLiteral } from '../webhook-url';
+import { isRefusedAddress } from '../address-class';
+import { signatures, type SignedContent } from './signature';
+
+/** Milliseconds from the beginning of an attempt to the end of its answer. */
+const LONGEST_ATTEMPT = 15_000;
+/** Bytes that are read of an answer. */
+const MOST_READ = 64 * 1024;
+/** Milliseconds for which a connection is kept. */
+const KEPT = 30_000;
+/** Names that are looked up at a time. Each lookup takes a thread of the pool that reads files, too. */
+const LOOKUPS_AT_ONCE = 2;
+
+/** What is sent to whom. */
+export interface Delivery extends Pick<SignedContent, 'id' | 'body'> {
+  readonly url: string;
+  readonly secrets: readonly string[];
+  readonly connections: Connections;
+  /** Asked right before it is sent: false, and nothing is. */
+  readonly mayStill: () => boolean;
+}
+
+/** What came of an attempt. */
+export interface Attempt {
+  /** Null: no answer came in time. */
+  readonly status: number | null;
+  readonly retryAfter: string | null;
+  readonly durationMs: number;
+}
+
+/** The connections that are kept to one endpoint. */
+export interface Connections {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
+  close(): void;
+}
+
+/** Sends deliveries, to public addresses alone unless private ones are allowed: each is looked at when the connection is made. */
+@Injectable()
+export class WebhookSender {
+  private readonly allowsPrivate: boolean;
+  private readonly waiting: (() => void)[] = [];
+  private lookups = 0;
+
+  constructor({ webhookAllowPrivate }: Configuration) {
+    this.allowsPrivate = webhookAllowPrivate;
+  }
+
+  connections(): Connections {
+    const options = { keepAlive: true, maxSockets: 1, timeout: KEPT, lookup: this.lookup };
+    const [http, https] = [new HttpAgent(options), new HttpsAgent(options)];
+    const close = (): void => {
+      http.destroy();
+      https.destroy();
+    };
+    return { http, https, close };
+  }
+
+  /** One attempt; never rejects. */
+  async send(delivery: Delivery): Promise<Attempt> {
+    const began = performance.now();
+    const over = AbortSignal.timeout(LONGEST_ATTEMPT);
+    const first = await this.exchange(delivery, over);
+    // The endpoint had closed the connection that was kept: nobody knows whether it saw anything of this.
+    const answer = first === 'stale' ? await this.exchange(delivery, over) : first;
+    const { status, retryAfter } = answer === 'stale' ? NO_ANSWER : answer;
+    return { status, retryAfter, durationMs: Math.round(performance.now() - began) };
+  }
+
+  private exchange(delivery: Delivery, over: AbortSignal): Promise<Answer | 'stale'> {
+    return new Promise((resolve) => {
+      const url = new URL(delivery.url);
+      if (!this.allowsPrivate && isRefusedLiteral(hostOf(url))) {
+        resolve(NO_ANSWER);
+        return;
+      }
+      const request = this.requestTo(url, delivery, over);
+      let answer: Answer | null = null;
+      request.on('socket', (socket) =>
+        onceConnected(socket, () => {
+          // Headers and body are written together, and nothing before.
+          if (delivery.mayStill()) request.end(delivery.body);
+          else request.destroy();
+        }),
+      );
+      request.on('response', (response) => {
+        answer = { status: response.statusCode ?? null, retryAfter: response.headers['retry-after'] ?? null };
+        readSome(response);
+      });
+      request.on('error', ({ code }: NodeJS.ErrnoException) => {
+        if (answer === null) resolve(request.reusedSocket && code === 'ECONNRESET' ? 'stale' : NO_ANSWER);
+      });
+      request.on('close', () => resolve(answer ?? NO_ANSWER));
+    });
+  }
+
+  private requestTo(url: URL, { id, body, secrets, connections }: Delivery, signal: AbortSignal): ClientRequest {
+    const timestamp = Math.floor(Date.now() / 1000);
+    const headers = {
+      'Content-Type': 'application/json',
+      'Content-Length': body.length,
+      'User-Agent': 'agent-governance-service',
+      'webhook-id': id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signatures(secrets, { id, timestamp, body }),
+    };
+    const options = { method: 'POST', headers, signal };
+    return url.protocol === 'https:'
+      ? httpsRequest(url, { ...options, agent: connections.https })
+      : httpRequest(url, { ...options, agent: connections.http });
+  }
+
+  /** Refuses a name any of whose addresses is refused: which one would be connected to is not for the name's owner to say. */
+  private readonly lookup: LookupFunction = (host, options, callBack) => {
+    this.inTurn((done) => {
+      resolve(host, { ...options, all: true }, (error, addresses) => {
+        done();
+        if (error !== null) callBack(error, '', 0);
+        else this.answerLookup(addresses, options.all === true, callBack);
+      });
+    });
+  };
+
+  private answerLookup(addresses: LookupAddress[], all: boolean, callBack: Parameters<LookupFunction>[2]): void {
+    const [first] = addresses;
+    const isRefused = !this.allowsPrivate && addresses.some(({ address }) => isRefusedAddress(address));
+    if (first === undefined || isRefused) callBack(refusal('EACCES'), '', 0);
+    else if (all) callBack(null, addresses);
+    else callBack(null, first.address, first.family);
+  }
+
+  private inTurn(work: (done: () => void) => void): void {
+    if (this.lookups >= LOOKUPS_AT_ONCE) {
+      this.waiting.push(() => this.inTurn(work));
+      return;
+    }
+    this.lookups += 1;
+    work(() => {
+      this.lookups -= 1;
+      this.waiting.shift()?.();
+    });
+  }
+}
+
+type Answer = Pick<Attempt, 'status' | 'retryAfter'>;
+
+const NO_ANSWER: Answer = { status: null, retryAfter: null };
+
+function onceConnected(socket: Socket, callBack: () => void): void {
+  if (!socket.connecting) callBack();
+  else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', callBack);
+}
+
+/** What is not read keeps a connection from being used again; what is endless is not read to its end. */
+function readSome(response: IncomingMessage): void {
+  let bytes = 0;
+  response.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MOST_READ) response.destroy();
+  });
+  response.on('error', () => undefined);
+}
+
+/** Without the name, which belongs to a URL that is in no log line. */
+function refusal(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error('The address is refused.'), { code });
+}

@@ -1,0 +1,72 @@
+import { actionPatternOrAnyFault, LONGEST_PATTERN } from '../../events/action-pattern';
+import { AtLeastOneOf, IntegerField } from '../../http/validation/body-fields';
+import { DistinctStrings, OptionalText, RequiredText } from '../../http/validation/text-fields';
+import { sampleId } from '../../openapi/sample-id';
+
+const URL = {
+  max: 2_048,
+  description:
+    'Where audit entries are delivered to: https, without user info and fragment, at an address of the public internet.',
+  example: 'https://hooks.example.com/governance',
+};
+
+const ACTIONS = {
+  minItems: 1,
+  maxItems: 50,
+  item: { max: LONGEST_PATTERN, rule: actionPatternOrAnyFault },
+  description: 'Actions that are delivered: each an action, a family of them such as `decision.*`, or `*` for all.',
+  example: ['decision.*', 'execution.denied'],
+};
+
+const AGENT_ID = {
+  max: 500,
+  description: 'Id or name of an agent: only its entries are delivered.',
+  example: sampleId('agt'),
+};
+
+const DESCRIPTION = {
+  max: 2_000,
+  mayBeBlank: true,
+  description: 'What the endpoint is for.',
+  example: 'Tells the finance channel of decisions.',
+};
+
+export class CreateWebhookRequest {
+  @RequiredText(URL)
+  readonly url!: string;
+
+  @DistinctStrings(ACTIONS)
+  readonly actions!: string[];
+
+  @OptionalText(AGENT_ID)
+  readonly agentId?: string;
+
+  @OptionalText(DESCRIPTION)
+  readonly description?: string;
+}
+
+/** What is absent stays; a list is replaced whole. */
+@AtLeastOneOf('url', 'actions', 'agentId', 'description')
+export class UpdateWebhookRequest {
+  @OptionalText(URL)
+  readonly url?: string;
+
+  @DistinctStrings({ ...ACTIONS, optional: true })
+  readonly actions?: string[];
+
+  @OptionalText(AGENT_ID)
+  readonly agentId?: string;
+
+  @OptionalText(DESCRIPTION)
+  readonly description?: string;
+}
+
+export class ReplayWebhookRequest {
+  @IntegerField({
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    description: 'Sequence after which deliveries begin anew; 0: with the first entry.',
+    example: 0,
+  })
+  readonly after!: number;
+}

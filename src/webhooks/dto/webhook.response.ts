@@ -1,0 +1,91 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { sampleId } from '../../openapi/sample-id';
+import { WEBHOOK_STATUSES, type WebhookStatus } from '../webhook.entity';
+import type { ShownWebhook } from '../shown-webhook';
+import type { StandingWebhook, WebhookWithSecret } from '../webhooks.service';
+
+export class WebhookResponse {
+  @ApiProperty({ example: sampleId('whk') })
+  readonly id!: string;
+
+  @ApiProperty({ example: 'https://hooks.example.com/governance' })
+  readonly url!: string;
+
+  @ApiProperty({ type: [String], example: ['decision.*', 'execution.denied'] })
+  readonly actions!: readonly string[];
+
+  @ApiProperty({ type: String, nullable: true, example: sampleId('agt'), description: 'Null: entries of all agents.' })
+  readonly agentId!: string | null;
+
+  @ApiProperty({ example: 'Tells the finance channel of decisions.' })
+  readonly description!: string;
+
+  @ApiProperty({
+    enum: WEBHOOK_STATUSES,
+    enumName: 'WebhookStatus',
+    example: 'active',
+    description: '`failing`: given up until it is resumed or replayed.',
+  })
+  readonly status!: WebhookStatus;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly createdAt!: string;
+
+  @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
+  readonly updatedAt!: string;
+
+  static from(this: void, row: ShownWebhook): WebhookResponse {
+    const { id, url, actions, agentId, description, status, createdAt, updatedAt } = row;
+    return { id, url, actions, agentId, description, status, createdAt, updatedAt };
+  }
+}
+
+export class WebhookWithSecretResponse extends WebhookResponse {
+  @ApiProperty({
+    example: `whsec_${'x'.repeat(43)}=`,
+    description: 'What deliveries are signed with, after Standard Webhooks. It is in this answer only.',
+  })
+  readonly secret!: string;
+
+  static of({ webhook, secret }: WebhookWithSecret): WebhookWithSecretResponse {
+    return { ...WebhookResponse.from(webhook), secret };
+  }
+}
+
+export class WebhookDeliveryResponse {
+  @ApiProperty({ type: 'integer', example: 1, description: 'Of the last entry that needs no delivery any more.' })
+  readonly sequence!: number;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
+  readonly lastAttemptAt!: string | null;
+
+  @ApiProperty({ type: 'integer', nullable: true, example: null, description: 'Null: there was no answer.' })
+  readonly lastStatus!: number | null;
+
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    example: null,
+    description: 'Null: nothing is waited for.',
+  })
+  readonly nextAttemptAt!: string | null;
+}
+
+export class StandingWebhookResponse extends WebhookResponse {
+  @ApiProperty({ type: WebhookDeliveryResponse, description: 'Where the endpoint stands; no part of the record.' })
+  readonly delivery!: WebhookDeliveryResponse;
+
+  static of({ webhook, standing }: StandingWebhook): StandingWebhookResponse {
+    const { sequence, lastAttemptAt, lastStatus, nextAttemptAt } = standing;
+    return { ...WebhookResponse.from(webhook), delivery: { sequence, lastAttemptAt, lastStatus, nextAttemptAt } };
+  }
+}
+
+export class WebhookTestResponse {
+  @ApiProperty({ type: 'integer', nullable: true, example: null, description: 'Null: there was no answer in time.' })
+  readonly status!: number | null;
+
+  @ApiProperty({ type: 'integer', minimum: 0, example: 12 })
+  readonly durationMs!: number;
+}

@@ -1,0 +1,142 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { ApiList } from '../http/lists/api-list.decorator';
+import { ListQuery } from '../http/lists/list.query';
+import { Lists } from '../http/lists/lists';
+import type { ListAnswer } from '../http/lists/open-list';
+import { Caller } from '../http/pipeline/caller.decorator';
+import { AnswersSecret, RequiresScope } from '../http/request/route-marks';
+import { ApiExamples } from '../openapi/api-examples.decorator';
+import { ApiRecordId } from '../openapi/api-record-id.decorator';
+import { CreateWebhookRequest, ReplayWebhookRequest, UpdateWebhookRequest } from './dto/webhook.requests';
+import {
+  StandingWebhookResponse,
+  WebhookResponse,
+  WebhookTestResponse,
+  WebhookWithSecretResponse,
+} from './dto/webhook.response';
+import { WEBHOOK } from './webhook.kind';
+import { WebhooksService } from './webhooks.service';
+
+@ApiTags('Events')
+@RequiresScope('admin')
+@Controller('webhooks')
+export class WebhooksController {
+  constructor(
+    private readonly webhooks: WebhooksService,
+    private readonly lists: Lists,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'List webhooks', description: 'Those that have been given up, too.' })
+  @ApiList(WebhookResponse, 'Webhooks in order of creation.')
+  async list(@Query() query: ListQuery): Promise<ListAnswer<WebhookResponse>> {
+    const list = this.lists.open('webhooks', query, { limit: 50, order: 'asc' });
+    return list.answer(await this.webhooks.list(list.request([])), WebhookResponse.from);
+  }
+
+  @Post()
+  @AnswersSecret()
+  @ApiOperation({
+    summary: 'Create a webhook',
+    description:
+      'Audit entries after its creation are delivered to it in order, signed after Standard Webhooks, until each is confirmed ' +
+      'with a 2xx status. The secret is in this answer only.',
+  })
+  @ApiExamples({ 'one to keep': {}, 'one to delete': { description: 'Was tried out.' } })
+  @ApiCreatedResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its secret.' })
+  @ApiErrors('CONFLICT')
+  async create(@Caller() caller: Caller, @Body() body: CreateWebhookRequest): Promise<WebhookWithSecretResponse> {
+    return WebhookWithSecretResponse.of(await this.webhooks.create(caller, body));
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'Read a webhook', description: 'And where its endpoint stands.' })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: StandingWebhookResponse, description: 'The webhook, without its secret.' })
+  @ApiErrors('NOT_FOUND')
+  async get(@Param('id') id: string): Promise<StandingWebhookResponse> {
+    return StandingWebhookResponse.of(await this.webhooks.get(id));
+  }
+
+  @Patch(':id')
+  @ApiOperation({ summary: 'Change a webhook', description: 'Where its endpoint stands stays as it is.' })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: WebhookResponse, description: 'The webhook.' })
+  @ApiErrors('NOT_FOUND')
+  async update(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: UpdateWebhookRequest,
+  ): Promise<WebhookResponse> {
+    return WebhookResponse.from(await this.webhooks.update(caller, id, body));
+  }
+
+  @Post(':id/test')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Try a webhook',
+    description: 'One delivery of `webhook.test`, which nothing follows from.',
+  })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: WebhookTestResponse, description: 'What the endpoint answered.' })
+  @ApiErrors('NOT_FOUND')
+  test(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookTestResponse> {
+    return this.webhooks.test(caller, id);
+  }
+
+  @Post(':id/rotate-secret')
+  @HttpCode(200)
+  @AnswersSecret()
+  @ApiOperation({
+    summary: 'Give a webhook a new secret',
+    description: 'For 24 hours deliveries are signed with the former one, too. The secret is in this answer only.',
+  })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its new secret.' })
+  @ApiErrors('NOT_FOUND')
+  async rotateSecret(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookWithSecretResponse> {
+    return WebhookWithSecretResponse.of(await this.webhooks.rotateSecret(caller, id));
+  }
+
+  @Post(':id/replay')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Deliver again',
+    description: 'From a sequence on, whatever was delivered before; one that was given up is active again.',
+  })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })
+  @ApiErrors('NOT_FOUND')
+  async replay(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { after }: ReplayWebhookRequest,
+  ): Promise<WebhookResponse> {
+    return WebhookResponse.from(await this.webhooks.replay(caller, id, after));
+  }
+
+  @Post(':id/resume')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Resume a webhook',
+    description: 'One that was given up goes on where it was; one that waits to try again tries now.',
+  })
+  @ApiRecordId(WEBHOOK)
+  @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })
+  @ApiErrors('NOT_FOUND')
+  async resume(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookResponse> {
+    return WebhookResponse.from(await this.webhooks.resume(caller, id));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @ApiOperation({ summary: 'Delete a webhook', description: 'Nothing more is delivered; its history stays.' })
+  @ApiRecordId(WEBHOOK, { sample: 2 })
+  @ApiNoContentResponse({ description: 'Deleted; its history stays.' })
+  @ApiErrors('NOT_FOUND')
+  remove(@Caller() caller: Caller, @Param('id') id: string): Promise<void> {
+    return this.webhooks.remove(caller, id);
+  }
+}

@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { SchemaContribution } from '../database/start-condition';
+import { EventsModule } from '../events/events.module';
+import { LedgerModule } from '../ledger/ledger.module';
+import { Standings } from './delivery/standings';
+import { WebhookDispatcher } from './delivery/webhook-dispatcher';
+import { WebhookLease } from './delivery/webhook-lease.entity';
+import { WebhookSender } from './delivery/webhook-sender';
+import { WebhookStanding } from './delivery/webhook-standing.entity';
+import { WEBHOOK } from './webhook.kind';
+import { WebhooksController } from './webhooks.controller';
+import { WebhooksSchema1764200000010 } from './webhooks-schema.migration';
+import { WebhooksService } from './webhooks.service';
+
+/** Their migration comes with that of the records. */
+const BESIDE_THE_LEDGER = new SchemaContribution([WebhookStanding, WebhookLease], []);
+
+@Module({
+  imports: [LedgerModule.forFeature({ kinds: [WEBHOOK], migrations: [WebhooksSchema1764200000010] }), EventsModule],
+  controllers: [WebhooksController],
+  providers: [
+    WebhooksService,
+    WebhookDispatcher,
+    WebhookSender,
+    Standings,
+    { provide: SchemaContribution, useValue: BESIDE_THE_LEDGER },
+  ],
+})
+export class WebhooksModule {}

@@ -1,0 +1,403 @@
+import { createHash } from 'node:crypto';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { auditOf, chainIsValid, createPolicy } from '../support/factories';
+import { send } from '../support/send';
+import {
+  approve,
+  approved,
+  ask,
+  company,
+  DECISIONS,
+  execution,
+  EXECUTIONS,
+  pending,
+  REFUND,
+  reject,
+  requireApproval,
+  resume,
+  type Company,
+} from './support';
+
+/** RFC 8785 of an object whose members are in order already. */
+function hashOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}
+
+describe('Approval before execution', () => {
+  let app: TestApp;
+  let people: Company;
+  let orders = 0;
+
+  beforeAll(async () => {
+    app = await createTestApp({ environment: { MAX_PENDING_APPROVALS: '40' } });
+    people = await company(app);
+    await requireApproval(app, { riskLevel: 'high', executeWithin: 'PT30M' });
+  });
+  afterAll(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  /** A resource of its own for each test. */
+  function order(): { resourceId: string } {
+    orders += 1;
+    return { resourceId: `orders/${orders}` };
+  }
+
+  async function actionsOf(id: string): Promise<string[]> {
+    return (await auditOf(app, id)).map(({ action }) => action);
+  }
+
+  describe('asking', () => {
+    it('is answered 202 with an execution that waits for its decision', async () => {
+      const { bot } = people;
+      const answer = await ask(app, bot);
+      expect(answer.status).toBe(202);
+      expect(answer.headers.get('location')).toBe(`${EXECUTIONS}/${answer.body.id}`);
+      const actionHash = hashOf({
+        action: 'refund',
+        agentId: bot.id,
+        parameters: { amount: 80 },
+        resourceId: 'orders/4711',
+        resourceType: 'payment',
+      });
+      expect(answer.body).toMatchObject({
+        ...REFUND,
+        agentId: bot.id,
+        outcome: 'pending_approval',
+        decisionId: expect.stringMatching(/^dec_/),
+        actionHash,
+        reason: null,
+        approvedUntil: null,
+        completedAt: null,
+        policies: [{ effect: 'require_approval' }],
+      });
+      const decision = (await send(app, 'GET', `${DECISIONS}/${answer.body.decisionId}`)).body;
+      expect(decision).toMatchObject({
+        type: 'execution',
+        title: 'bot: refund on payment/orders/4711',
+        description: '',
+        context: {},
+        proposedBy: bot.id,
+        riskLevel: 'high',
+        status: 'proposed',
+        requiredApprovals: 1,
+        executionId: answer.body.id,
+        actionHash,
+        approvers: [{ subjects: ['role:finance'], approvals: 1, given: 0 }],
+        executeWithin: 'PT30M',
+        expiresAt: new Date(Date.parse(answer.body.createdAt) + 86_400_000).toISOString(),
+      });
+      const [proposed] = await auditOf(app, decision.id);
+      const [requested] = await auditOf(app, answer.body.id);
+      expect([proposed?.action, requested?.action]).toEqual(['decision.proposed', 'execution.approval_requested']);
+      expect(requested?.sequence).toBe((proposed?.sequence ?? 0) + 1);
+    });
+
+    it('again gets the same answer, without an entry, until it is approved and after', async () => {
+      const place = order();
+      const first = await pending(app, people.bot, place);
+      const before = (await send(app, 'GET', '/api/v1/stats')).body.auditEntries;
+      const second = await ask(app, people.bot, place);
+      expect({ status: second.status, body: second.body }).toEqual({ status: 202, body: first });
+      expect((await send(app, 'GET', '/api/v1/stats')).body.auditEntries).toBe(before);
+      await approve(app, first.decisionId, people.ann);
+      const third = await ask(app, people.bot, place);
+      expect(third.status).toBe(202);
+      expect(third.body).toMatchObject({ id: first.id, outcome: 'approved' });
+    });
+
+    it('with other parameters is another request', async () => {
+      const place = order();
+      const first = await pending(app, people.bot, place);
+      const other = await pending(app, people.bot, { ...place, parameters: { amount: 81 } });
+      expect(other.id).not.toBe(first.id);
+      expect(other.actionHash).not.toBe(first.actionHash);
+    });
+
+    it('after a rejection is refused, naming the decision', async () => {
+      const place = order();
+      const asked = await pending(app, people.bot, place);
+      await reject(app, asked.decisionId, people.ann);
+      expect(await execution(app, asked.id)).toMatchObject({ outcome: 'rejected', completedAt: expect.any(String) });
+      const again = await ask(app, people.bot, place);
+      expect(again.status).toBe(403);
+      expect(again.body.error).toMatchObject({
+        code: 'PERMISSION_DENIED',
+        reason: 'approval_rejected',
+        decisionId: asked.decisionId,
+      });
+      const [denied] = (await send(app, 'GET', `${EXECUTIONS}?order=desc&limit=1`)).body.data;
+      expect(denied).toMatchObject({
+        outcome: 'denied',
+        reason: 'approval_rejected',
+        decisionId: asked.decisionId,
+        actionHash: asked.actionHash,
+      });
+    });
+
+    it('more than MAX_PENDING_APPROVALS is 409, with nothing written', async () => {
+      const crowd = await company(app, '-crowd');
+      for (let count = 0; count < 40; count += 1) await pending(app, crowd.bot, order());
+      const before = (await send(app, 'GET', '/api/v1/stats')).body.auditEntries;
+      const refused = await ask(app, crowd.bot, order());
+      expect(refused.status).toBe(409);
+      expect(refused.body.error.message).toContain('MAX_PENDING_APPROVALS');
+      expect((await send(app, 'GET', '/api/v1/stats')).body.auditEntries).toBe(before);
+    });
+  });
+
+  describe('deciding', () => {
+    it('is for the approvers that the policy names', async () => {
+      const asked = await pending(app, people.bot, order());
+      const refused = await approve(app, asked.decisionId, people.eve);
+      expect(refused.status).toBe(403);
+      expect(refused.body.error).toMatchObject({ code: 'PERMISSION_DENIED', reason: 'not_an_approver' });
+      expect(refused.body.error.message).toContain('role:finance');
+      expect((await actionsOf(String(asked.decisionId))).at(-1)).toBe('decision.approval_denied');
+      const decided = await approve(app, asked.decisionId, people.ann);
+      expect(decided.body).toMatchObject({
+        status: 'approved',
+        approvers: [{ given: 1 }],
+        reviews: [{ approverId: people.ann.id, groups: [0] }],
+      });
+      const after = await execution(app, asked.id);
+      expect(after.outcome).toBe('approved');
+      expect(Date.parse(String(after.approvedUntil)) - Date.parse(decided.body.resolvedAt)).toBe(1_800_000);
+    });
+
+    it('is never for the agent of the execution', async () => {
+      const own = await createTestApp({ environment: { ALLOW_SELF_APPROVAL: 'true' } });
+      try {
+        const { bot } = await company(own);
+        await requireApproval(own, { approvers: [{ subjects: [`agent:${bot.name}`] }] });
+        const asked = await pending(own, bot);
+        const refused = await approve(own, asked.decisionId, bot);
+        expect(refused.status).toBe(403);
+        expect(refused.body.error.reason).toBe('self_approval');
+        const rejected = await reject(own, asked.decisionId, bot);
+        expect(rejected.body).toMatchObject({ status: 'rejected', reviews: [{ groups: [0] }] });
+      } finally {
+        await own.close();
+      }
+    });
+
+    it('counts nobody twice', async () => {
+      const place = order();
+      await requireApproval(
+        app,
+        { approvers: [{ subjects: ['role:finance', 'role:security'], approvals: 2 }, { subjects: ['role:finance'] }] },
+        { resources: [place.resourceId], priority: 5 },
+      );
+      const asked = await pending(app, people.bot, place);
+      expect((await approve(app, asked.decisionId, people.ann)).body.status).toBe('proposed');
+      expect((await approve(app, asked.decisionId, people.ann)).status).toBe(409);
+      expect((await approve(app, asked.decisionId, people.ben)).body).toMatchObject({
+        status: 'proposed',
+        requiredApprovals: 3,
+        approvers: [{ given: 2 }, { given: 2 }],
+      });
+      expect((await approve(app, asked.decisionId, people.eve)).body.status).toBe('approved');
+    });
+
+    it('cancels the execution with the decision, the reason in both entries', async () => {
+      const asked = await pending(app, people.bot, order());
+      const body = { reason: 'not needed' };
+      const cancelled = await send(app, 'POST', `${DECISIONS}/${asked.decisionId}/cancel`, { body });
+      expect(cancelled.body.status).toBe('cancelled');
+      expect((await execution(app, asked.id)).outcome).toBe('cancelled');
+      expect((await auditOf(app, asked.id)).at(-1)).toMatchObject({ action: 'execution.cancelled', ...body });
+      expect((await auditOf(app, String(asked.decisionId))).at(-1)).toMatchObject({
+        action: 'decision.cancelled',
+        agentId: people.bot.id,
+        ...body,
+      });
+      expect((await send(app, 'POST', `${DECISIONS}/${asked.decisionId}/cancel`)).status).toBe(409);
+    });
+  });
+
+  describe('going on', () => {
+    it('takes the approval up once, and reports the result once', async () => {
+      const { id } = await approved(app, people, order());
+      const resumed = await resume(app, id);
+      expect({ status: resumed.status, outcome: resumed.body.outcome }).toEqual({ status: 200, outcome: 'authorized' });
+      const again = await resume(app, id);
+      expect({ status: again.status, message: again.body.error.message }).toEqual({
+        status: 409,
+        message: expect.stringContaining('authorized'),
+      });
+      const report = (body: object): ReturnType<typeof send> =>
+        send(app, 'POST', `${EXECUTIONS}/${id}/result`, { body });
+      const reported = await report({ outcome: 'executed', result: { refunded: 80 } });
+      expect(reported.body).toMatchObject({
+        outcome: 'executed',
+        result: { refunded: 80 },
+        completedAt: expect.any(String),
+      });
+      expect((await report({ outcome: 'failed', failureReason: 'x' })).status).toBe(409);
+      expect(await actionsOf(id)).toEqual([
+        'execution.approval_requested',
+        'execution.approved',
+        'execution.resumed',
+        'execution.completed',
+      ]);
+    });
+
+    it.each([
+      [{ outcome: 'executed', failureReason: 'x' }, 'failureReason'],
+      [{ outcome: 'failed', result: 1 }, 'result'],
+      [{ outcome: 'denied' }, 'outcome'],
+      [{ outcome: 'failed', failureReason: 'x'.repeat(2001) }, 'failureReason'],
+    ])('refuses the result %j', async (body, field) => {
+      const { id } = await approved(app, people, order());
+      const refused = await send(app, 'POST', `${EXECUTIONS}/${id}/result`, { body });
+      expect(refused.status).toBe(400);
+      expect(refused.body.error.details[0].field).toBe(field);
+    });
+
+    it('waits for nobody that is not approved', async () => {
+      const asked = await pending(app, people.bot, order());
+      const refused = await resume(app, asked.id);
+      expect(refused.status).toBe(409);
+      expect(refused.body.error.message).toContain('pending_approval');
+    });
+
+    it('is refused after a new deny, for a suspended agent, and recorded', async () => {
+      const place = order();
+      const { id } = await approved(app, people, place);
+      const deny = await createPolicy(app, { effect: 'deny', actions: ['refund'], resources: [place.resourceId] });
+      const denied = await resume(app, id);
+      expect(denied.body.error).toMatchObject({ code: 'POLICY_DENIED', policy: { id: deny.id } });
+      await send(app, 'POST', `/api/v1/policies/${deny.id}/deactivate`);
+      await send(app, 'POST', `/api/v1/agents/${people.bot.id}/suspend`);
+      expect((await resume(app, id)).body.error.reason).toBe('agent_suspended');
+      await send(app, 'POST', `/api/v1/agents/${people.bot.id}/resume`);
+      expect((await execution(app, id)).outcome).toBe('approved');
+      expect((await auditOf(app, id)).slice(2)).toEqual([
+        expect.objectContaining({ action: 'execution.resume_denied', outcome: 'denied', reason: 'policy_denied' }),
+        expect.objectContaining({ action: 'execution.resume_denied', outcome: 'denied', reason: 'agent_suspended' }),
+      ]);
+      expect((await resume(app, id)).status).toBe(200);
+    });
+
+    it('holds the approval against what the policies require now', async () => {
+      const place = order();
+      const { id } = await approved(app, people, place);
+      const stricter = await requireApproval(
+        app,
+        { approvers: [{ subjects: ['role:security'] }] },
+        { resources: [place.resourceId] },
+      );
+      const refused = await resume(app, id);
+      expect(refused.body.error).toMatchObject({ code: 'PERMISSION_DENIED', reason: 'approval_insufficient' });
+      await send(app, 'POST', `/api/v1/policies/${stricter.id}/deactivate`);
+      expect((await resume(app, id)).status).toBe(200);
+    });
+
+    it('counts an approval that was given while the role was held, but none of a suspended approver', async () => {
+      const lost = await company(app, '-lost');
+      const { id } = await approved(app, lost, order());
+      await send(app, 'PATCH', `/api/v1/agents/${lost.ann.id}`, { body: { roles: [] } });
+      await send(app, 'POST', `/api/v1/agents/${lost.ann.id}/suspend`);
+      expect((await resume(app, id)).body.error.reason).toBe('approval_insufficient');
+      await send(app, 'POST', `/api/v1/agents/${lost.ann.id}/resume`);
+      expect((await resume(app, id)).status).toBe(200);
+    });
+
+    it('can be cancelled while it waits, with its decision, and once approved, without', async () => {
+      const asked = await pending(app, people.bot, order());
+      const cancelled = await send(app, 'POST', `${EXECUTIONS}/${asked.id}/cancel`, { body: { reason: 'late' } });
+      expect(cancelled.body.outcome).toBe('cancelled');
+      expect((await send(app, 'GET', `${DECISIONS}/${asked.decisionId}`)).body.status).toBe('cancelled');
+      const ready = await approved(app, people, order());
+      expect((await send(app, 'POST', `${EXECUTIONS}/${ready.id}/cancel`)).body.outcome).toBe('cancelled');
+      expect((await send(app, 'GET', `${DECISIONS}/${ready.decisionId}`)).body.status).toBe('approved');
+      expect((await resume(app, ready.id)).status).toBe(409);
+    });
+
+    it('of racing resumes one succeeds', async () => {
+      const { id } = await approved(app, people, order());
+      const answers = await Promise.all(Array.from({ length: 200 }, () => resume(app, id)));
+      const statuses = answers.map(({ status }) => status).sort();
+      expect(statuses).toEqual([200, ...Array.from({ length: 199 }, () => 409)]);
+    });
+  });
+
+  describe('time', () => {
+    it('ends a request that nobody decides, and an approval that nobody takes up', async () => {
+      const place = order();
+      const quick = { resources: [place.resourceId], priority: 9 };
+      await requireApproval(app, { decideWithin: 'PT1S', executeWithin: 'PT1S' }, quick);
+      const asked = await pending(app, people.bot, place);
+      const waited = await send(app, 'GET', `${EXECUTIONS}/${asked.id}?wait=10`);
+      expect(waited.body.outcome).toBe('expired');
+      expect((await send(app, 'GET', `${DECISIONS}/${asked.decisionId}`)).body.status).toBe('expired');
+      const ready = await approved(app, people, place);
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      const late = await resume(app, ready.id);
+      expect(late.status).toBe(409);
+      expect(await execution(app, ready.id)).toMatchObject({ outcome: 'expired', completedAt: expect.any(String) });
+      expect((await auditOf(app, ready.id)).at(-1)).toMatchObject({
+        action: 'execution.expired',
+        actor: { type: 'system', id: 'service' },
+      });
+      expect((await pending(app, people.bot, place)).id).not.toBe(ready.id);
+    });
+  });
+
+  describe('waiting', () => {
+    it('answers when the outcome is there, for the execution and for the decision', async () => {
+      const asked = await pending(app, people.bot, order());
+      const waiting = [`${EXECUTIONS}/${asked.id}`, `${DECISIONS}/${asked.decisionId}`].map((path) =>
+        send(app, 'GET', `${path}?wait=60`),
+      );
+      await approve(app, asked.decisionId, people.ann);
+      const [execution, decision] = await Promise.all(waiting);
+      expect(execution?.body.outcome).toBe('approved');
+      expect(decision?.body.status).toBe('approved');
+    });
+
+    it('answers as it stands when the time is over, and at once when there is nothing to wait for', async () => {
+      const asked = await pending(app, people.bot, order());
+      expect((await send(app, 'GET', `${EXECUTIONS}/${asked.id}?wait=1`)).body.outcome).toBe('pending_approval');
+      const done = await approved(app, people, order());
+      expect((await send(app, 'GET', `${EXECUTIONS}/${done.id}?wait=60`)).body.outcome).toBe('approved');
+    });
+
+    it.each(['0', '61', 'x', '1.5'])('refuses wait=%s', async (wait) => {
+      const refused = await send(app, 'GET', `${EXECUTIONS}/exe_1?wait=${wait}`);
+      expect(refused.status).toBe(400);
+      expect(refused.body.error.details[0].field).toBe('query.wait');
+    });
+  });
+
+  describe('replays', () => {
+    it('answers a repeated request as the first time, only while it would still be allowed', async () => {
+      const place = order();
+      const headers = { 'Idempotency-Key': 'refund-once' };
+      const allow = await createPolicy(app, { actions: ['refund'], resources: [place.resourceId], priority: 3 });
+      const first = await ask(app, people.bot, place, headers);
+      expect({ status: first.status, outcome: first.body.outcome }).toEqual({ status: 200, outcome: 'authorized' });
+      expect((await ask(app, people.bot, place, headers)).body).toEqual(first.body);
+      await send(app, 'POST', `/api/v1/policies/${allow.id}/deactivate`);
+      const anew = await ask(app, people.bot, place, headers);
+      expect({ status: anew.status, outcome: anew.body.outcome }).toEqual({ status: 202, outcome: 'pending_approval' });
+      await send(app, 'POST', `/api/v1/policies/${allow.id}/activate`);
+      expect((await ask(app, people.bot, place, headers)).body).toEqual(first.body);
+    });
+
+    it('refuses a repeated resume that would not be allowed any more', async () => {
+      const place = order();
+      const { id } = await approved(app, people, place);
+      const headers = { 'Idempotency-Key': `resume-${id}` };
+      const first = await resume(app, id, headers);
+      expect(first.body.outcome).toBe('authorized');
+      expect((await resume(app, id, headers)).body).toEqual(first.body);
+      const deny = await createPolicy(app, { effect: 'deny', actions: ['refund'], resources: [place.resourceId] });
+      expect((await resume(app, id, headers)).status).toBe(403);
+      expect((await auditOf(app, id)).at(-1)?.action).toBe('execution.resume_denied');
+      await send(app, 'POST', `/api/v1/policies/${deny.id}/deactivate`);
+      expect((await resume(app, id, headers)).body).toEqual(first.body);
+    });
+  });
+});

@@ -1,0 +1,136 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { company, pending, requireApproval, type Company } from '../approvals/support';
+import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
+import { describeOnSqlite } from '../support/database-kind';
+import { createPolicy, issueKey } from '../support/factories';
+import { ROOT } from '../support/markdown';
+import { run, type ProgramRun } from '../support/shell';
+
+const FOLDER = join(ROOT, 'clients', 'cli');
+const MAIN = join(FOLDER, 'dist', 'cli', 'src', 'main.js');
+
+describeOnSqlite('The command line', () => {
+  let app: TestApp;
+  let people: Company;
+  let home: string;
+  let annsKey: string;
+
+  beforeAll(async () => {
+    const built = await run('npm', ['run', '--silent', 'build'], { folder: FOLDER });
+    expect(built).toMatchObject({ exitCode: 0, errors: '' });
+    app = await createTestApp();
+    home = mkdtempSync(join(tmpdir(), 'gov-home-'));
+    people = await company(app);
+    await requireApproval(app);
+    await createPolicy(app, { name: 'sending', version: '2', actions: ['send'] });
+    annsKey = (await issueKey(app, { name: 'ann', scopes: ['read', 'review', 'audit'], agentId: people.ann.id }))
+      .secret;
+  }, 120_000);
+  afterAll(async () => {
+    rmSync(home, { recursive: true });
+    await app.close();
+  });
+
+  function gov(words: readonly string[], environment: NodeJS.ProcessEnv = {}, input = ''): Promise<ProgramRun> {
+    const usual = { XDG_CONFIG_HOME: home, GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY, ...environment };
+    return run(process.execPath, [MAIN, ...words], { environment: usual, input });
+  }
+
+  async function printed(words: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<string> {
+    const { exitCode, output, errors } = await gov(words, environment);
+    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
+    return output;
+  }
+
+  it('keeps the key of a login in a file that only its owner reads', async () => {
+    const nobody = { GOVERNANCE_API_KEY: undefined, GOVERNANCE_URL: undefined };
+    const without = await gov(['whoami'], nobody);
+    expect(without).toMatchObject({ exitCode: 1, errors: expect.stringContaining('gov login') });
+    const { exitCode, output } = await gov(['login', '--url', app.url], nobody, `${annsKey}\n`);
+    expect([exitCode, output]).toEqual([0, expect.stringContaining(people.ann.id)]);
+    const file = join(home, 'agent-governance', 'login.json');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ url: app.url, key: annsKey });
+    expect(await printed(['whoami'], nobody)).toContain('scopes:  read, review, audit');
+    const wrong = await gov(['login', '--url', app.url], nobody, 'wrong\n');
+    expect(wrong).toMatchObject({ exitCode: 1, errors: expect.stringContaining('request ') });
+    expect(JSON.parse(readFileSync(file, 'utf8')).key).toBe(annsKey);
+  });
+
+  it('shows a person what waits for them, and takes their decision', async () => {
+    const asked = await pending(app, people.bot, { resourceId: 'orders/cli' });
+    const ann = { GOVERNANCE_API_KEY: annsKey };
+    const inbox = await printed(['inbox'], ann);
+    expect(inbox).toContain(String(asked.decisionId));
+    expect(inbox).toContain('1 of role:finance');
+    expect(inbox).not.toContain('\u001b');
+    const approved = await printed(['approve', String(asked.decisionId), '--comment', 'Seen.'], ann);
+    expect(approved).toBe(`${String(asked.decisionId)} is approved.\n`);
+    expect(await printed(['inbox'], ann)).toBe('Nothing.\n');
+    const again = await gov(['approve', String(asked.decisionId)], ann);
+    expect(again).toMatchObject({ exitCode: 1, output: '', errors: expect.stringContaining('final') });
+    const shown = JSON.parse(await printed(['show', asked.id], ann));
+    expect(shown).toMatchObject({ id: asked.id, outcome: 'approved' });
+  });
+
+  it('rejects', async () => {
+    const { decisionId } = await pending(app, people.bot, { resourceId: 'orders/cli-2' });
+    const words = ['reject', String(decisionId), '--json'];
+    const rejected = JSON.parse(await printed(words, { GOVERNANCE_API_KEY: annsKey }));
+    expect(rejected).toMatchObject({ status: 'rejected', reviews: [{ approverId: people.ann.id }] });
+  });
+
+  it('explains what the policies say', async () => {
+    expect(await printed(['explain', 'bot', 'send', 'mail', 'mails/1'])).toContain('decided by sending 2');
+    expect(await printed(['explain', 'bot', 'refund', 'payment', 'orders/9'])).toContain('needs 1 of role:finance');
+    const denied = await gov(['explain', 'bot', 'review', 'mail', 'mails/1']);
+    expect(denied).toMatchObject({ exitCode: 1, output: 'deny (capability_missing)\n' });
+    const faulty = await gov(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', '[1]']);
+    expect(faulty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('JSON object') });
+  });
+
+  it.each([
+    [['agents', '--kind', 'human'], 'ann'],
+    [['policies', '--effect', 'allow'], 'sending'],
+    [['executions', '--action', 'refund'], 'orders/cli'],
+    [['keys', 'list'], 'read, review, audit'],
+    [['audit', '--action', 'api_key.created'], 'api_key.created'],
+  ])('lists: %j', async (words, expected) => {
+    expect(await printed(words)).toContain(expected);
+    const records = JSON.parse(await printed([...words, '--json', '--limit', '1']));
+    expect(records).toHaveLength(1);
+  });
+
+  it('issues and revokes a key', async () => {
+    const issued = JSON.parse(await printed(['keys', 'issue', 'job', '--scopes', 'read, audit']));
+    expect(issued).toMatchObject({ scopes: ['read', 'audit'], secret: expect.stringMatching(/^agk_/) });
+    expect(await printed(['keys', 'revoke', issued.id, '--reason', 'The job is done.'])).toBe(
+      `${issued.id} is revoked.\n`,
+    );
+    const refused = await gov(['agents'], { GOVERNANCE_API_KEY: issued.secret });
+    expect(refused).toMatchObject({ exitCode: 1, output: '' });
+  });
+
+  it('shows no control characters of others on a terminal', async () => {
+    await createPolicy(app, { name: 'plain', description: 'x', subjects: ['agent:a'], actions: ['b'] });
+    const { output } = await gov(['policies']);
+    expect([...output].filter((character) => character < ' ' && character !== '\n')).toEqual([]);
+  });
+
+  it('verifies an export offline', async () => {
+    const exported = await printed(['export']);
+    expect(await gov(['verify', '-', '--json'], {}, exported)).toMatchObject({ exitCode: 0 });
+    const cut = exported.slice(0, exported.lastIndexOf('\n', exported.length - 2) + 1);
+    expect(await gov(['verify', '-'], {}, cut)).toMatchObject({ exitCode: 3 });
+  });
+
+  it('says what is wrong with its words', async () => {
+    expect(await gov(['unheard-of'])).toMatchObject({ exitCode: 1, errors: expect.stringContaining('unheard-of') });
+    const noRecord = await gov(['show', 'xyz_1']);
+    expect(noRecord).toMatchObject({ exitCode: 1, errors: expect.stringContaining('agt_') });
+    const away = await gov(['whoami'], { GOVERNANCE_URL: 'http://127.0.0.1:9' });
+    expect(away).toMatchObject({ exitCode: 1, errors: expect.stringContaining('cannot be reached') });
+  }, 60_000);
+});

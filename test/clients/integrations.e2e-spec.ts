@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { approve, company, type Company } from '../approvals/support';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { describeOnSqlite } from '../support/database-kind';
+import { createPolicy, issueKey } from '../support/factories';
+import { codeBlocks, readDocument, ROOT } from '../support/markdown';
+import { send } from '../support/send';
+import { run } from '../support/shell';
+import { builtClient, CLIENT } from './typescript-client';
+
+const FILE = /^(?:\/\/|#) (payer\.\w+)\n/;
+const PROGRAMS: Readonly<Record<string, string>> = { mjs: process.execPath, py: 'python3', sh: 'bash' };
+
+const hasPython = spawnSync('python3', ['--version']).status === 0;
+if (!hasPython) process.stdout.write('SKIPPED: payer.py of docs/integrations.md needs python3.\n');
+
+/** The programs of docs/integrations.md by their names. */
+function programs(): [name: string, code: string][] {
+  return codeBlocks(readDocument('docs/integrations.md')).flatMap(({ code }) => {
+    const name = FILE.exec(code)?.[1];
+    return name === undefined || (name.endsWith('.py') && !hasPython) ? [] : [[name, code]];
+  });
+}
+
+describeOnSqlite('The programs of docs/integrations.md', () => {
+  let app: TestApp;
+  let people: Company;
+  let folder: string;
+
+  beforeAll(async () => {
+    await builtClient();
+    folder = mkdtempSync(join(tmpdir(), 'integrations-'));
+    mkdirSync(join(folder, 'node_modules'));
+    symlinkSync(CLIENT, join(folder, 'node_modules', 'agent-governance-client'));
+    app = await createTestApp();
+    people = await company(app);
+    const approval = { approvers: [{ subjects: ['role:finance'] }] };
+    await createPolicy(app, { effect: 'require_approval', actions: ['send-payment'], approval });
+  }, 120_000);
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await app.close();
+  });
+
+  it.each(programs())(
+    '%s asks, waits for the approval, acts and reports',
+    async (name, code) => {
+      writeFileSync(join(folder, name), code);
+      const capabilities = ['send-payment'];
+      const body = { name: `payer of ${name}`, capabilities };
+      const payer = (await send(app, 'POST', '/api/v1/agents', { body })).body;
+      const key = { name, scopes: ['execute'], agentId: payer.id };
+      const environment = {
+        ...{ GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: (await issueKey(app, key)).secret },
+        ...{ PYTHONPATH: join(ROOT, 'clients', 'python'), PYTHONDONTWRITEBYTECODE: '1' },
+      };
+      const program = PROGRAMS[name.slice('payer.'.length)] ?? '';
+      const running = run(program, [name], { folder, environment });
+      const query = `agentId=${payer.id}`;
+      let asked = [];
+      for (let looks = 0; asked.length === 0 && looks < 1_500; looks += 1) {
+        await sleep(20);
+        asked = (await send(app, 'GET', `/api/v1/executions?${query}`)).body.data;
+      }
+      await approve(app, asked[0].decisionId, people.ann);
+      expect(await running).toEqual({ exitCode: 0, output: '1200\n', errors: '' });
+      const { data } = (await send(app, 'GET', `/api/v1/executions?${query}`)).body;
+      expect(data).toEqual([expect.objectContaining({ outcome: 'executed', result: { sent: 1200 } })]);
+    },
+    60_000,
+  );
+});

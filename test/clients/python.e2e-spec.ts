@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { ActionsModule } from '../support/actions.module';
+import { API_KEY, createTestApp } from '../support/create-test-app';
+import { describeOnSqlite } from '../support/database-kind';
+import { ROOT } from '../support/markdown';
+import { run } from '../support/shell';
+
+const hasPython = spawnSync('python3', ['--version']).status === 0;
+if (!hasPython) process.stdout.write('SKIPPED: the tests of the Python client need python3.\n');
+
+describeOnSqlite('The Python client', () => {
+  (hasPython ? it : it.skip)(
+    'passes its own tests against the running service',
+    async () => {
+      const app = await createTestApp({ modules: [ActionsModule] });
+      const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY, PYTHONDONTWRITEBYTECODE: '1' };
+      const folder = join(ROOT, 'clients', 'python');
+      const { exitCode, errors } = await run('python3', ['test_governance.py'], { folder, environment });
+      await app.close();
+      expect({ exitCode, errors }).toEqual({
+        exitCode: 0,
+        errors: expect.stringMatching(/Ran 12 tests in .*\n\nOK\n$/),
+      });
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,297 @@
+import { readFileSync, rmSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GovernanceClient, GovernanceError } from '../../clients/typescript/src/index.js' with {
+  'resolution-mode': 'import',
+};
+import { approve, company, execution, EXECUTIONS, reject, requireApproval, type Company } from '../approvals/support';
+import { seededRandom } from '../faults/support/random';
+import { ActionsModule } from '../support/actions.module';
+import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
+import { describeOnSqlite } from '../support/database-kind';
+import { createPolicy, issueKey } from '../support/factories';
+import { ROOT } from '../support/markdown';
+import { send } from '../support/send';
+import { startProgram, type StartedProgram } from '../support/started-program';
+import { openTcpGate } from '../support/tcp-gate';
+import { builtClient, CLIENT, succeed } from './typescript-client';
+
+const REFUND = { action: 'refund', resourceType: 'payment', parameters: { amount: 80 } };
+const SEND = { action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+
+describeOnSqlite('The TypeScript client', () => {
+  let module: Awaited<ReturnType<typeof builtClient>>;
+  let app: TestApp;
+  let people: Company;
+  let operator: GovernanceClient;
+  let bot: GovernanceClient;
+  let orders = 0;
+
+  beforeAll(async () => {
+    module = await builtClient();
+    app = await createTestApp({ modules: [ActionsModule] });
+    people = await company(app);
+    await requireApproval(app);
+    await createPolicy(app, { actions: ['send', 'succeed', 'fail'] });
+    operator = new module.GovernanceClient({ url: app.url, key: API_KEY });
+    const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId: people.bot.id });
+    bot = new module.GovernanceClient({ url: `${app.url}/`, key: async () => Promise.resolve(secret) });
+  }, 300_000);
+  afterAll(() => app.close());
+
+  function order(): typeof REFUND & { resourceId: string } {
+    orders += 1;
+    return { ...REFUND, resourceId: `orders/${orders}` };
+  }
+
+  async function errorOf(promise: Promise<unknown>): Promise<GovernanceError> {
+    const error: unknown = await promise.then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(module.GovernanceError);
+    return error as GovernanceError;
+  }
+
+  /** The execution that waits for its approval, once there is one. */
+  async function pendingFor(resourceId: string): Promise<{ id: string; decisionId: string }> {
+    for (;;) {
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=${resourceId}&outcome=pending_approval`);
+      if (body.total > 0) return body.data[0];
+      await sleep(20);
+    }
+  }
+
+  it('has the types of the API document', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'client-types-'));
+    const generated = join(folder, 'openapi.ts');
+    await succeed('npx', ['openapi-typescript', join(ROOT, 'openapi.json'), '--output', generated]);
+    // `npm run openapi` writes both.
+    expect(readFileSync(join(CLIENT, 'src', 'openapi.ts'), 'utf8')).toBe(readFileSync(generated, 'utf8'));
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is loaded by import as well', async () => {
+    const script = `
+      import { GovernanceClient, GovernanceError } from './dist/esm/index.js';
+      const governance = new GovernanceClient({ url: process.argv[1], key: process.argv[2] });
+      const { status } = await governance.get('/api/v1/health');
+      console.log(status, typeof GovernanceError);`;
+    const words = ['--input-type=module', '--eval', script, app.url, API_KEY];
+    expect(await succeed(process.execPath, words)).toBe('healthy function\n');
+  });
+
+  it('calls any route with its parameters, query and body', async () => {
+    const created = await operator.post('/api/v1/entities', { body: { type: 'invoice', name: 'A/B ?' } });
+    const found = await operator.get('/api/v1/entities/{id}', { path: { id: created.id } });
+    expect(found).toEqual(created);
+    const { total } = await operator.get('/api/v1/entities', { query: { type: 'invoice', limit: 1 } });
+    expect(total).toBe(1);
+    expect(await operator.delete('/api/v1/entities/{id}', { path: { id: created.id } })).toBeNull();
+    const gone = await errorOf(operator.get('/api/v1/entities/{id}', { path: { id: created.id } }));
+    expect(gone).toMatchObject({ name: 'GovernanceError', code: 'NOT_FOUND', status: 404, reason: null });
+    expect(gone.requestId).toMatch(/\S/);
+    const faulty = await errorOf(operator.post('/api/v1/entities', { body: { type: '', name: 'x' } }));
+    expect(faulty).toMatchObject({ code: 'VALIDATION_ERROR', details: [{ field: 'type' }] });
+  });
+
+  it('reads all pages of a list', async () => {
+    for (let made = 0; made < 7; made += 1) {
+      await operator.post('/api/v1/entities', { body: { type: 'page', name: `${made}` } });
+    }
+    const names: string[] = [];
+    for await (const { name } of operator.pages('/api/v1/entities', { query: { type: 'page', limit: 3 } })) {
+      names.push(name);
+    }
+    expect(names).toEqual(['0', '1', '2', '3', '4', '5', '6']);
+  });
+
+  it('repeats what a service that is away did not answer, once in effect', async () => {
+    const { hostname, port } = new URL(app.url);
+    const gate = await openTcpGate(hostname, Number(port));
+    gate.cut();
+    const client = new module.GovernanceClient({ url: `http://127.0.0.1:${gate.port}`, key: API_KEY });
+    const creating = client.post('/api/v1/entities', { body: { type: 'away', name: 'once' } });
+    await sleep(300);
+    gate.hold();
+    gate.open();
+    expect((await creating).name).toBe('once');
+    expect((await operator.get('/api/v1/entities', { query: { type: 'away' } })).total).toBe(1);
+    await gate.close();
+    const impatient = new module.GovernanceClient({
+      ...{ url: `http://127.0.0.1:${gate.port}`, key: API_KEY, patience: 0 },
+    });
+    const error = await errorOf(impatient.get('/api/v1/stats'));
+    expect(error).toMatchObject({ code: 'UNREACHABLE', status: null });
+    expect(error.message).toContain(`127.0.0.1:${gate.port}`);
+  });
+
+  it('follows the audit trail over a connection that breaks: each entry once, in order', async () => {
+    const { hostname, port } = new URL(app.url);
+    const gate = await openTcpGate(hostname, Number(port));
+    const client = new module.GovernanceClient({ url: `http://127.0.0.1:${gate.port}`, key: API_KEY });
+    const ending = new AbortController();
+    const events = client.events({ actions: ['entity.*'], signal: ending.signal });
+    const first = events.next();
+    const seen: number[] = [];
+    const made: string[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      await sleep(turn === 0 ? 300 : 20);
+      made.push((await operator.post('/api/v1/entities', { body: { type: 'event', name: `${turn}` } })).id);
+      const { value } = await (turn === 0 ? first : events.next());
+      expect(value).toMatchObject({ action: 'entity.created', subjectId: made[turn] });
+      seen.push(Number(value?.sequence));
+      gate.cut();
+      gate.open();
+    }
+    expect(seen).toEqual([...new Set(seen)].sort((left, right) => left - right));
+    ending.abort(new Error('That is enough.'));
+    await expect(events.next()).rejects.toThrow('That is enough.');
+    await gate.close();
+  });
+
+  describe('guard', () => {
+    it('runs what is allowed, and reports its result', async () => {
+      expect(await bot.guard({ ...SEND, resourceId: 'mails/allowed' }, () => ({ sent: 3 }))).toEqual({ sent: 3 });
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/allowed`);
+      expect(body.data).toEqual([expect.objectContaining({ outcome: 'executed', result: { sent: 3 } })]);
+    });
+
+    it.each([
+      ['nothing', undefined],
+      ['what JSON cannot carry', 1n],
+    ])('reports a result that is %s as executed', async (name, result) => {
+      const resourceId = `mails/${name.replaceAll(' ', '-')}`;
+      expect(await bot.guard({ ...SEND, resourceId }, () => result)).toBe(result);
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=${resourceId}`);
+      expect(body.data[0].outcome).toBe('executed');
+    });
+
+    it('reports what it throws, and throws it', async () => {
+      const failing = bot.guard({ ...SEND, resourceId: 'mails/failing' }, () => {
+        throw new RangeError('The mailbox is full.');
+      });
+      await expect(failing).rejects.toThrow(new RangeError('The mailbox is full.'));
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/failing`);
+      expect(body.data[0]).toMatchObject({ outcome: 'failed', failureReason: 'The mailbox is full.' });
+    });
+
+    it('refuses before it runs what is denied, and explains it', async () => {
+      const run = jest.fn();
+      const denied = await errorOf(bot.guard({ ...SEND, action: 'review' }, run));
+      expect(denied).toMatchObject({ code: 'PERMISSION_DENIED', reason: 'capability_missing' });
+      expect(denied.explanation).toMatchObject({ effect: 'deny', reason: 'capability_missing' });
+      expect(run).not.toHaveBeenCalled();
+    });
+
+    it('throws while an approval is pending, and goes on with the same request once it is given', async () => {
+      const run = jest.fn(() => 'refunded');
+      const request = order();
+      const pending = await errorOf(bot.guard(request, run));
+      expect(pending).toMatchObject({ name: 'ApprovalPendingError', code: 'APPROVAL_PENDING' });
+      const { decisionId } = await pendingFor(request.resourceId);
+      expect(pending.message).toContain(decisionId);
+      await approve(app, decisionId, people.ann);
+      expect(await bot.guard(request, run)).toBe('refunded');
+      expect(run).toHaveBeenCalledTimes(1);
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=${request.resourceId}`);
+      expect(body.data).toEqual([expect.objectContaining({ outcome: 'executed', result: 'refunded', decisionId })]);
+    });
+
+    it('waits for the approval', async () => {
+      const request = order();
+      const guarded = bot.guard(request, () => 'refunded', { wait: 60 });
+      await approve(app, (await pendingFor(request.resourceId)).decisionId, people.ben);
+      expect(await guarded).toBe('refunded');
+    });
+
+    it('never runs what was rejected', async () => {
+      const request = order();
+      const run = jest.fn();
+      const guarded = bot.guard(request, run, { wait: 60 });
+      const { id, decisionId } = await pendingFor(request.resourceId);
+      const error = errorOf(guarded);
+      await reject(app, decisionId, people.ann);
+      expect(await error).toMatchObject({ reason: 'rejected' });
+      expect((await execution(app, id)).outcome).toBe('rejected');
+      expect(await errorOf(bot.guard(request, run))).toMatchObject({ reason: 'approval_rejected' });
+      expect(run).not.toHaveBeenCalled();
+    });
+
+    it('ends its waiting when it is aborted', async () => {
+      const request = order();
+      const ending = new AbortController();
+      const guarded = bot.guard(request, () => 'x', { wait: 60, signal: ending.signal });
+      await pendingFor(request.resourceId);
+      ending.abort(new Error('The conversation is over.'));
+      await expect(guarded).rejects.toThrow('The conversation is over.');
+    });
+
+    it('returns what a handler of the service returned, throws its failure, and never runs', async () => {
+      const run = jest.fn();
+      const agent = 'handled';
+      await operator.post('/api/v1/agents', { body: { name: agent, capabilities: ['succeed', 'fail'] } });
+      expect(await operator.guard({ ...SEND, agent, action: 'succeed' }, run)).toEqual({ moved: 3, note: 'done' });
+      const failed = await errorOf(operator.guard({ ...SEND, agent, action: 'fail' }, run));
+      expect(failed).toMatchObject({ code: 'EXECUTION_FAILED', reason: 'failed' });
+      expect(failed.message).toContain('The mailbox is full.');
+      expect(run).not.toHaveBeenCalled();
+    });
+
+    it('asks for the agent where the key is bound to none', async () => {
+      await expect(operator.guard(SEND, () => 1)).rejects.toThrow('The key is bound to no agent');
+    });
+
+    it('takes one approval up once, whoever races for it', async () => {
+      const request = order();
+      const run = jest.fn(() => 'refunded');
+      await errorOf(bot.guard(request, run));
+      await approve(app, (await pendingFor(request.resourceId)).decisionId, people.ann);
+      const settled = await Promise.allSettled(Array.from({ length: 10 }, () => bot.guard(request, run)));
+      expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(run).toHaveBeenCalledTimes(1);
+    });
+  });
+
+  it('runs once and reports at last, however often the service is killed', async () => {
+    const random = seededRandom(String(Date.now()));
+    const folder = mkdtempSync(join(tmpdir(), 'client-kill-'));
+    const { hostname } = new URL(app.url);
+    const gate = await openTcpGate(hostname, 1);
+    const environment = { DATABASE_URL: `sqlite:${join(folder, 'governance.db')}`, RATE_LIMIT: '100000' };
+    const start = async (): Promise<StartedProgram> => {
+      const started = await startProgram(join(ROOT, 'dist', 'main.js'), environment);
+      gate.aim(Number(new URL(started.url).port));
+      return started;
+    };
+    let program = await start();
+    const client = new module.GovernanceClient({ url: `http://127.0.0.1:${gate.port}`, key: API_KEY });
+    await client.post('/api/v1/agents', { body: { name: 'mailer', capabilities: ['send'] } });
+    const rules = { subjects: ['*'], actions: ['*'], resources: ['*'] };
+    await client.post('/api/v1/policies', { body: { name: 'all', version: '1', effect: 'allow', ...rules } });
+    const runs = new Map<number, number>();
+    const guarding = Array.from({ length: 8 }, async (_, worker) => {
+      for (let made = 0; made < 5; made += 1) {
+        const number = 10 * worker + made;
+        await client.guard({ ...SEND, agent: 'mailer', resourceId: `mails/${number}` }, async () => {
+          runs.set(number, (runs.get(number) ?? 0) + 1);
+          await sleep(random.below(120));
+        });
+      }
+    });
+    for (let kills = 0; kills < 2; kills += 1) {
+      await sleep(random.below(300));
+      await program.stop('SIGKILL');
+      program = await start();
+    }
+    await Promise.all(guarding);
+    expect([...runs.values()]).toEqual(Array(40).fill(1));
+    const { total } = await client.get('/api/v1/executions', { query: { outcome: 'executed' } });
+    const open = await client.get('/api/v1/executions', { query: { outcome: 'authorized' } });
+    expect([total, open.total]).toEqual([40, 0]);
+    await gate.close();
+    await program.stop();
+    rmSync(folder, { recursive: true });
+  }, 120_000);
+});

@@ -1,0 +1,142 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chainIsValid, createAgent, createPolicy } from '../support/factories';
+import { ROOT } from '../support/markdown';
+import type { Parsed, Sent } from '../support/send';
+import { startProgram, type StartedProgram } from '../support/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { type Random, randomFor } from './support/random';
+import { ROUNDS as ROUNDS_OF_ALL } from './support/rounds';
+
+const WITH_ACTIONS = join(ROOT, 'test', 'support', 'program-with-actions.mjs');
+const ROUNDS = Math.ceil(ROUNDS_OF_ALL / 4);
+const WORKERS = 8;
+/** Milliseconds before a kill, at most. */
+const LONGEST_LOAD = 250;
+const LONGEST_ROUND = 20_000;
+
+/** One action that needs an approval, as far as its client knows. */
+interface Asked {
+  id: string | null;
+  decisionId: string | null;
+  isApproved: boolean;
+  isExecuted: boolean;
+}
+
+function nothingYet(): Asked {
+  return { id: null, decisionId: null, isApproved: false, isExecuted: false };
+}
+
+describe('kill -9 between asking and result', () => {
+  let database: TemporaryDatabase;
+  let program: StartedProgram;
+  let effects: string;
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    effects = join(database.folder, 'effects');
+    await start();
+    await createAgent(program, { name: 'bot', capabilities: ['write'] });
+    await createAgent(program, { name: 'ann', kind: 'human', roles: ['finance'] });
+    const approval = { approvers: [{ subjects: ['role:finance'] }] };
+    await createPolicy(program, { effect: 'require_approval', approval });
+  });
+  afterAll(async () => {
+    await program.stop();
+    await database.remove();
+  });
+
+  async function start(): Promise<void> {
+    program = await startProgram(WITH_ACTIONS, {
+      ...database.environment,
+      RATE_LIMIT: '1000000',
+      MAX_PENDING_APPROVALS: '100000',
+    });
+  }
+
+  /** Null where the process was gone before it answered. */
+  const post = async (path: string, body?: object): Promise<Parsed> => {
+    const sent: Sent = body === undefined ? {} : { body };
+    const answer = await program.send('POST', `/api/v1/${path}`, sent).catch(() => null);
+    if (answer === null) return null;
+    expect([200, 202, 503]).toContain(answer.status);
+    return answer.status === 503 ? null : answer.body;
+  };
+
+  /** Asks, has it approved and goes on, as far as it comes before the kill. */
+  async function walk(asked: Asked, random: Random, name: string): Promise<void> {
+    await waitForApproval(asked, random, name);
+    if (!asked.isApproved) return;
+    const resumed = await post(`executions/${asked.id}/resume`);
+    asked.isExecuted = resumed?.outcome === 'executed';
+  }
+
+  async function waitForApproval(asked: Asked, random: Random, name: string): Promise<void> {
+    const parameters = { file: effects, before: random.below(20), after: random.below(20) };
+    const action = { action: 'write', resourceType: 'file', resourceId: name, parameters };
+    const pending = await post('agents/bot/execute', action);
+    if (pending === null) return;
+    expect(pending.outcome).toBe('pending_approval');
+    Object.assign(asked, { id: pending.id, decisionId: pending.decisionId });
+    const approved = await post(`decisions/${pending.decisionId}/approve`, { approverId: 'ann' });
+    asked.isApproved = approved !== null;
+  }
+
+  /** How often each execution has written its line. */
+  function written(): Map<string, number> {
+    const counts = new Map<string, number>();
+    const lines = existsSync(effects) ? readFileSync(effects, 'utf8').split('\n') : [];
+    for (const line of lines.filter((text) => text !== '')) counts.set(line, (counts.get(line) ?? 0) + 1);
+    return counts;
+  }
+
+  it(
+    `never has two effects and never loses an approval, in ${ROUNDS} rounds`,
+    async () => {
+      const random = randomFor('approvals');
+      let resumedLater = 0;
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const unused = nothingYet();
+        await waitForApproval(unused, random, `${round}/unused`);
+        const all = [unused];
+        let isOver = false;
+        const work = async (worker: number): Promise<void> => {
+          for (let turn = 0; !isOver; turn += 1) {
+            const asked = nothingYet();
+            all.push(asked);
+            await walk(asked, random, `${round}/${worker}/${turn}`);
+          }
+        };
+        const workers = Array.from({ length: WORKERS }, (_, worker) => work(worker));
+        await sleep(random.below(LONGEST_LOAD));
+        isOver = true;
+        await program.stop('SIGKILL');
+        await Promise.all(workers);
+        await start();
+        for (const { id, decisionId, isApproved, isExecuted } of all) {
+          if (id === null) continue;
+          const { outcome } = (await program.send('GET', `/api/v1/executions/${id}`)).body;
+          const { status } = (await program.send('GET', `/api/v1/decisions/${decisionId}`)).body;
+          const lines = written().get(id) ?? 0;
+          const isGone = ['executed', 'interrupted'].includes(outcome);
+          // What was answered is kept, an approval is there until it is used, and nothing was done without one.
+          expect({ isApproved, status }).toEqual({ isApproved, status: isApproved ? 'approved' : expect.any(String) });
+          expect(isGone || outcome === (status === 'approved' ? 'approved' : 'pending_approval')).toBe(true);
+          if (isExecuted) expect({ outcome, lines }).toEqual({ outcome: 'executed', lines: 1 });
+          if (!isGone) expect(lines).toBe(0);
+          expect(lines).toBeLessThanOrEqual(1);
+          const again = await program.send('POST', `/api/v1/executions/${id}/resume`);
+          expect(again.status).toBe(outcome === 'approved' ? 200 : 409);
+          if (outcome !== 'approved') continue;
+          resumedLater += 1;
+          expect(written().get(id)).toBe(1);
+        }
+      }
+      expect([...written().values()].every((count) => count === 1)).toBe(true);
+      expect(resumedLater).toBeGreaterThanOrEqual(ROUNDS);
+      await chainIsValid(program);
+    },
+    ROUNDS * LONGEST_ROUND,
+  );
+});

@@ -1,0 +1,168 @@
+import type { Application } from 'express';
+import { type Scope, SCOPES } from '../../src/ledger/caller';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { createAgent, issueKey } from '../support/factories';
+import { SampleModule } from '../support/sample.module';
+import { type Answer, send } from '../support/send';
+
+/** The contract's table: which of the scopes lets do what. A route that is not here must not exist. */
+const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
+  'GET /api/v1/entities': ['read'],
+  'POST /api/v1/entities': ['entities'],
+  'GET /api/v1/entities/:id': ['read'],
+  'PUT /api/v1/entities/:id': ['entities'],
+  'DELETE /api/v1/entities/:id': ['entities'],
+  'GET /api/v1/entities/:id/claims': ['read'],
+  'POST /api/v1/entities/:id/claims': ['entities'],
+  'GET /api/v1/entities/:id/claims/:claimId': ['read'],
+  'DELETE /api/v1/entities/:id/claims/:claimId': ['entities'],
+  'GET /api/v1/agents': ['read'],
+  'POST /api/v1/agents': ['agents'],
+  'GET /api/v1/agents/:id': ['read'],
+  'PATCH /api/v1/agents/:id': ['agents'],
+  'POST /api/v1/agents/:id/suspend': ['agents'],
+  'POST /api/v1/agents/:id/resume': ['agents'],
+  'POST /api/v1/agents/:id/execute': ['execute'],
+  'GET /api/v1/policies': ['read'],
+  'POST /api/v1/policies': ['policies'],
+  'POST /api/v1/policies/plan': ['read', 'policies'],
+  'POST /api/v1/policies/apply': ['policies'],
+  'POST /api/v1/policies/evaluate': ['read', 'execute'],
+  'GET /api/v1/policies/:id': ['read'],
+  'POST /api/v1/policies/:id/activate': ['policies'],
+  'POST /api/v1/policies/:id/deactivate': ['policies'],
+  'GET /api/v1/executions': ['read', 'execute', 'review'],
+  'GET /api/v1/executions/:id': ['read', 'execute', 'review'],
+  'POST /api/v1/executions/:id/result': ['execute'],
+  'POST /api/v1/executions/:id/resume': ['execute'],
+  'POST /api/v1/executions/:id/cancel': ['execute'],
+  'GET /api/v1/decisions': ['read', 'propose', 'review'],
+  'POST /api/v1/decisions': ['propose'],
+  'GET /api/v1/decisions/:id': ['read', 'propose', 'review'],
+  'GET /api/v1/decisions/:id/approvers': ['read', 'review'],
+  'POST /api/v1/decisions/:id/approve': ['review'],
+  'POST /api/v1/decisions/:id/reject': ['review'],
+  'POST /api/v1/decisions/:id/cancel': ['propose'],
+  'GET /api/v1/api-keys': ['admin'],
+  'POST /api/v1/api-keys': ['admin'],
+  'GET /api/v1/api-keys/:id': ['admin'],
+  'POST /api/v1/api-keys/:id/revoke': ['admin'],
+  'GET /api/v1/me': 'any',
+  'GET /api/v1/audit': ['audit'],
+  'GET /api/v1/events': ['audit'],
+  'GET /api/v1/webhooks': ['admin'],
+  'POST /api/v1/webhooks': ['admin'],
+  'GET /api/v1/webhooks/:id': ['admin'],
+  'PATCH /api/v1/webhooks/:id': ['admin'],
+  'DELETE /api/v1/webhooks/:id': ['admin'],
+  'POST /api/v1/webhooks/:id/test': ['admin'],
+  'POST /api/v1/webhooks/:id/rotate-secret': ['admin'],
+  'POST /api/v1/webhooks/:id/replay': ['admin'],
+  'POST /api/v1/webhooks/:id/resume': ['admin'],
+  'GET /api/v1/provenance': ['audit'],
+  'POST /api/v1/provenance/verify': ['audit'],
+  'GET /api/v1/provenance/export': ['audit'],
+  'GET /api/v1/provenance/checkpoint': ['audit'],
+  'GET /api/v1/provenance/consistency': ['audit'],
+  'GET /api/v1/provenance/:sequence': ['audit'],
+  'GET /api/v1/provenance/:sequence/proof': ['audit'],
+  'GET /api/v1/stats': ['read'],
+  'POST /access/v1/evaluation': ['read', 'execute'],
+  'POST /access/v1/evaluations': ['read', 'execute'],
+  'GET /.well-known/authzen-configuration': 'public',
+  'GET /metrics': ['read'],
+  'GET /api/v1/health': 'public',
+  'GET /api/v1/health/live': 'public',
+  'GET /api/v1/health/ready': 'public',
+  // Of a module of others, whose routes name no scope.
+  'POST /api/v1/samples': ['admin'],
+  'GET /api/v1/samples/open': 'public',
+};
+
+/** Read from the running application, so that a route nobody thought of is tested too. */
+function routesOf(app: TestApp): string[] {
+  const { router } = app.application.getHttpAdapter().getInstance() as Application;
+  const { stack } = router as unknown as { stack: { route?: { path: string; methods: Record<string, boolean> } }[] };
+  const routes = stack.flatMap(({ route }) =>
+    Object.keys(route?.methods ?? {}).map((method) => `${method.toUpperCase()} ${route?.path ?? ''}`),
+  );
+  return routes.filter((route) => / \/(api|access|\.well-known|metrics)/.test(route) && !route.includes('/samples'));
+}
+
+describe('Scopes', () => {
+  let app: TestApp;
+  /** By the scope and whether it is bound. */
+  const keys = new Map<string, string>();
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [SampleModule] });
+    const agent = await createAgent(app, { name: 'bot' });
+    for (const scope of SCOPES) {
+      keys.set(scope, (await issueKey(app, { scopes: [scope] })).secret);
+      if (scope === 'admin') continue;
+      keys.set(`${scope}, bound`, (await issueKey(app, { scopes: [scope], agentId: agent.id })).secret);
+    }
+  });
+  afterAll(() => app.close());
+
+  function ask(route: string, key: string | null): Promise<Answer> {
+    const [method = '', path = ''] = route.split(' ');
+    // Behind the scope, where nothing is written: a parameter that no route takes.
+    return send(app, method, `${path.replace(/:\w+/g, '1')}?unknown=1`, { key });
+  }
+
+  it('are known of every route', () => {
+    const known = Object.keys(TABLE).filter((route) => !route.includes('/samples'));
+    expect(routesOf(app).sort()).toEqual(known.sort());
+  });
+
+  it.each(Object.entries(TABLE))('%s needs %j', async (route, scopes) => {
+    const passed: string[] = [];
+    for (const [name, key] of keys) {
+      const { status, body } = await ask(route, key);
+      if (status === 403) expect(body.error.reason).toBe('scope_missing');
+      else passed.push(name);
+    }
+    const expected = [...keys.keys()].filter((name) => {
+      const scope = name.replace(', bound', '') as Scope;
+      return typeof scopes === 'string' || scope === 'admin' || scopes.includes(scope);
+    });
+    expect(passed).toEqual(expected);
+    expect((await ask(route, null)).status === 401).toBe(scopes !== 'public');
+  });
+
+  it('are asked for after the route is found, and before the body is read', async () => {
+    const key = keys.get('read') ?? '';
+    expect((await send(app, 'GET', '/api/v1/nothing', { key })).status).toBe(404);
+    expect((await send(app, 'PATCH', '/api/v1/entities', { key })).status).toBe(405);
+    const headers = { 'Content-Type': 'text/plain', 'Idempotency-Key': 'with spaces in it' };
+    const answer = await send(app, 'POST', '/api/v1/entities', { key, body: '{', headers });
+    expect([answer.status, answer.body.error.reason]).toEqual([403, 'scope_missing']);
+    expect(answer.body.error.message).toContain('"entities"');
+  });
+
+  it('of GET hold for HEAD', async () => {
+    const status = async (scope: string): Promise<number> =>
+      (await send(app, 'HEAD', '/api/v1/entities', { key: keys.get(scope) ?? '' })).status;
+    expect([await status('read'), await status('audit')]).toEqual([200, 403]);
+  });
+
+  it('stand in the document', async () => {
+    const { body } = await send(app, 'GET', '/docs/openapi.json');
+    const { components, paths, security } = body;
+    expect(components.securitySchemes).toMatchObject({
+      ApiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+      Bearer: { type: 'http', scheme: 'bearer' },
+    });
+    expect(security).toEqual([{ ApiKey: [] }, { Bearer: [] }]);
+    for (const [route, scopes] of Object.entries(TABLE)) {
+      const [method = '', path = ''] = route.split(' ');
+      const operation = paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
+      if (operation === undefined) continue;
+      const line = typeof scopes === 'string' ? 'any' : scopes.map((scope) => `\`${scope}\``).join(' or ');
+      const expected =
+        scopes === 'public' ? expect.not.stringContaining('Scope:') : expect.stringMatching(`Scope: ${line}\\.$`);
+      expect([route, operation.description ?? '']).toEqual([route, expected]);
+    }
+  });
+});

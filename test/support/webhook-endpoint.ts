@@ -1,0 +1,75 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Parsed } from './send';
+
+/** A delivery as an endpoint received it. */
+export interface Received {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signature: string;
+  readonly text: string;
+  readonly body: Parsed;
+}
+
+/** How an endpoint answers its deliveries; `index` counts them from 0. */
+export type Answering = (response: ServerResponse, received: Received, index: number) => void;
+
+/** A server that webhooks are delivered to. */
+export class WebhookEndpoint {
+  readonly received: Received[] = [];
+  answering: Answering = (response) => response.writeHead(204).end();
+  private wake: (() => void)[] = [];
+
+  private constructor(private readonly server: Server) {
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.take(request, response));
+  }
+
+  static async start(answering?: Answering): Promise<WebhookEndpoint> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const endpoint = new WebhookEndpoint(server);
+    if (answering !== undefined) endpoint.answering = answering;
+    return endpoint;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/hook`;
+  }
+
+  get sequences(): number[] {
+    return this.received.map(({ body }) => body.data.sequence as number);
+  }
+
+  /** Resolves when so many deliveries have come. */
+  async until(count: number): Promise<void> {
+    while (this.received.length < count) await new Promise<void>((resolve) => this.wake.push(resolve));
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    const header = (name: string): string => String(request.headers[name]);
+    const received = {
+      id: header('webhook-id'),
+      timestamp: header('webhook-timestamp'),
+      signature: header('webhook-signature'),
+      ...{ text, body: JSON.parse(text) },
+    };
+    this.received.push(received);
+    this.answering(response, received, this.received.length - 1);
+    this.wake.splice(0).forEach((wake) => wake());
+  }
+}
+
+/** What Standard Webhooks sign of a delivery, computed by itself. */
+export function signatureBy(secret: string, { id, timestamp, text }: Received): string {
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${text}`).digest('base64')}`;
+}
