@@ -4,7 +4,7 @@ import { API_KEY, createTestApp, type TestApp } from './support/create-test-app'
 import { itOnSqlite, onPostgres } from './support/database-kind';
 import { chainIsValid, createEntity } from './support/factories';
 import { ROOT } from './support/markdown';
-import { moveTime, setClock } from './support/moved-time';
+import { moveTime, restoreTime, setClock } from './support/moved-time';
 import { send, type Answer } from './support/send';
 import { run } from './support/shell';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
@@ -28,7 +28,7 @@ describe('A clock that is wrong', () => {
     app = await start();
   });
   afterEach(async () => {
-    jest.restoreAllMocks();
+    await restoreTime();
     await app.close();
     await database.remove();
   });
@@ -55,12 +55,12 @@ describe('A clock that is wrong', () => {
     ['back by 2 hours', -2 * HOUR],
   ])('set %s while the service runs ends all writing until a restart', async (_what, distance) => {
     const entity = await createEntity(app);
-    const clock = setClock(distance);
+    await setClock(distance);
     expect(await post()).toMatchObject(UNAVAILABLE);
     expect([await probe(''), await probe('/ready'), await probe('/live')]).toEqual([503, 503, 200]);
     expect((await send(app, 'GET', `/api/v1/entities/${entity.id}`)).body).toEqual(entity);
     // Nobody knows which of the two was right.
-    clock.mockRestore();
+    await restoreTime();
     expect(await post()).toMatchObject(UNAVAILABLE);
     expect(await probe('/ready')).toBe(503);
     expect(fatalLines()).toHaveLength(1);
@@ -75,13 +75,13 @@ describe('A clock that is wrong', () => {
   });
 
   it('is noticed by a probe, without any write', async () => {
-    setClock(25 * HOUR);
+    await setClock(25 * HOUR);
     expect(await probe('/ready')).toBe(503);
     expect(fatalLines()).toHaveLength(1);
   });
 
   itOnSqlite('is noticed without any request', async () => {
-    setClock(25 * HOUR);
+    await setClock(25 * HOUR);
     while (fatalLines().length === 0) await sleep(50);
   });
 
@@ -89,20 +89,20 @@ describe('A clock that is wrong', () => {
     ['ahead by 59 minutes', 59 * MINUTE],
     ['back by 59 minutes', -59 * MINUTE],
   ])('by a step that is allowed, %s, stops nothing', async (_what, distance) => {
-    setClock(distance);
+    await setClock(distance);
     expect((await post()).status).toBe(201);
     expect(await probe('/ready')).toBe(200);
   });
 
   it('by a step that MAX_CLOCK_STEP allows stops nothing', async () => {
     await restart({ MAX_CLOCK_STEP: String(26 * HOUR) });
-    setClock(25 * HOUR);
+    await setClock(25 * HOUR);
     expect((await post()).status).toBe(201);
     expect(await probe('/ready')).toBe(200);
   });
 
   it('is none while the machine sleeps', async () => {
-    moveTime(25 * HOUR);
+    await moveTime(25 * HOUR);
     expect((await post()).status).toBe(201);
     expect(await probe('/ready')).toBe(200);
   });
@@ -111,12 +111,12 @@ describe('A clock that is wrong', () => {
     it('from the start on does no harm: the ledger goes by the clock of the database', async () => {
       const real = Date.now();
       await app.close();
-      const clock = setClock(25 * HOUR);
+      await setClock(25 * HOUR);
       app = await start();
       const { status, body } = await post();
       expect(status).toBe(201);
       expect(Math.abs(Date.parse(body.createdAt) - real)).toBeLessThan(MINUTE);
-      clock.mockRestore();
+      await restoreTime();
     });
   }
 
@@ -124,11 +124,11 @@ describe('A clock that is wrong', () => {
     /** The last entry is written at a time to come; answers that. */
     async function writeAhead(distance: number): Promise<string> {
       await app.close();
-      const time = moveTime(distance);
+      await moveTime(distance);
       app = await start();
       const { createdAt } = await createEntity(app);
       await app.close();
-      time.mockRestore();
+      await restoreTime();
       return createdAt;
     }
 

@@ -5,7 +5,7 @@ import type { DecisionResponse } from '../src/decisions/dto/decision.response';
 import { RecordReader } from '../src/ledger/reading/record-reader';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from './support/factories';
-import { moveTime } from './support/moved-time';
+import { moveTime, restoreTime } from './support/moved-time';
 import { isReplayed, send, type Answer } from './support/send';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
 
@@ -51,7 +51,7 @@ describe('Expiry of decisions', () => {
   }
 
   /** It seems to be that time now, and time goes on. */
-  function turnClockTo(time: string): ReturnType<typeof moveTime> {
+  function turnClockTo(time: string): Promise<void> {
     return moveTime(Date.parse(time) - Date.now());
   }
 
@@ -97,13 +97,13 @@ describe('Expiry of decisions', () => {
   it('is settled within a second for many decisions at once', async () => {
     const expiresAt = inMilliseconds(3_600_000);
     await Promise.all(Array.from({ length: CROWD }, () => propose(app, agentId, { expiresAt })));
-    const clock = turnClockTo(expiresAt);
+    await turnClockTo(expiresAt);
     try {
       const count = async (): Promise<number> =>
         (await send(app, 'GET', `${DECISIONS}?status=expired&limit=1`)).body.total;
       while ((await count()) < CROWD) await sleep(20);
     } finally {
-      clock.mockRestore();
+      await restoreTime();
     }
     const { data } = (await send(app, 'GET', `${DECISIONS}?limit=1000`)).body;
     const times: number[] = data.map(({ resolvedAt }: DecisionResponse) => Date.parse(String(resolvedAt)));

@@ -6,7 +6,7 @@ import { LedgerService } from '../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { chainIsValid, createAgent, createEntity, createPolicy, issueKey, propose } from './support/factories';
 import { foreignConnection } from './support/foreign-connection';
-import { moveTime } from './support/moved-time';
+import { moveTime, restoreTime } from './support/moved-time';
 import { addNote, NotesModule } from './support/notes.module';
 import { isReplayed, send, type Answer, type Parsed } from './support/send';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
@@ -564,13 +564,7 @@ describe('A POST with an Idempotency-Key', () => {
   });
 
   describe('as time goes by', () => {
-    let clock: ReturnType<typeof moveTime> | undefined;
-
-    afterEach(() => clock?.mockRestore());
-
-    function turnClockBy(distance: number): void {
-      clock = moveTime(distance);
-    }
+    afterEach(restoreTime);
 
     async function keptKeys(): Promise<number> {
       const foreign = await foreignConnection(app);
@@ -588,12 +582,12 @@ describe('A POST with an Idempotency-Key', () => {
       const body = { type: 'day', name: 'x' };
       const first = await post('entities', body, 'day');
       const verified = await post('provenance/verify', {}, 'day');
-      turnClockBy(DAY - 60_000);
+      await moveTime(DAY - 60_000);
       expect(told(await post('entities', body, 'day'))).toEqual(told(first));
       expect(told(await post('provenance/verify', {}, 'day'))).toEqual(told(verified));
-      clock?.mockRestore();
+      await restoreTime();
       expect(await keptKeys()).toBeGreaterThan(40);
-      turnClockBy(DAY + 60_000);
+      await moveTime(DAY + 60_000);
       const anew = await post('entities', { ...body, name: 'y' }, 'day');
       expect(anew.status).toBe(201);
       expect(isReplayed(anew)).toBe(false);
@@ -605,28 +599,28 @@ describe('A POST with an Idempotency-Key', () => {
     it('is known for 24 hours of the ledger, whose clock stands while the machine goes back', async () => {
       const body = { type: 'back', name: 'x' };
       const before = await post('entities', body, 'back');
-      turnClockBy(-10 * DAY);
+      await moveTime(-10 * DAY);
       expect(told(await post('entities', body, 'back'))).toEqual(told(before));
       expect(isReplayed(await post('entities', { ...body, name: 'y' }, 'behind'))).toBe(false);
-      clock?.mockRestore();
-      turnClockBy(3 * DAY);
+      await restoreTime();
+      await moveTime(3 * DAY);
       const ahead = await post('entities', body, 'back');
       expect(isReplayed(ahead)).toBe(false);
       expect(ahead.body.id).not.toBe(before.body.id);
       // The ledger has seen that day, and stays there.
-      clock?.mockRestore();
+      await restoreTime();
       expect(told(await post('entities', body, 'back'))).toEqual(told(ahead));
       expect(isReplayed(await post('entities', { ...body, name: 'y' }, 'behind'))).toBe(false);
     });
 
     it('is not forgotten for a clock that ran ahead while nothing was recorded', async () => {
       const [key, body] = [newKey(), { type: 'ahead', name: newKey() }];
-      turnClockBy(5 * DAY);
+      await moveTime(5 * DAY);
       const first = await post('entities', body, key);
-      clock?.mockRestore();
-      turnClockBy(7 * DAY);
+      await restoreTime();
+      await moveTime(7 * DAY);
       expect(isReplayed(await post('provenance/verify', {}, newKey()))).toBe(false);
-      clock?.mockRestore();
+      await restoreTime();
       const again = await post('entities', body, key);
       expect([again.status, again.text]).toEqual([first.status, first.text]);
       expect(isReplayed(again)).toBe(true);
@@ -634,7 +628,7 @@ describe('A POST with an Idempotency-Key', () => {
 
     it('is removed by writes without a key, too', async () => {
       await post('entities', { type: 'a', name: 'b' }, newKey());
-      turnClockBy(9 * DAY);
+      await moveTime(9 * DAY);
       while ((await keptKeys()) > 0) await createEntity(app);
     });
   });

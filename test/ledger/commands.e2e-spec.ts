@@ -13,7 +13,7 @@ import { createTestApp, type TestApp } from '../support/create-test-app';
 import { onPostgres } from '../support/database-kind';
 import { addClaim, auditOf, chainIsValid, createEntity } from '../support/factories';
 import { foreignConnection } from '../support/foreign-connection';
-import { moveTime } from '../support/moved-time';
+import { moveTime, restoreTime } from '../support/moved-time';
 import { addNote, NOTE, Note, Notes, NotesModule } from '../support/notes.module';
 
 const ADDED = { action: 'note.added' };
@@ -346,8 +346,8 @@ describe('Commands of one batch', () => {
 
   it('carry times and ids that never go back, even when the clock does', async () => {
     const first = await notes.add(newSlug());
-    const clock = moveTime(-86_400_000);
-    const second = await notes.add(newSlug()).finally(() => clock.mockRestore());
+    await moveTime(-86_400_000);
+    const second = await notes.add(newSlug()).finally(restoreTime);
     const third = await notes.add(newSlug());
     const [one, two, three] = await Promise.all([first, second, third].map(({ id }) => auditOf(app, id)));
     const [before, during, after] = [one?.[0], two?.[0], three?.[0]];
