@@ -3,7 +3,15 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  globalIgnores(['dist/', 'clients/*/dist/', 'clients/typescript/src/openapi.ts', 'dist.new/', 'coverage/', 'data/']),
+  globalIgnores([
+    'dist/',
+    'clients/*/dist/',
+    'clients/*/dist.new/',
+    'clients/typescript/src/openapi.ts',
+    'dist.new/',
+    'coverage/',
+    'data/',
+  ]),
   { linterOptions: { noInlineConfig: true } },
   eslint.configs.recommended,
   {

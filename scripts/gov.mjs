@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureClients } from './ensure-clients.mjs';
 import { root, run } from './run.mjs';
 
-// The command line has dependencies of its own, which the service's install does not bring: they come at first use.
+// The command line has dependencies of its own, which the service's install does not bring: they come at first use, and it is built again when it has changed.
 const folder = join(root, 'clients', 'cli');
 const main = join(folder, 'dist', 'cli', 'src', 'main.js');
 
 await ensureClients(['cli']);
-if (!existsSync(main)) await run('npm', ['run', '--silent', 'build'], { folder });
+await run('npm', ['run', '--silent', 'build'], { folder });
 process.exitCode = spawnSync(process.execPath, [main, ...process.argv.slice(2)], { stdio: 'inherit' }).status ?? 1;

@@ -1,11 +1,41 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 // The typed client is compiled in with it, so that the package stands alone.
 const folder = fileURLToPath(new URL('.', import.meta.url));
-const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-rmSync(`${folder}dist`, { recursive: true, force: true });
-execFileSync(process.execPath, [compiler, '-p', folder], { stdio: 'inherit' });
-chmodSync(`${folder}dist/cli/src/main.js`, 0o755);
+const dist = join(folder, 'dist');
+const demo = join(folder, '..', '..', 'examples', 'demo.json');
+if (isStale()) build();
+
+/** Made in full before it gets its place: a command may be running, and a build may be interrupted. */
+function build() {
+  const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+  const made = join(`${dist}.new`, String(process.pid));
+  execFileSync(process.execPath, [compiler, '-p', folder, '--outDir', made], { stdio: 'inherit' });
+  chmodSync(join(made, 'cli', 'src', 'main.js'), 0o755);
+  copyFileSync(demo, join(made, 'demo.json'));
+  rmSync(dist, { recursive: true, force: true });
+  renameSync(made, dist);
+  rmSync(`${dist}.new`, { recursive: true, force: true });
+}
+
+function isStale() {
+  const built = join(dist, 'demo.json');
+  if (!existsSync(built)) return true;
+  const sources = [folder, join(folder, '..', 'typescript')].flatMap((client) => filesBelow(join(client, 'src')));
+  const newest = [...sources, demo, join(folder, 'package-lock.json'), join(folder, 'build.mjs')].map(changedAt);
+  return Math.max(...newest) > changedAt(built);
+}
+
+/** @param {string} path */
+function filesBelow(path) {
+  return readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name));
+}
+
+/** @param {string} path */
+function changedAt(path) {
+  return statSync(path).mtimeMs;
+}

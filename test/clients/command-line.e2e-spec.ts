@@ -5,11 +5,8 @@ import { company, pending, requireApproval, type Company } from '../approvals/su
 import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
 import { describeOnSqlite } from '../support/database-kind';
 import { createPolicy, issueKey } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import { run, type ProgramRun } from '../support/shell';
-
-const FOLDER = join(ROOT, 'clients', 'cli');
-const MAIN = join(FOLDER, 'dist', 'cli', 'src', 'main.js');
+import type { ProgramRun } from '../support/shell';
+import { buildCommandLine, gov as runGov } from './command-line';
 
 describeOnSqlite('The command line', () => {
   let app: TestApp;
@@ -18,8 +15,7 @@ describeOnSqlite('The command line', () => {
   let annsKey: string;
 
   beforeAll(async () => {
-    const built = await run('npm', ['run', '--silent', 'build'], { folder: FOLDER });
-    expect(built).toMatchObject({ exitCode: 0, errors: '' });
+    await buildCommandLine();
     app = await createTestApp();
     home = mkdtempSync(join(tmpdir(), 'gov-home-'));
     people = await company(app);
@@ -35,7 +31,7 @@ describeOnSqlite('The command line', () => {
 
   function gov(words: readonly string[], environment: NodeJS.ProcessEnv = {}, input = ''): Promise<ProgramRun> {
     const usual = { XDG_CONFIG_HOME: home, GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY, ...environment };
-    return run(process.execPath, [MAIN, ...words], { environment: usual, input });
+    return runGov(words, { environment: usual, input });
   }
 
   async function printed(words: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<string> {

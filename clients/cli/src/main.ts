@@ -5,8 +5,13 @@ import { addExplainCommand } from './commands/explain.js';
 import { addLedgerCommands } from './commands/ledger.js';
 import { addLoginCommands } from './commands/login.js';
 import { addRecordCommands } from './commands/records.js';
+import { addSeedCommand } from './commands/seed.js';
 import { SettingsError } from './settings.js';
+import { DemoCompanyError } from '../../typescript/src/demo-company.js';
 import { GovernanceError } from '../../typescript/src/index.js';
+
+/** What people can act on. */
+const EXPECTED = [GovernanceError, SettingsError, DemoCompanyError];
 
 const program = new Command('gov')
   .description('The command line of the agent governance service.')
@@ -21,6 +26,7 @@ addReviewCommands(program);
 addExplainCommand(program);
 addRecordCommands(program);
 addLedgerCommands(program);
+addSeedCommand(program);
 
 try {
   await program.parseAsync();
@@ -34,8 +40,8 @@ function exitCodeOf(error: unknown): number {
     if (error.code === 'commander.invalidArgument') process.stderr.write(`${error.message}\n`);
     return error.exitCode;
   }
-  if (!(error instanceof GovernanceError || error instanceof SettingsError)) throw error;
+  if (!EXPECTED.some((kind) => error instanceof kind)) throw error;
   const id = error instanceof GovernanceError && error.requestId !== null ? ` (request ${error.requestId})` : '';
-  process.stderr.write(`${error.message}${id}\n`);
+  process.stderr.write(`${(error as Error).message}${id}\n`);
   return 1;
 }

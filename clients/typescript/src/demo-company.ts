@@ -1,0 +1,171 @@
+import type { Execution, Schemas } from './api-types.js';
+import { GovernanceClient } from './client.js';
+import { GovernanceError } from './governance-error.js';
+import type { TransportOptions } from './transport.js';
+
+/**
+ * A company to try the service with, as `examples/demo.json` describes one. Its members are bodies of the API, but for those
+ * that name each other: by `key` of an entity, by name of an agent.
+ */
+export interface DemoCompany {
+  readonly name: string;
+  /** What kind of company it is, for people. */
+  readonly about: string;
+  readonly agents: readonly Schemas['CreateAgentRequest'][];
+  readonly entities: readonly DemoEntity[];
+  /** Applied in one request, as the whole set. */
+  readonly policies: readonly Schemas['CreatePolicyRequest'][];
+  readonly keys: readonly DemoKey[];
+  /** Asked in this order, each with the key of its agent. */
+  readonly executions: readonly DemoExecution[];
+  /** Proposals that are not about an execution, each with the key of its proposer. */
+  readonly decisions: readonly Schemas['ProposeDecisionRequest'][];
+}
+
+type DemoEntity = Schemas['CreateEntityRequest'] & {
+  /** What executions call it. */
+  readonly key: string;
+  readonly claims: readonly Schemas['CreateClaimRequest'][];
+};
+
+interface DemoKey {
+  readonly name: string;
+  /** Name of the agent that it is bound to. */
+  readonly agent: string;
+  readonly scopes: Schemas['CreateApiKeyRequest']['scopes'];
+}
+
+type DemoExecution = Schemas['ExecuteActionRequest'] & {
+  /** Name of the agent that asks; in `resourceId`, `{key}` stands for the id of that entity. */
+  readonly agent: string;
+  /** Given in this order, each with the key of the reviewer. */
+  readonly reviews?: readonly {
+    readonly by: string;
+    readonly verdict: 'approve' | 'reject';
+    readonly comment?: string;
+  }[];
+  /** What came of it. Where an approval was needed, it is taken up before. */
+  readonly report?: Schemas['ReportResultRequest'];
+};
+
+/** A key of the company. Its secret is in no other answer of the service. */
+export interface IssuedDemoKey {
+  readonly name: string;
+  readonly agent: string;
+  readonly secret: string;
+}
+
+/** Why the company cannot be made here, or what its file lacks. */
+export class DemoCompanyError extends Error {
+  override readonly name = 'DemoCompanyError';
+}
+
+export interface DemoOptions {
+  /** Called as each part begins, such as "Policies". */
+  readonly onPart?: (part: string) => void;
+}
+
+/**
+ * Makes the company in a service that keeps no records yet, with a key or token that has the scope `admin`, through the public
+ * interface alone. It is several requests: when one fails, what was made before it stays.
+ * @throws DemoCompanyError where there are records already, the scope is missing, or the company names what it does not have.
+ * @throws GovernanceError as every request does.
+ */
+export async function makeDemoCompany(
+  connection: TransportOptions,
+  company: DemoCompany,
+  { onPart = () => undefined }: DemoOptions = {},
+): Promise<readonly IssuedDemoKey[]> {
+  const operator = new GovernanceClient(connection);
+  await refuseUnlessPossible(operator);
+  onPart('Agents and people');
+  for (const agent of company.agents) await operator.post('/api/v1/agents', { body: agent });
+  onPart('Entities and claims');
+  const entityIds = await makeEntities(operator, company);
+  onPart('Policies');
+  const { policies } = company;
+  const { base } = await operator.post('/api/v1/policies/plan', { body: { policies: [...policies] } });
+  await operator.post('/api/v1/policies/apply', { body: { base, policies: [...policies] } });
+  onPart('Keys');
+  const keys = await issueKeys(operator, company);
+  onPart('Requests, reviews and results');
+  const clients = new Map(
+    keys.map(({ agent, secret }) => [agent, new GovernanceClient({ ...connection, key: secret })]),
+  );
+  const clientOf = (agent: string): GovernanceClient => named(clients, agent, 'key of the agent');
+  for (const execution of company.executions) await play(execution, entityIds, clientOf);
+  for (const decision of company.decisions) {
+    await clientOf(decision.proposedBy).post('/api/v1/decisions', { body: decision });
+  }
+  return keys;
+}
+
+/** Nothing may be made of a company that cannot be finished. */
+async function refuseUnlessPossible(operator: GovernanceClient): Promise<void> {
+  const { scopes } = await operator.get('/api/v1/me');
+  if (!scopes.includes('admin'))
+    throw new DemoCompanyError('Making the demo company needs a key with the scope admin.');
+  const { entities, claims, agents, decisions, policies } = await operator.get('/api/v1/stats');
+  if (entities + claims + agents + decisions + policies === 0) return;
+  throw new DemoCompanyError('The service already has records. The demo company can be made in an empty service only.');
+}
+
+async function makeEntities(operator: GovernanceClient, company: DemoCompany): Promise<ReadonlyMap<string, string>> {
+  const ids = new Map<string, string>();
+  for (const { key, claims, ...entity } of company.entities) {
+    const { id } = await operator.post('/api/v1/entities', { body: entity });
+    ids.set(key, id);
+    for (const claim of claims) await operator.post('/api/v1/entities/{id}/claims', { path: { id }, body: claim });
+  }
+  return ids;
+}
+
+async function issueKeys(operator: GovernanceClient, company: DemoCompany): Promise<readonly IssuedDemoKey[]> {
+  const issued: IssuedDemoKey[] = [];
+  for (const { name, agent, scopes } of company.keys) {
+    const body = { name, agentId: agent, scopes };
+    const { secret } = await operator.post('/api/v1/api-keys', { body });
+    issued.push({ name, agent, secret });
+  }
+  return issued;
+}
+
+async function play(
+  { agent, reviews = [], report, ...body }: DemoExecution,
+  entityIds: ReadonlyMap<string, string>,
+  clientOf: (agent: string) => GovernanceClient,
+): Promise<void> {
+  const resourceId = body.resourceId.replace(/\{([^}]*)\}/g, (_, key: string) => named(entityIds, key, 'entity'));
+  const asked = await ask(clientOf(agent), agent, { ...body, resourceId });
+  if (asked === null) return;
+  const { id, decisionId } = asked;
+  if (decisionId !== null) {
+    for (const { by, verdict, ...body } of reviews) {
+      await clientOf(by).post(`/api/v1/decisions/{id}/${verdict}`, { path: { id: decisionId }, body });
+    }
+  }
+  if (report === undefined) return;
+  if (asked.outcome !== 'authorized') await clientOf(agent).post('/api/v1/executions/{id}/resume', { path: { id } });
+  await clientOf(agent).post('/api/v1/executions/{id}/result', { path: { id }, body: report });
+}
+
+/** Null where it is denied, which is on record and part of the story. */
+async function ask(
+  client: GovernanceClient,
+  agent: string,
+  body: Schemas['ExecuteActionRequest'],
+): Promise<Execution | null> {
+  try {
+    return await client.post('/api/v1/agents/{id}/execute', { path: { id: agent }, body });
+  } catch (error) {
+    if (error instanceof GovernanceError && error.code === 'POLICY_DENIED') return null;
+    throw error;
+  }
+}
+
+/** @throws DemoCompanyError that names what the company lacks. */
+function named<Value>(values: ReadonlyMap<string, Value>, name: string, what: string): Value {
+  const value = values.get(name);
+  if (value === undefined) throw new DemoCompanyError(`The demo company has no ${what} "${name}".`);
+  return value;
+}

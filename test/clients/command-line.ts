@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import { ROOT } from '../support/markdown';
+import { run, type ProgramRun } from '../support/shell';
+
+const FOLDER = join(ROOT, 'clients', 'cli');
+const MAIN = join(FOLDER, 'dist', 'cli', 'src', 'main.js');
+
+/** Builds the command line as its users get it; only where it has changed. */
+export async function buildCommandLine(): Promise<void> {
+  const built = await run('npm', ['run', '--silent', 'build'], { folder: FOLDER });
+  expect(built).toMatchObject({ exitCode: 0, errors: '' });
+}
+
+/** Runs `gov` with these words. */
+export function gov(
+  words: readonly string[],
+  { environment, input, folder }: { environment: NodeJS.ProcessEnv; input?: string; folder?: string },
+): Promise<ProgramRun> {
+  return run(process.execPath, [MAIN, ...words], {
+    environment,
+    ...(input === undefined ? {} : { input }),
+    ...(folder === undefined ? {} : { folder }),
+  });
+}

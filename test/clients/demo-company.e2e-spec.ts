@@ -1,0 +1,103 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
+import { describeOnSqlite } from '../support/database-kind';
+import { issueKey } from '../support/factories';
+import { ROOT } from '../support/markdown';
+import { keepSecret } from '../support/secret-watch';
+import { send } from '../support/send';
+import type { ProgramRun } from '../support/shell';
+import { buildCommandLine, gov } from './command-line';
+
+const DEMO = join(ROOT, 'examples', 'demo.json');
+/** What `gov seed` may take of a service's rate limit. */
+const REQUESTS = 60;
+
+describeOnSqlite('The demo company', () => {
+  let app: TestApp;
+  let home: string;
+
+  beforeAll(async () => {
+    await buildCommandLine();
+  }, 120_000);
+  beforeEach(async () => {
+    home = mkdtempSync(join(tmpdir(), 'gov-home-'));
+    app = await createTestApp();
+  });
+  afterEach(async () => {
+    rmSync(home, { recursive: true });
+    await app.close();
+  });
+
+  function seed(words: readonly string[] = [], key = API_KEY, url = app.url): Promise<ProgramRun> {
+    const environment = { XDG_CONFIG_HOME: home, GOVERNANCE_URL: url, GOVERNANCE_API_KEY: key };
+    return gov(['seed', ...words], { environment });
+  }
+
+  async function list(path: string, key = API_KEY): Promise<Record<string, unknown>[]> {
+    const { body } = await send(app, 'GET', `/api/v1/${path}`, { headers: { 'X-API-Key': key } });
+    return body.data;
+  }
+
+  it('stands with everything its file says, and with keys that work', async () => {
+    const { exitCode, output } = await seed(['--json']);
+    expect(exitCode).toBe(0);
+    const keys: { agent: string; secret: string }[] = JSON.parse(output);
+    keys.forEach(({ secret }) => keepSecret(secret));
+    const file = JSON.parse(readFileSync(DEMO, 'utf8'));
+    const { body: counts } = await send(app, 'GET', '/api/v1/stats');
+    expect(counts).toMatchObject({
+      ...{ agents: file.agents.length, entities: file.entities.length, policies: file.policies.length },
+      claims: file.entities.flatMap(({ claims }: { claims: unknown[] }) => claims).length,
+    });
+    const outcomes = (await list('executions')).map(({ action, outcome }) => `${String(action)} ${String(outcome)}`);
+    expect(outcomes).toHaveLength(file.executions.length);
+    expect(new Set(outcomes)).toEqual(
+      new Set([
+        ...['refund executed', 'refund rejected', 'refund pending_approval', 'export-data denied'],
+        ...['pay-invoice executed', 'pay-invoice pending_approval'],
+        ...['deploy executed', 'deploy failed', 'deploy pending_approval'],
+      ]),
+    );
+    const ann = keys.find(({ agent }) => agent === 'ann')?.secret;
+    const waiting = await list('decisions?awaiting=ann', ann);
+    const about = await list(`entities/${String(waiting[0]?.['title']).split('/').at(-1) ?? ''}/claims`, ann);
+    expect(about.map(({ value }) => value)).toEqual(
+      expect.arrayContaining(['SE35 5000 0000 0549 1000 0003', 'GB33 BUKB 2020 1555 5555 55']),
+    );
+    const verified = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+    expect(verified.body.valid).toBe(true);
+  }, 60_000);
+
+  it('takes sixty requests at most', async () => {
+    const limited = await createTestApp({ environment: { RATE_LIMIT: String(REQUESTS), RATE_WINDOW: '3600000' } });
+    try {
+      expect(await seed([], API_KEY, limited.url)).toMatchObject({
+        exitCode: 0,
+        output: expect.stringContaining('GOVERNANCE_API_KEY'),
+      });
+    } finally {
+      await limited.close();
+    }
+  }, 60_000);
+
+  it('is made in an empty service only, by an admin, and of a whole file', async () => {
+    const auditor = await issueKey(app, { name: 'auditor', scopes: ['read', 'audit', 'agents'] });
+    expect(await seed([], auditor.secret)).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('scope admin'),
+    });
+    const half = join(home, 'half.json');
+    writeFileSync(half, '{"agents": []}');
+    expect(await seed([half])).toMatchObject({ exitCode: 1, errors: expect.stringContaining('entities, policies') });
+    expect(await seed([join(home, 'none.json')])).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('none.json'),
+    });
+    await send(app, 'POST', '/api/v1/agents', { body: { name: 'first' } });
+    const refused = await seed();
+    expect(refused).toMatchObject({ exitCode: 1, errors: expect.stringContaining('empty service only') });
+    expect(await list('agents')).toHaveLength(1);
+  }, 60_000);
+});
