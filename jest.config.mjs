@@ -32,7 +32,7 @@ const WITHOUT_RECORDS = [
     inHttp,
   ),
   ...['server-limits', 'shared-rate-limit', 'turns', 'unread-answers', 'unread-body'].map(inHttp),
-  ...['docs', 'extending', 'hostile/forwarded', 'hostile/members', 'openapi', 'openapi-answers'],
+  ...['docs', 'extending', 'identity-provider', 'hostile/forwarded', 'hostile/members', 'openapi', 'openapi-answers'],
 ];
 
 /** @param {string} name */

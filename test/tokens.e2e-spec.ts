@@ -9,6 +9,7 @@ import { createApp } from '../src/create-app';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy, propose } from './support/factories';
 import { type Answer, send } from './support/send';
+import { run } from './support/shell';
 
 const { subtle } = webcrypto;
 const ISSUER = 'https://login.example.org';
@@ -41,9 +42,12 @@ describe('Tokens of an issuer', () => {
   let path: string;
   let app: TestApp;
   let agentId: string;
+  let tokensOfJose: Readonly<Record<Algorithm, string>>;
 
   beforeAll(async () => {
     for (const algorithm of ALGORITHMS) pairs.set(algorithm, await pair(algorithm));
+    const { tokens, keys: keysOfJose } = await signedByJose(claims({ iss: `${ISSUER}/jose`, aud: [AUDIENCE, 'b'] }));
+    tokensOfJose = tokens;
     keys = await Promise.all(ALGORITHMS.map((algorithm) => published(algorithm)));
     server = createServer((_request, response) => {
       fetches += 1;
@@ -53,6 +57,7 @@ describe('Tokens of an issuer', () => {
     const { port } = server.address() as AddressInfo;
     folder = mkdtempSync(join(tmpdir(), 'issuers-'));
     path = join(folder, 'issuers.json');
+    writeFileSync(join(folder, 'jose.json'), JSON.stringify({ keys: keysOfJose }));
     const jwks = `http://127.0.0.1:${port}/jwks`;
     const issuer = { issuer: ISSUER, audience: AUDIENCE, jwks, agents: ['role:staff', 'invoice-bot'] };
     const narrowing = { ...issuer, issuer: `${ISSUER}/narrow`, scopesClaim: 'scope', agentClaim: 'agent' };
@@ -61,6 +66,7 @@ describe('Tokens of an issuer', () => {
       JSON.stringify([
         { ...issuer, scopes: ['read', 'propose', 'execute'] },
         { ...narrowing, scopes: ['read', 'propose'] },
+        { ...issuer, issuer: `${ISSUER}/jose`, jwks: 'jose.json', scopes: ['read'] },
       ]),
     );
     app = await createTestApp({ environment: { TOKEN_ISSUERS: path } });
@@ -75,6 +81,16 @@ describe('Tokens of an issuer', () => {
     await new Promise((resolve) => server.close(resolve));
     rmSync(folder, { recursive: true });
   });
+
+  /** In a process of its own, since Jest cannot load the library. */
+  async function signedByJose(
+    body: Parts,
+  ): Promise<{ readonly keys: readonly Parts[]; readonly tokens: Record<Algorithm, string> }> {
+    const program = join(__dirname, 'support', 'sign-tokens.mjs');
+    const { output, errors } = await run(process.execPath, [program, JSON.stringify(body)]);
+    expect(errors).toBe('');
+    return JSON.parse(output) as { keys: Parts[]; tokens: Record<Algorithm, string> };
+  }
 
   async function pair(algorithm: Algorithm): Promise<Pair> {
     return (await subtle.generateKey(SIGNING[algorithm].make, true, ['sign', 'verify'])) as Pair;
@@ -114,6 +130,20 @@ describe('Tokens of an issuer', () => {
     expect(body).toMatchObject({ actor: { type: 'token', id: `${ISSUER}#invoice-bot` }, agentId });
     expect(body.scopes).toEqual(['read', 'propose', 'execute']);
   });
+
+  it.each(ALGORITHMS)(
+    'signed with %s by another library are taken, and not when they were changed',
+    async (algorithm) => {
+      const { [algorithm]: bearer } = tokensOfJose;
+      expect(await ask(bearer)).toMatchObject({ status: 200, body: { agentId } });
+      const [head, payload, signature] = bearer.split('.');
+      const changed = Buffer.from(payload ?? '', 'base64url')
+        .toString()
+        .replace('invoice-bot', 'alice');
+      const forged = Buffer.from(changed).toString('base64url');
+      expect((await ask(`${head}.${forged}.${signature}`)).status).toBe(401);
+    },
+  );
 
   it('act as their agent, and are its actor', async () => {
     const look = { action: 'look', resourceType: 'a', resourceId: 'b' };

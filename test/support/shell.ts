@@ -25,10 +25,10 @@ export function run(
 
 const MARK = '--- end of a block ---';
 
-/** Runs blocks of shell commands one after another in one shell, and answers what each printed. */
-export async function runBlocks(blocks: readonly string[]): Promise<string[]> {
+/** Runs blocks of shell commands one after another in one shell, in the given folder, and answers what each printed. */
+export async function runBlocks(blocks: readonly string[], folder?: string): Promise<string[]> {
   const script = blocks.map((block) => `${block}\necho '${MARK}'\n`).join('');
-  const { output, errors } = await run('bash', [], { input: script });
+  const { output, errors } = await run('bash', [], { input: script, ...(folder !== undefined && { folder }) });
   if (errors !== '') throw new Error(`The shell said: ${errors}`);
   return output.split(`${MARK}\n`).slice(0, -1);
 }
