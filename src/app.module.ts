@@ -38,6 +38,7 @@ import { LedgerModule } from './ledger/ledger.module';
 import { LoggingModule } from './logging/logging.module';
 import { MetricsModule } from './metrics/metrics.module';
 import { PoliciesModule } from './policies/policies.module';
+import { PolicyPlansModule } from './policy-plans/policy-plans.module';
 import { ProvenanceModule } from './provenance/provenance.module';
 import { TokensModule } from './tokens/tokens.module';
 import { WebhooksModule } from './webhooks/webhooks.module';
@@ -50,6 +51,7 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
   AgentsModule,
   PoliciesModule,
   EvaluationModule,
+  PolicyPlansModule,
   AuthorizationModule,
   ExecutionsModule,
   DecisionsModule,

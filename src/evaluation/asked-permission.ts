@@ -43,7 +43,8 @@ export function askedPermissions(
   return requests.map((given, index) => askedPermission(given, defaults, `requests[${index}].`, usual));
 }
 
-function askedPermission(
+/** @param prefix of its members' paths in the request. */
+export function askedPermission(
   given: GivenQuestion,
   defaults: GivenQuestion,
   prefix: string,

@@ -70,18 +70,27 @@ export class Evaluations {
     asOf?: Moment,
   ): Promise<{ readonly answers: readonly ExplainedAnswer[]; readonly policySet: string }> {
     const everybody = asked.map(({ who }) => who);
-    const work = async (asking: Asking): Promise<{ answers: ExplainedAnswer[]; policySet: string }> => {
-      requireKnown(everybody, asking);
-      const slices = new Slices();
-      const answers: ExplainedAnswer[] = [];
-      for (const question of asked) {
-        await slices.next();
-        answers.push(asking.answer(question, explains));
-      }
-      return { answers, policySet: asking.policySet };
-    };
+    const work = async (asking: Asking): Promise<{ answers: ExplainedAnswer[]; policySet: string }> => ({
+      answers: await answersOf(asking, asked, explains),
+      policySet: asking.policySet,
+    });
     if (asOf === undefined) return this.asking(caller, everybody, work);
     return work(await this.askingAsOf(caller, everybody, asOf));
+  }
+
+  /**
+   * Answers in the order of the questions, by policies that need not be in force, for agents as they are now.
+   * @throws PERMISSION_DENIED where the caller may ask for its own agent alone; VALIDATION_ERROR for agents that do not exist.
+   */
+  async answersBy(
+    policies: PolicySnapshot,
+    caller: Caller,
+    asked: readonly AskedPermission[],
+  ): Promise<PermissionAnswer[]> {
+    const everybody = asked.map(({ who }) => who);
+    const agents = await this.agentsOf(everybody);
+    requireMayAsk(caller, everybody, agents);
+    return (await answersOf(this.askingOf(policies, agents), asked, false)).map(({ answer }) => answer);
   }
 
   /**
@@ -162,6 +171,25 @@ export class Evaluations {
     const answer = answerTo(who, question, { evaluate: policies.evaluate, defaultEffect });
     return { answer, explanation: explains ? explained(who, question, answer, policies) : null };
   }
+}
+
+/** In slices. @throws VALIDATION_ERROR for agents that do not exist. */
+async function answersOf(
+  asking: Asking,
+  asked: readonly AskedPermission[],
+  explains: boolean,
+): Promise<ExplainedAnswer[]> {
+  requireKnown(
+    asked.map(({ who }) => who),
+    asking,
+  );
+  const slices = new Slices();
+  const answers: ExplainedAnswer[] = [];
+  for (const question of asked) {
+    await slices.next();
+    answers.push(asking.answer(question, explains));
+  }
+  return answers;
 }
 
 function answerTo(who: Resolved, question: AskedPermission, rules: DecidingRules): PermissionAnswer {

@@ -51,10 +51,15 @@ export function subjectFault(value: unknown): string | readonly FaultInside[] | 
   ];
 }
 
+/** What is wrong with who a question is about: nobody, or an agent and another subject. */
+export function whoFaults(members: Members): readonly FieldFault[] {
+  return [...conflictFaults(members), ...missingWho(members, {}, '')];
+}
+
 /** What is wrong with the members of a request together: what is missing, or must not stand next to each other. */
 export function togetherFaults(members: Members): readonly FieldFault[] {
   const { requests, explain } = members;
-  const conflict = hasBoth(members) ? [{ field: 'subject', message: EITHER }] : [];
+  const conflict = conflictFaults(members);
   if (requests === undefined) return [...conflict, ...missingFrom(members, {}, '')];
   if (!Array.isArray(requests)) return conflict;
   const tooMany = explain === true && requests.length > MOST_EXPLAINED;
@@ -85,18 +90,20 @@ function addQuestionFaults(given: Members, prefix: string, faults: FaultInside[]
 }
 
 function missingFrom(given: Members, defaults: Members, prefix: string): FieldFault[] {
-  const faults: FieldFault[] = [];
-  if (
-    !isGiven(given['agent']) &&
-    !isGiven(given['subject']) &&
-    !isGiven(defaults['agent']) &&
-    !isGiven(defaults['subject'])
-  )
-    faults.push({ field: `${prefix}agent`, message: 'is required, or subject' });
-  for (const member of REQUIRED)
-    if (!isGiven(given[member]) && !isGiven(defaults[member]))
-      faults.push({ field: `${prefix}${member}`, message: 'is required' });
-  return faults;
+  const missing = REQUIRED.filter((member) => !isGiven(given[member]) && !isGiven(defaults[member]));
+  return [
+    ...missingWho(given, defaults, prefix),
+    ...missing.map((member) => ({ field: `${prefix}${member}`, message: 'is required' })),
+  ];
+}
+
+function missingWho(given: Members, defaults: Members, prefix: string): FieldFault[] {
+  const isNamed = [given, defaults].some(({ agent, subject }) => isGiven(agent) || isGiven(subject));
+  return isNamed ? [] : [{ field: `${prefix}agent`, message: 'is required, or subject' }];
+}
+
+function conflictFaults(members: Members): FieldFault[] {
+  return hasBoth(members) ? [{ field: 'subject', message: EITHER }] : [];
 }
 
 function hasBoth({ agent, subject }: Members): boolean {

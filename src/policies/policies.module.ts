@@ -2,11 +2,6 @@ import { Module } from '@nestjs/common';
 import { LedgerModule } from '../ledger/ledger.module';
 import { ApproverSearch } from './approval/approver-search';
 import { CreationWarnings } from './creation-warnings';
-import { ApplyService } from './plan/apply.service';
-import { CurrentPolicies } from './plan/current-policies';
-import { PlanController } from './plan/plan.controller';
-import { PlanService } from './plan/plan.service';
-import { PolicyComparisons } from './plan/policy-comparisons';
 import { PoliciesController } from './policies.controller';
 import { PolicyConditions1764100000041 } from './policy-conditions.migration';
 import { PolicyApproval1764100000030 } from './policy-approval.migration';
@@ -29,18 +24,8 @@ import { POLICY } from './policy.kind';
       ],
     }),
   ],
-  controllers: [PoliciesController, PlanController],
-  providers: [
-    ApproverSearch,
-    PoliciesService,
-    ActivePolicies,
-    PastPolicies,
-    CreationWarnings,
-    CurrentPolicies,
-    PlanService,
-    PolicyComparisons,
-    ApplyService,
-  ],
-  exports: [ActivePolicies, PastPolicies],
+  controllers: [PoliciesController],
+  providers: [ApproverSearch, PoliciesService, ActivePolicies, PastPolicies, CreationWarnings],
+  exports: [ActivePolicies, PastPolicies, CreationWarnings],
 })
 export class PoliciesModule {}

@@ -316,6 +316,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/policies/evaluate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask whether somebody may do something
+         * @description Answers what agent, capabilities and policies say, as execute would, and does nothing. What hangs on earlier requests (asked again, rejected, too many pending) is not asked. A caller that is bound to an agent and lacks `read` asks for that agent alone.
+         *
+         *     Scope: `read` or `execute`.
+         */
+        post: operations["evaluate_evaluate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/policies/plan": {
         parameters: {
             query?: never;
@@ -327,7 +349,7 @@ export interface paths {
         put?: never;
         /**
          * Plan a set of policies
-         * @description Says what would have to change to bring exactly this set of versions into force, and which requests would then be answered otherwise: for every registered agent, as if it were active and capable of everything. It writes nothing. One plan is made at a time, and one waits; more are 503.
+         * @description Says what would have to change to bring exactly this set of versions into force, and which requests would then be answered otherwise: for every registered agent, as if it were active and capable of everything. It writes nothing. One plan is made at a time, and one waits; more are 503. `tests` are asked of the set as it would be, as in evaluate: a caller that is bound to an agent and lacks `read` may ask for that agent alone.
          *
          *     Scope: `read` or `policies`.
          */
@@ -354,28 +376,6 @@ export interface paths {
          *     Scope: `policies`.
          */
         post: operations["plan_apply"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/policies/evaluate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Ask whether somebody may do something
-         * @description Answers what agent, capabilities and policies say, as execute would, and does nothing. What hangs on earlier requests (asked again, rejected, too many pending) is not asked. A caller that is bound to an agent and lacks `read` asks for that agent alone.
-         *
-         *     Scope: `read` or `execute`.
-         */
-        post: operations["evaluate_evaluate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1667,200 +1667,6 @@ export interface components {
                 executeWithin?: string | null;
             } | null;
         };
-        PlanPoliciesRequest: {
-            /**
-             * @description The set as it should be, each as in `POST /policies`.
-             * @example [
-             *       {
-             *         "name": "ledgers-stay",
-             *         "version": "1.0",
-             *         "effect": "deny",
-             *         "subjects": [
-             *           "*"
-             *         ],
-             *         "actions": [
-             *           "delete"
-             *         ],
-             *         "resources": [
-             *           "ledgers/*"
-             *         ]
-             *       }
-             *     ]
-             */
-            policies: components["schemas"]["CreatePolicyRequest"][];
-            /**
-             * @description Takes the policies in force that are not named out of force. Without it `false`.
-             * @example false
-             */
-            prune?: boolean | null;
-        };
-        /** @enum {string} */
-        PolicyChange: "create" | "activate" | "deactivate" | "keep";
-        ReplacedPolicyResponse: {
-            /** @example pol_00000000000000000000000001 */
-            id: string;
-            /** @example 1.0 */
-            version: string;
-        } | null;
-        PolicyChangeResponse: {
-            /** @example create */
-            change: components["schemas"]["PolicyChange"];
-            /** @example collections-may-remind */
-            name: string;
-            /** @example 1.1 */
-            version: string;
-            /**
-             * @description Null in a plan for what is to be created; of what was applied the new id.
-             * @example null
-             */
-            id: string | null;
-            /** @description The version in force that gives way. */
-            replaces: components["schemas"]["ReplacedPolicyResponse"];
-        };
-        /** @enum {string} */
-        PlannedEffect: "allow" | "deny" | "require_approval" | "no_policy";
-        PlannedVerdictResponse: {
-            /** @example no_policy */
-            effect: components["schemas"]["PlannedEffect"];
-            /** @description With `require_approval` only. */
-            approvers?: components["schemas"]["ApproverGroupResponse"][];
-        };
-        PatternSetResponse: {
-            /**
-             * @description One of them matches.
-             * @example [
-             *       "*"
-             *     ]
-             */
-            in: string[];
-            /**
-             * @description None of them matches.
-             * @example []
-             */
-            except: string[];
-        };
-        PolicyVersionResponse: {
-            /** @example collections-may-remind */
-            name: string;
-            /** @example 1.1 */
-            version: string;
-        };
-        EffectConditionsResponse: {
-            /** @description Policies whose conditions let them match. */
-            hold: components["schemas"]["PolicyVersionResponse"][];
-            /** @description Policies whose conditions do not. */
-            fail: components["schemas"]["PolicyVersionResponse"][];
-        };
-        PlannedReferenceResponse: {
-            /** @example collections-may-remind */
-            name: string;
-            /** @example 1.1 */
-            version: string;
-            /**
-             * @description Null for what is to be created.
-             * @example null
-             */
-            id: string | null;
-        };
-        EffectReasonsResponse: {
-            /** @description Ten at most, oldest first. */
-            from: components["schemas"]["PlannedReferenceResponse"][];
-            /** @description Ten at most, oldest first. */
-            to: components["schemas"]["PlannedReferenceResponse"][];
-        };
-        PlannedEffectResponse: {
-            from: components["schemas"]["PlannedVerdictResponse"];
-            to: components["schemas"]["PlannedVerdictResponse"];
-            /**
-             * @description Agents' ids; `other:machine` and `other:human`: who is not registered, is of that kind, and has no roles.
-             * @example [
-             *       "agt_00000000000000000000000001",
-             *       "other:machine"
-             *     ]
-             */
-            subjects: string[];
-            actions: components["schemas"]["PatternSetResponse"];
-            /** @description Exact names, or `*`. */
-            resourceTypes: components["schemas"]["PatternSetResponse"];
-            /** @description Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. */
-            resources: components["schemas"]["PatternSetResponse"];
-            when: components["schemas"]["EffectConditionsResponse"];
-            /** @description Policies that decide in some request of the region. */
-            because: components["schemas"]["EffectReasonsResponse"];
-        };
-        ShadowedPolicyResponse: {
-            policy: components["schemas"]["PlannedReferenceResponse"];
-            by: components["schemas"]["PlannedReferenceResponse"];
-        };
-        PolicyPlanResponse: {
-            /**
-             * @description Names the set of policies now in force; `POST /policies/apply` takes it.
-             * @example 0000000000000000000000000000000000000000000000000000000000000000
-             */
-            base: string;
-            /** @description In the request's order, then what is pruned, by name. */
-            changes: components["schemas"]["PolicyChangeResponse"][];
-            /** @description Which requests would be answered otherwise. A request lies in a region when it is in all of its parts; none lies in two. */
-            effects: components["schemas"]["PlannedEffectResponse"][];
-            /**
-             * @description Whether the effects are all of them. They are true in any case.
-             * @example true
-             */
-            complete: boolean;
-            /**
-             * @description Why they are not all; null when they are.
-             * @example null
-             */
-            reason: string | null;
-            /** @description Policies of the set that never decide, as another one counts more and matches whatever they match. */
-            shadowed: components["schemas"]["ShadowedPolicyResponse"][];
-            /**
-             * @description What in the policies that would come into force matches nothing, or more than it reads.
-             * @example []
-             */
-            warnings: string[];
-        };
-        ApplyPoliciesRequest: {
-            /**
-             * @description The `base` that the plan answered, or the `policySet` of the last apply.
-             * @example 0000000000000000000000000000000000000000000000000000000000000000
-             */
-            base: string;
-            /**
-             * @description The set as it should be, as it was planned.
-             * @example [
-             *       {
-             *         "name": "ledgers-stay",
-             *         "version": "1.0",
-             *         "effect": "deny",
-             *         "subjects": [
-             *           "*"
-             *         ],
-             *         "actions": [
-             *           "delete"
-             *         ],
-             *         "resources": [
-             *           "ledgers/*"
-             *         ]
-             *       }
-             *     ]
-             */
-            policies: components["schemas"]["CreatePolicyRequest"][];
-            /**
-             * @description Takes the policies in force that are not named out of force. Without it `false`.
-             * @example false
-             */
-            prune?: boolean | null;
-        };
-        AppliedPoliciesResponse: {
-            /** @description In the request's order, then what was pruned, by name. */
-            changes: components["schemas"]["PolicyChangeResponse"][];
-            /**
-             * @description Names the set of policies now in force.
-             * @example 0000000000000000000000000000000000000000000000000000000000000000
-             */
-            policySet: string;
-        };
         DecidingPolicyResponse: {
             /** @example pol_00000000000000000000000001 */
             id: string;
@@ -2015,6 +1821,300 @@ export interface components {
                     [key: string]: unknown;
                 } | null;
             }[] | null;
+        };
+        PolicyTestRequest: {
+            /**
+             * @description Id or name of a registered agent, whose capabilities and status count. Either this or `subject`.
+             * @example reminder-bot
+             */
+            agent?: string | null;
+            /** @description In place of `agent`: an agent that nobody has registered. Capabilities are not asked. It is met by `*`, `agent:*`, `kind:…`, its roles, and its name. */
+            subject?: {
+                name?: string | null;
+                /** @description Without it `[]`. */
+                roles?: string[] | null;
+                /**
+                 * @description Without it `"machine"`.
+                 * @enum {string|null}
+                 */
+                kind?: "machine" | "human" | null;
+            } | null;
+            /**
+             * @description As in execute.
+             * @example send-reminder
+             */
+            action: string;
+            /**
+             * @description As in execute.
+             * @example document
+             */
+            resourceType: string;
+            /**
+             * @description As in execute.
+             * @example invoices/2026/0042
+             */
+            resourceId: string;
+            /**
+             * @description As in execute: what the conditions of policies look at. Without it `{}`.
+             * @example {
+             *       "amount": 80
+             *     }
+             */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description What it should be answered.
+             * @example allow
+             */
+            expect: components["schemas"]["PolicyEffect"];
+            /**
+             * @description The name of a policy that should be among those that decide.
+             * @example collections-may-remind
+             */
+            by?: string | null;
+        };
+        PlanPoliciesRequest: {
+            /**
+             * @description The set as it should be, each as in `POST /policies`.
+             * @example [
+             *       {
+             *         "name": "ledgers-stay",
+             *         "version": "1.0",
+             *         "effect": "deny",
+             *         "subjects": [
+             *           "*"
+             *         ],
+             *         "actions": [
+             *           "delete"
+             *         ],
+             *         "resources": [
+             *           "ledgers/*"
+             *         ]
+             *       }
+             *     ]
+             */
+            policies: components["schemas"]["CreatePolicyRequest"][];
+            /**
+             * @description Takes the policies in force that are not named out of force. Without it `false`.
+             * @example false
+             */
+            prune?: boolean | null;
+            /** @description Questions to the set as it would be, with the answers expected. Nothing has to be applied first. */
+            tests?: components["schemas"]["PolicyTestRequest"][] | null;
+        };
+        /** @enum {string} */
+        PolicyChange: "create" | "activate" | "deactivate" | "keep";
+        ReplacedPolicyResponse: {
+            /** @example pol_00000000000000000000000001 */
+            id: string;
+            /** @example 1.0 */
+            version: string;
+        } | null;
+        PolicyChangeResponse: {
+            /** @example create */
+            change: components["schemas"]["PolicyChange"];
+            /** @example collections-may-remind */
+            name: string;
+            /** @example 1.1 */
+            version: string;
+            /**
+             * @description Null in a plan for what is to be created; of what was applied the new id.
+             * @example null
+             */
+            id: string | null;
+            /** @description The version in force that gives way. */
+            replaces: components["schemas"]["ReplacedPolicyResponse"];
+        };
+        /** @enum {string} */
+        PlannedEffect: "allow" | "deny" | "require_approval" | "no_policy";
+        PlannedVerdictResponse: {
+            /** @example no_policy */
+            effect: components["schemas"]["PlannedEffect"];
+            /** @description With `require_approval` only. */
+            approvers?: components["schemas"]["ApproverGroupResponse"][];
+        };
+        PatternSetResponse: {
+            /**
+             * @description One of them matches.
+             * @example [
+             *       "*"
+             *     ]
+             */
+            in: string[];
+            /**
+             * @description None of them matches.
+             * @example []
+             */
+            except: string[];
+        };
+        PolicyVersionResponse: {
+            /** @example collections-may-remind */
+            name: string;
+            /** @example 1.1 */
+            version: string;
+        };
+        EffectConditionsResponse: {
+            /** @description Policies whose conditions let them match. */
+            hold: components["schemas"]["PolicyVersionResponse"][];
+            /** @description Policies whose conditions do not. */
+            fail: components["schemas"]["PolicyVersionResponse"][];
+        };
+        PlannedReferenceResponse: {
+            /** @example collections-may-remind */
+            name: string;
+            /** @example 1.1 */
+            version: string;
+            /**
+             * @description Null for what is to be created.
+             * @example null
+             */
+            id: string | null;
+        };
+        EffectReasonsResponse: {
+            /** @description Ten at most, oldest first. */
+            from: components["schemas"]["PlannedReferenceResponse"][];
+            /** @description Ten at most, oldest first. */
+            to: components["schemas"]["PlannedReferenceResponse"][];
+        };
+        PlannedEffectResponse: {
+            from: components["schemas"]["PlannedVerdictResponse"];
+            to: components["schemas"]["PlannedVerdictResponse"];
+            /**
+             * @description Agents' ids; `other:machine` and `other:human`: who is not registered, is of that kind, and has no roles.
+             * @example [
+             *       "agt_00000000000000000000000001",
+             *       "other:machine"
+             *     ]
+             */
+            subjects: string[];
+            actions: components["schemas"]["PatternSetResponse"];
+            /** @description Exact names, or `*`. */
+            resourceTypes: components["schemas"]["PatternSetResponse"];
+            /** @description Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. */
+            resources: components["schemas"]["PatternSetResponse"];
+            when: components["schemas"]["EffectConditionsResponse"];
+            /** @description Policies that decide in some request of the region. */
+            because: components["schemas"]["EffectReasonsResponse"];
+        };
+        ShadowedPolicyResponse: {
+            policy: components["schemas"]["PlannedReferenceResponse"];
+            by: components["schemas"]["PlannedReferenceResponse"];
+        };
+        TestedPolicyResponse: {
+            /**
+             * @description Null for what is to be created.
+             * @example pol_00000000000000000000000001
+             */
+            id: string | null;
+            /** @example collections-may-remind */
+            name: string;
+            /** @example 1.0 */
+            version: string;
+            /** @example deny */
+            effect: components["schemas"]["PolicyEffect"];
+        };
+        FailedPolicyTestResponse: {
+            /**
+             * @description Its place in `tests`, from 0.
+             * @example 0
+             */
+            index: number;
+            /** @example allow */
+            expect: components["schemas"]["PolicyEffect"];
+            /**
+             * @description What it is answered; as expected where only `by` is not among those that decide.
+             * @example deny
+             */
+            effect: components["schemas"]["PolicyEffect"];
+            /**
+             * @description Null for what is allowed.
+             * @example policy_denied
+             * @enum {string|null}
+             */
+            reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | null;
+            /** @description The first that decide, oldest first. */
+            policies: components["schemas"]["TestedPolicyResponse"][];
+        };
+        PolicyTestsResponse: {
+            /**
+             * @description How many were answered as they expect.
+             * @example 1
+             */
+            passed: number;
+            /** @example [] */
+            failed: components["schemas"]["FailedPolicyTestResponse"][];
+        };
+        PolicyPlanResponse: {
+            /**
+             * @description Names the set of policies now in force; `POST /policies/apply` takes it.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            base: string;
+            /** @description In the request's order, then what is pruned, by name. */
+            changes: components["schemas"]["PolicyChangeResponse"][];
+            /** @description Which requests would be answered otherwise. A request lies in a region when it is in all of its parts; none lies in two. */
+            effects: components["schemas"]["PlannedEffectResponse"][];
+            /**
+             * @description Whether the effects are all of them. They are true in any case.
+             * @example true
+             */
+            complete: boolean;
+            /**
+             * @description Why they are not all; null when they are.
+             * @example null
+             */
+            reason: string | null;
+            /** @description Policies of the set that never decide, as another one counts more and matches whatever they match. */
+            shadowed: components["schemas"]["ShadowedPolicyResponse"][];
+            /**
+             * @description What in the policies that would come into force matches nothing, or more than it reads.
+             * @example []
+             */
+            warnings: string[];
+            /** @description With `tests`. */
+            tests?: components["schemas"]["PolicyTestsResponse"];
+        };
+        ApplyPoliciesRequest: {
+            /**
+             * @description The `base` that the plan answered, or the `policySet` of the last apply.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            base: string;
+            /**
+             * @description The set as it should be, as it was planned.
+             * @example [
+             *       {
+             *         "name": "ledgers-stay",
+             *         "version": "1.0",
+             *         "effect": "deny",
+             *         "subjects": [
+             *           "*"
+             *         ],
+             *         "actions": [
+             *           "delete"
+             *         ],
+             *         "resources": [
+             *           "ledgers/*"
+             *         ]
+             *       }
+             *     ]
+             */
+            policies: components["schemas"]["CreatePolicyRequest"][];
+            /**
+             * @description Takes the policies in force that are not named out of force. Without it `false`.
+             * @example false
+             */
+            prune?: boolean | null;
+        };
+        AppliedPoliciesResponse: {
+            /** @description In the request's order, then what was pruned, by name. */
+            changes: components["schemas"]["PolicyChangeResponse"][];
+            /**
+             * @description Names the set of policies now in force.
+             * @example 0000000000000000000000000000000000000000000000000000000000000000
+             */
+            policySet: string;
         };
         ExecuteActionRequest: {
             /**
@@ -4501,6 +4601,43 @@ export interface operations {
             503: components["responses"]["UNAVAILABLE"];
         };
     };
+    evaluate_evaluate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvaluateRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer, or with `requests` the answers. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationResponse"] | components["schemas"]["EvaluationsResponse"];
+                };
+            };
+            400: components["responses"]["VALIDATION_ERROR"];
+            401: components["responses"]["UNAUTHORIZED"];
+            403: components["responses"]["PERMISSION_DENIED"];
+            408: components["responses"]["REQUEST_TIMEOUT"];
+            413: components["responses"]["PAYLOAD_TOO_LARGE"];
+            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
+            429: components["responses"]["RATE_LIMITED"];
+            500: components["responses"]["INTERNAL_ERROR"];
+            503: components["responses"]["UNAVAILABLE"];
+        };
+    };
     plan_plan: {
         parameters: {
             query?: never;
@@ -4619,43 +4756,6 @@ export interface operations {
             408: components["responses"]["REQUEST_TIMEOUT"];
             409: components["responses"]["CONFLICT"];
             412: components["responses"]["PRECONDITION_FAILED"];
-            413: components["responses"]["PAYLOAD_TOO_LARGE"];
-            415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
-            429: components["responses"]["RATE_LIMITED"];
-            500: components["responses"]["INTERNAL_ERROR"];
-            503: components["responses"]["UNAVAILABLE"];
-        };
-    };
-    evaluate_evaluate: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["EvaluateRequest"];
-            };
-        };
-        responses: {
-            /** @description The answer, or with `requests` the answers. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EvaluationResponse"] | components["schemas"]["EvaluationsResponse"];
-                };
-            };
-            400: components["responses"]["VALIDATION_ERROR"];
-            401: components["responses"]["UNAUTHORIZED"];
-            403: components["responses"]["PERMISSION_DENIED"];
-            408: components["responses"]["REQUEST_TIMEOUT"];
             413: components["responses"]["PAYLOAD_TOO_LARGE"];
             415: components["responses"]["UNSUPPORTED_MEDIA_TYPE"];
             429: components["responses"]["RATE_LIMITED"];

@@ -1,10 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import type { SchemaObject } from '@nestjs/swagger';
-import { AGENT_KINDS } from '../../agents/agent-kind';
 import { BooleanField, FreeFormObject } from '../../http/validation/body-fields';
 import { WholeRequest } from '../../http/validation/dto-shape';
-import { optionalMark, shown, shownChoice } from '../../http/validation/field-text';
+import { optionalMark, shown } from '../../http/validation/field-text';
 import { CheckedBy } from '../../http/validation/member-rule';
 import { OptionalText } from '../../http/validation/text-fields';
 import { MomentField } from '../../http/as-of/moment-field';
@@ -19,26 +18,9 @@ import {
   requestsFault,
   RESOURCE_ID,
   RESOURCE_TYPE,
-  SUBJECT_NAME,
-  SUBJECT_ROLES,
-  subjectFault,
   togetherFaults,
 } from '../question-faults';
-
-const SUBJECT: SchemaObject = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    name: { type: 'string', minLength: 1, maxLength: SUBJECT_NAME.max, ...shown({ optional: true }) },
-    roles: {
-      type: 'array',
-      maxItems: SUBJECT_ROLES.maxItems,
-      items: { type: 'string', minLength: 1, maxLength: SUBJECT_ROLES.item.max },
-      ...shown({ optional: true, default: [] }),
-    },
-    kind: { ...shownChoice(AGENT_KINDS, { optional: true }), ...shown({ optional: true, default: 'machine' }) },
-  },
-};
+import { SUBJECT, SubjectField } from './subject-field.decorator';
 
 const QUESTION: SchemaObject = {
   type: 'object',
@@ -52,17 +34,6 @@ const QUESTION: SchemaObject = {
     parameters: { type: 'object', additionalProperties: true, ...shown({ optional: true }) },
   },
 };
-
-function SubjectField(): PropertyDecorator {
-  const description =
-    'In place of `agent`: an agent that nobody has registered. Capabilities are not asked. It is met by `*`, `agent:*`, ' +
-    '`kind:…`, its roles, and its name.';
-  return applyDecorators(
-    ...optionalMark({ optional: true }),
-    CheckedBy('subject', subjectFault),
-    ApiProperty({ ...SUBJECT, selfRequired: false, ...shown({ optional: true, description }) } as object),
-  );
-}
 
 function RequestsField(): PropertyDecorator {
   const description =

@@ -1,6 +1,6 @@
-import { listedTypeFault, parseResourcePattern, resourcePatternFault } from '../../patterns/resource-pattern';
-import type { ResourcePattern } from '../../patterns/resource-pattern';
-import { POLICY_EFFECTS } from '../../evaluation/policy-effect';
+import { listedTypeFault, parseResourcePattern, resourcePatternFault } from '../../policies/patterns/resource-pattern';
+import type { ResourcePattern } from '../../policies/patterns/resource-pattern';
+import { POLICY_EFFECTS } from '../../policies/evaluation/policy-effect';
 import type { Bits } from './bits';
 import type { PlannedPolicy } from './effect';
 import type { SubjectClasses } from './subject-classes';

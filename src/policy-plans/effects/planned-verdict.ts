@@ -1,5 +1,5 @@
-import type { ApprovalRequirement } from '../../approval/approval-requirement';
-import { combinedRequirement, isTooLarge } from '../../approval/combined-requirement';
+import type { ApprovalRequirement } from '../../policies/approval/approval-requirement';
+import { combinedRequirement, isTooLarge } from '../../policies/approval/combined-requirement';
 import type { PlannedVerdict } from './effect';
 import type { PlannedMatch } from './planned-match';
 

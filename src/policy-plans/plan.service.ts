@@ -1,18 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { Configuration } from '../../config/configuration';
-import { ActivePolicies } from '../active-policies';
+import { Configuration } from '../config/configuration';
+import { ActivePolicies } from '../policies/active-policies';
 import type { PlanPoliciesRequest } from './dto/plan-policies.request';
 import { PolicyChangeResponse } from './dto/policy-plan.response';
 import type { PolicyPlanResponse } from './dto/policy-plan.response';
-import { CreationWarnings } from '../creation-warnings';
-import { contentOf } from '../policy-content';
-import { policySetOf } from '../policy-set';
+import { CreationWarnings } from '../policies/creation-warnings';
+import { contentOf } from '../policies/policy-content';
+import { policySetOf } from '../policies/policy-set';
 import type { PlannedPolicy } from './effects/effect';
+import type { Caller } from '../ledger/caller';
+import { PolicyTests } from './policy-tests';
+import { PolicyTestsResponse } from './dto/policy-tests.response';
 import { PolicyComparisons } from './policy-comparisons';
 import { CurrentPolicies } from './current-policies';
 import { comingIntoForce, goingOutOfForce, policyChanges } from './policy-changes';
 import type { PolicyChange } from './policy-changes';
-import type { Policy } from '../policy.entity';
+import type { Policy } from '../policies/policy.entity';
 
 /** Says what a set of policies would change. Writes nothing. */
 @Injectable()
@@ -21,17 +24,23 @@ export class PlanService {
     private readonly current: CurrentPolicies,
     private readonly activePolicies: ActivePolicies,
     private readonly comparisons: PolicyComparisons,
+    private readonly tests: PolicyTests,
     private readonly warnings: CreationWarnings,
     private readonly configuration: Configuration,
   ) {}
 
-  /** @throws VALIDATION_ERROR where a version exists with other content; CONFLICT when there is no room for the set. */
-  async plan({ policies, prune = false }: PlanPoliciesRequest): Promise<PolicyPlanResponse> {
+  /**
+   * @throws VALIDATION_ERROR where a version exists with other content, or a test names an agent that does not exist;
+   * PERMISSION_DENIED where the caller may ask tests for its own agent alone; CONFLICT when there is no room for the set.
+   */
+  async plan(caller: Caller, { policies, prune = false, tests }: PlanPoliciesRequest): Promise<PolicyPlanResponse> {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     const known = await this.current.knownFor(wanted);
     const changes = policyChanges({ policies: wanted, prune }, known);
     this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes));
-    const compared = await this.comparisons.compare(plannedPolicies(known.inForce, changes));
+    const planned = plannedPolicies(known.inForce, changes);
+    const results = tests === undefined ? null : await this.tests.results(caller, tests, targetOf(planned));
+    const compared = await this.comparisons.compare(planned);
     return {
       base: policySetOf(known.inForce.map(({ id }) => id)),
       changes: changes.map((change) => PolicyChangeResponse.from(change)),
@@ -40,6 +49,7 @@ export class PlanService {
       reason: compared.reason,
       shadowed: compared.shadowed,
       warnings: await this.warningsOn(changes),
+      ...(results !== null && { tests: PolicyTestsResponse.from(results) }),
     };
   }
 
@@ -73,6 +83,11 @@ function plannedPolicies(inForce: readonly Policy[], changes: readonly PolicyCha
     return change.change === 'activate' ? [planned(change.policy, { ...side, isNew: false })] : [];
   });
   return [...before, ...coming];
+}
+
+/** The policies that would be in force. */
+function targetOf(planned: readonly PlannedPolicy[]): PlannedPolicy[] {
+  return planned.filter(({ isAfter }) => isAfter);
 }
 
 type Rules = Omit<PlannedPolicy, keyof PlannedSides>;

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { unavailable } from '../../errors/domain-error';
-import { CounterReader } from '../../ledger/reading/counter-reader';
-import { RecordReader } from '../../ledger/reading/record-reader';
-import type { Condition } from '../../ledger/record-page';
-import type { PolicyContent } from '../policy-content';
-import type { Policy } from '../policy.entity';
-import { POLICY } from '../policy.kind';
+import { unavailable } from '../errors/domain-error';
+import { CounterReader } from '../ledger/reading/counter-reader';
+import { RecordReader } from '../ledger/reading/record-reader';
+import type { Condition } from '../ledger/record-page';
+import type { PolicyContent } from '../policies/policy-content';
+import type { Policy } from '../policies/policy.entity';
+import { POLICY } from '../policies/policy.kind';
 import { versionKey } from './policy-changes';
 import type { KnownPolicies } from './policy-changes';
 

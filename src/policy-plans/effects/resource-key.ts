@@ -1,4 +1,4 @@
-import { isUrl, urlPathStart } from '../../patterns/resource-url';
+import { isUrl, urlPathStart } from '../../policies/patterns/resource-url';
 import type { PlannedMatch } from './planned-match';
 
 /**

@@ -1,6 +1,6 @@
-import { AGENT_KINDS } from '../../../agents/agent-kind';
-import type { AgentSubject } from '../../patterns/subject';
-import { parseSubject } from '../../patterns/subject-pattern';
+import { AGENT_KINDS } from '../../agents/agent-kind';
+import type { AgentSubject } from '../../policies/patterns/subject';
+import { parseSubject } from '../../policies/patterns/subject-pattern';
 import { addBit, addBits, type Bits, indexesOf, noBits } from './bits';
 
 /** Names of patterns that every agent meets. */

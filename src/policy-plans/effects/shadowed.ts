@@ -1,6 +1,6 @@
-import { parseSubject } from '../../patterns/subject-pattern';
-import { meantPath } from '../../patterns/resource-path';
-import type { ResourcePattern } from '../../patterns/resource-pattern';
+import { parseSubject } from '../../policies/patterns/subject-pattern';
+import { meantPath } from '../../policies/patterns/resource-path';
+import type { ResourcePattern } from '../../policies/patterns/resource-pattern';
 import { ACTIONS } from './axes';
 import type { PlannedReference } from './effect';
 import type { PlannedMatch } from './planned-match';

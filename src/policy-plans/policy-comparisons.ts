@@ -2,12 +2,12 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { AGENT } from '../../agents/agent.kind';
-import { Configuration } from '../../config/configuration';
-import { unavailable } from '../../errors/domain-error';
-import { RecordReader } from '../../ledger/reading/record-reader';
-import { Slices } from '../../shared/slices';
-import { subjectOf } from '../subject-of';
+import { AGENT } from '../agents/agent.kind';
+import { Configuration } from '../config/configuration';
+import { unavailable } from '../errors/domain-error';
+import { RecordReader } from '../ledger/reading/record-reader';
+import { Slices } from '../shared/slices';
+import { subjectOf } from '../policies/subject-of';
 import { Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
 import type { PlannedPolicy } from './effects/effect';
 

@@ -1,4 +1,4 @@
-import { MAX_DECIDING_POLICIES } from '../../evaluation/evaluation-request';
+import { MAX_DECIDING_POLICIES } from '../../policies/evaluation/evaluation-request';
 import { addBits, type Bits, common, haveCommon, isEmpty, without } from './bits';
 import type { Budget } from './budget';
 import type { PlannedVerdict } from './effect';

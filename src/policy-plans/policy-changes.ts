@@ -1,8 +1,8 @@
-import { invalid } from '../../errors/domain-error';
-import type { FieldFault } from '../../errors/domain-error';
-import { firstDifference } from '../policy-content';
-import type { PolicyContent } from '../policy-content';
-import type { Policy } from '../policy.entity';
+import { invalid } from '../errors/domain-error';
+import type { FieldFault } from '../errors/domain-error';
+import { firstDifference } from '../policies/policy-content';
+import type { PolicyContent } from '../policies/policy-content';
+import type { Policy } from '../policies/policy.entity';
 
 /** What has to be done about a policy; `replaced` is the version in force that gives way to it. */
 export type PolicyChange =

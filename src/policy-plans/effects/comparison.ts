@@ -1,4 +1,4 @@
-import type { AgentSubject } from '../../patterns/subject';
+import type { AgentSubject } from '../../policies/patterns/subject';
 import { Budget, OutOfTime } from './budget';
 import type { FoundEffects, PlannedPolicy } from './effect';
 import { plannedMatches } from './planned-match';

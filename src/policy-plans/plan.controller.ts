@@ -1,8 +1,8 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ApiErrors } from '../../http/answers/api-errors.decorator';
-import { Caller } from '../../http/pipeline/caller.decorator';
-import { BodyLimit, IgnoresIdempotencyKey, RequiresScope } from '../../http/request/route-marks';
+import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { Caller } from '../http/pipeline/caller.decorator';
+import { BodyLimit, IgnoresIdempotencyKey, RequiresScope } from '../http/request/route-marks';
 import { ApplyPoliciesRequest, PlanPoliciesRequest } from './dto/plan-policies.request';
 import { AppliedPoliciesResponse, PolicyPlanResponse } from './dto/policy-plan.response';
 import { ApplyService } from './apply.service';
@@ -26,12 +26,13 @@ export class PlanController {
     description:
       'Says what would have to change to bring exactly this set of versions into force, and which requests would then be ' +
       'answered otherwise: for every registered agent, as if it were active and capable of everything. It writes nothing. ' +
-      'One plan is made at a time, and one waits; more are 503.',
+      'One plan is made at a time, and one waits; more are 503. `tests` are asked of the set as it would be, as in evaluate: a ' +
+      'caller that is bound to an agent and lacks `read` may ask for that agent alone.',
   })
   @ApiOkResponse({ type: PolicyPlanResponse, description: 'What would change.' })
   @ApiErrors('CONFLICT')
-  async plan(@Body() body: PlanPoliciesRequest): Promise<PolicyPlanResponse> {
-    return this.plans.plan(body);
+  async plan(@Caller() caller: Caller, @Body() body: PlanPoliciesRequest): Promise<PolicyPlanResponse> {
+    return this.plans.plan(caller, body);
   }
 
   @Post('apply')

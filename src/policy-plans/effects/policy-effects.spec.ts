@@ -1,8 +1,8 @@
-import { compileConditions, truthOf } from '../../conditions/condition';
-import type { JsonObject } from '../../../json/json-value';
-import type { EvaluationRequest } from '../../evaluation/evaluation-request';
-import { PolicyEvaluator } from '../../evaluation/policy-evaluator';
-import type { AgentSubject } from '../../patterns/subject';
+import { compileConditions, truthOf } from '../../policies/conditions/condition';
+import type { JsonObject } from '../../json/json-value';
+import type { EvaluationRequest } from '../../policies/evaluation/evaluation-request';
+import { PolicyEvaluator } from '../../policies/evaluation/policy-evaluator';
+import type { AgentSubject } from '../../policies/patterns/subject';
 import type { Effect, PatternSet, PlannedPolicy, PlannedVerdict, PolicyVersion } from './effect';
 import { policyEffects } from './policy-effects';
 

@@ -1,8 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { SAMPLE_POLICY_SET, sampleId } from '../../../openapi/sample-id';
-import { ApproverGroupResponse } from '../../dto/policy.response';
+import { SAMPLE_POLICY_SET, sampleId } from '../../openapi/sample-id';
+import { ApproverGroupResponse } from '../../policies/dto/policy.response';
 import type { PlannedVerdict } from '../effects/effect';
 import type { PolicyChange } from '../policy-changes';
+import { PolicyTestsResponse } from './policy-tests.response';
 
 const VERDICTS = ['allow', 'deny', 'require_approval', 'no_policy'] as const;
 const CHANGES = ['create', 'activate', 'deactivate', 'keep'] as const;
@@ -172,6 +173,9 @@ export class PolicyPlanResponse {
     description: 'What in the policies that would come into force matches nothing, or more than it reads.',
   })
   readonly warnings!: readonly string[];
+
+  @ApiProperty({ type: PolicyTestsResponse, required: false, description: 'With `tests`.' })
+  readonly tests?: PolicyTestsResponse;
 }
 
 export class AppliedPoliciesResponse {

@@ -1,6 +1,6 @@
-import type { ApproverGroup } from '../../approval/approval-requirement';
-import type { PolicyRules } from '../../evaluation/compiled-policy';
-import type { AgentSubject } from '../../patterns/subject';
+import type { ApproverGroup } from '../../policies/approval/approval-requirement';
+import type { PolicyRules } from '../../policies/evaluation/compiled-policy';
+import type { AgentSubject } from '../../policies/patterns/subject';
 
 /** A policy, and whether it is in force before and after what is planned. */
 export interface PlannedPolicy extends PolicyRules {

@@ -1,10 +1,12 @@
-import { BooleanField, ListOf } from '../../../http/validation/body-fields';
-import { WholeRequest, type WholeRule } from '../../../http/validation/dto-shape';
-import { RequiredText } from '../../../http/validation/text-fields';
-import { SAMPLE_POLICY_SET } from '../../../openapi/sample-id';
-import { CreatePolicyRequest } from '../../dto/create-policy.request';
+import { BooleanField, ListOf } from '../../http/validation/body-fields';
+import { WholeRequest, type WholeRule } from '../../http/validation/dto-shape';
+import { RequiredText } from '../../http/validation/text-fields';
+import { SAMPLE_POLICY_SET } from '../../openapi/sample-id';
+import { CreatePolicyRequest } from '../../policies/dto/create-policy.request';
+import { PolicyTestRequest } from './policy-test.request';
 
 const MOST_POLICIES = 10_000;
+const MOST_TESTS = 1_000;
 const DIGEST = /^[0-9a-f]{64}$/;
 
 /** A set has one version of a name. */
@@ -56,6 +58,13 @@ export class PlanPoliciesRequest {
 
   @BooleanField(PRUNE)
   readonly prune?: boolean;
+
+  @ListOf(PolicyTestRequest, {
+    optional: true,
+    maxItems: MOST_TESTS,
+    description: 'Questions to the set as it would be, with the answers expected. Nothing has to be applied first.',
+  })
+  readonly tests?: readonly PolicyTestRequest[];
 }
 
 @WholeRequest(namesDiffer)

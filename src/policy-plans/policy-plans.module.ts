@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { EvaluationModule } from '../evaluation/evaluation.module';
+import { LedgerModule } from '../ledger/ledger.module';
+import { PoliciesModule } from '../policies/policies.module';
+import { ApplyService } from './apply.service';
+import { CurrentPolicies } from './current-policies';
+import { PlanController } from './plan.controller';
+import { PlanService } from './plan.service';
+import { PolicyComparisons } from './policy-comparisons';
+import { PolicyTests } from './policy-tests';
+
+/** Whole sets of policies: what one would change, and bringing it into force. */
+@Module({
+  imports: [LedgerModule, PoliciesModule, EvaluationModule],
+  controllers: [PlanController],
+  providers: [CurrentPolicies, PolicyComparisons, PolicyTests, PlanService, ApplyService],
+})
+export class PolicyPlansModule {}

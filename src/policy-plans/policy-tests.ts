@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import type { PermissionAnswer } from '../authorization/permission';
+import { askedPermission, type AskedPermission, type GivenQuestion } from '../evaluation/asked-permission';
+import { Evaluations } from '../evaluation/evaluations.service';
+import type { Caller } from '../ledger/caller';
+import { type DecidingPolicy, MAX_DECIDING_POLICIES } from '../policies/evaluation/evaluation-request';
+import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
+import type { PolicyEffect } from '../policies/evaluation/policy-effect';
+import { Slices } from '../shared/slices';
+import type { PlannedPolicy, PlannedReference } from './effects/effect';
+
+/** Policies that are compiled at once: a few milliseconds' worth. */
+const PIECE = 100;
+
+/** A question, and what it should be answered. */
+export interface PolicyTest extends GivenQuestion {
+  readonly expect: PolicyEffect;
+  /** The name of a policy that should be among those that decide. */
+  readonly by?: string;
+}
+
+/** How tests came out. */
+export interface PolicyTestResults {
+  readonly passed: number;
+  readonly failed: readonly FailedTest[];
+}
+
+interface FailedTest {
+  /** Its place among the tests. */
+  readonly index: number;
+  readonly expect: PolicyEffect;
+  readonly answer: Pick<PermissionAnswer, 'effect' | 'reason'>;
+  readonly policies: readonly TestedPolicy[];
+}
+
+/** A policy that decides; its id is null where it is to be created. */
+type TestedPolicy = PlannedReference & Pick<DecidingPolicy, 'effect'>;
+
+/** A question with its answer. */
+interface Asked {
+  readonly caller: Caller;
+  readonly question: AskedPermission;
+  readonly answer: PermissionAnswer;
+}
+
+/** Asks a set of policies that is not in force what its tests ask. */
+@Injectable()
+export class PolicyTests {
+  constructor(private readonly evaluations: Evaluations) {}
+
+  /**
+   * @param target the policies of the set.
+   * @throws PERMISSION_DENIED where the caller may ask for its own agent alone; VALIDATION_ERROR for agents that do not exist.
+   */
+  async results(
+    caller: Caller,
+    tests: readonly PolicyTest[],
+    target: readonly PlannedPolicy[],
+  ): Promise<PolicyTestResults> {
+    const questions = tests.map((test, index) => askedPermission(test, {}, `tests[${index}].`));
+    const answers = await this.evaluations.answersBy((await evaluatorOf(target)).snapshot(), caller, questions);
+    const byName = new Map(target.map((policy) => [policy.name, policy]));
+    const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
+    const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicy => {
+      return { id: created.has(id) ? null : id, name, version, effect };
+    };
+    const failed: FailedTest[] = [];
+    for (const [index, { expect, by }] of tests.entries()) {
+      const [answer, question] = [answers[index], questions[index]];
+      if (answer === undefined || question === undefined) throw new Error('A test has no answer.');
+      const isAsExpected =
+        answer.effect === expect &&
+        (by === undefined || (await this.decides(by, byName, { caller, question, answer })));
+      if (!isAsExpected) failed.push({ index, expect, answer, policies: answer.policies.map(tested) });
+    }
+    return { passed: tests.length - failed.length, failed };
+  }
+
+  /** Whether a policy is among those that decided. An answer names ten at most: of more, it is held against one of them. */
+  private async decides(
+    name: string,
+    target: ReadonlyMap<string, PlannedPolicy>,
+    { caller, question, answer: { policies } }: Asked,
+  ): Promise<boolean> {
+    const policy = target.get(name);
+    const [first] = policies;
+    const deciding = first === undefined ? undefined : target.get(first.name);
+    if (policy === undefined || deciding === undefined) return false;
+    if (policies.length < MAX_DECIDING_POLICIES) return policies.some(({ id }) => id === policy.id);
+    const two = await evaluatorOf([deciding, policy]);
+    const [answer] = await this.evaluations.answersBy(two.snapshot(), caller, [question]);
+    return answer?.policies.some(({ id }) => id === policy.id) === true;
+  }
+}
+
+async function evaluatorOf(policies: readonly PlannedPolicy[]): Promise<PolicyEvaluator> {
+  const evaluator = new PolicyEvaluator();
+  const slices = new Slices();
+  for (let start = 0; start < policies.length; start += PIECE) {
+    await slices.next();
+    evaluator.addAll(policies.slice(start, start + PIECE));
+  }
+  return evaluator;
+}
