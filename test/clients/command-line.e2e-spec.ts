@@ -5,8 +5,8 @@ import { company, pending, requireApproval, type Company } from '../approvals/su
 import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
 import { describeOnSqlite } from '../support/database-kind';
 import { createPolicy, issueKey } from '../support/factories';
-import type { ProgramRun } from '../support/shell';
-import { buildCommandLine, gov as runGov } from './command-line';
+import { run, type ProgramRun } from '../support/shell';
+import { buildCommandLine, gov as runGov, MAIN } from './command-line';
 
 describeOnSqlite('The command line', () => {
   let app: TestApp;
@@ -120,6 +120,12 @@ describeOnSqlite('The command line', () => {
     expect(await gov(['verify', '-', '--json'], {}, exported)).toMatchObject({ exitCode: 0 });
     const cut = exported.slice(0, exported.lastIndexOf('\n', exported.length - 2) + 1);
     expect(await gov(['verify', '-'], {}, cut)).toMatchObject({ exitCode: 3 });
+  });
+
+  it('ends quietly when nobody reads on', async () => {
+    const environment = { XDG_CONFIG_HOME: home, GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY };
+    const words = ['-c', '"$0" "$1" export | head -c 1; echo " ${PIPESTATUS[0]}"', process.execPath, MAIN];
+    expect(await run('bash', words, { environment })).toEqual({ exitCode: 0, output: '{ 0\n', errors: '' });
   });
 
   it('says what is wrong with its words', async () => {

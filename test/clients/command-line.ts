@@ -3,7 +3,8 @@ import { ROOT } from '../support/markdown';
 import { run, type ProgramRun } from '../support/shell';
 
 const FOLDER = join(ROOT, 'clients', 'cli');
-const MAIN = join(FOLDER, 'dist', 'cli', 'src', 'main.js');
+/** The program. */
+export const MAIN = join(FOLDER, 'dist', 'cli', 'src', 'main.js');
 
 /** Builds the command line as its users get it; only where it has changed. */
 export async function buildCommandLine(): Promise<void> {

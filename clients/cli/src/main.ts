@@ -1,11 +1,14 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { addCompletionCommand } from './commands/completion.js';
 import { addReviewCommands } from './commands/decide.js';
 import { addExplainCommand } from './commands/explain.js';
 import { addLedgerCommands } from './commands/ledger.js';
 import { addLoginCommands } from './commands/login.js';
 import { addRecordCommands } from './commands/records.js';
 import { addSeedCommand } from './commands/seed.js';
+import { addTamperCommand } from './commands/tamper.js';
+import { addTourCommand } from './commands/tour.js';
 import { SettingsError } from './settings.js';
 import { DemoCompanyError } from '../../typescript/src/demo-company.js';
 import { GovernanceError } from '../../typescript/src/index.js';
@@ -27,6 +30,15 @@ addExplainCommand(program);
 addRecordCommands(program);
 addLedgerCommands(program);
 addSeedCommand(program);
+addTourCommand(program);
+addTamperCommand(program);
+addCompletionCommand(program);
+
+// Whoever reads the output may have seen enough, as in `gov export | head`.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
 
 try {
   await program.parseAsync();

@@ -1,0 +1,45 @@
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { alterOneByte } from '../altered-byte.js';
+import { writeChain } from '../chain-export.js';
+import { printLine, styled } from '../output.js';
+import { verifiedExport, type Verdict } from '../service-program.js';
+import { type Settings, settings, SettingsError } from '../settings.js';
+
+export function addTamperCommand(program: Command): void {
+  program
+    .command('tamper')
+    .description('alter one byte in a copy of the chain, and see the offline verifier find it. Needs the scope audit')
+    .action(() => tamper(settings()));
+}
+
+/** What the service keeps is not touched. Exit code 1 where verification did not find it. */
+export async function tamper(service: Settings): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gov-tamper-'));
+  try {
+    const copy = join(folder, 'export.ndjson');
+    await writeChain(service, createWriteStream(copy, { mode: 0o600 }));
+    printLine('A copy of the whole chain, as the service exports it:');
+    const before = await verifiedExport(copy);
+    printVerdict(before);
+    const altered = alterOneByte(copy);
+    if (altered === null)
+      throw new SettingsError('There are no entries yet that could be altered: `gov seed` makes some.');
+    printLine(`\nOne byte of the copy is altered, in line ${altered.line}:`);
+    printLine(styled('red', `  - ${altered.was}`));
+    printLine(styled('green', `  + ${altered.is}`));
+    printLine('\nThe same verification again:');
+    const after = await verifiedExport(copy);
+    printVerdict(after);
+    if (!before.valid || after.valid) process.exitCode = 1;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function printVerdict({ valid, entries, firstFaults }: Verdict): void {
+  for (const { layer, place, fault } of firstFaults) printLine(`  ${layer}: ${place}: ${fault}`);
+  printLine(`  ${valid ? styled('green', 'VALID') : styled('red', 'INVALID')}, ${entries} entries`);
+}

@@ -1,0 +1,88 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
+import { describeOnSqlite } from '../support/database-kind';
+import { createAgent } from '../support/factories';
+import { run } from '../support/shell';
+import { buildCommandLine, gov } from './command-line';
+
+describeOnSqlite('What gov shows to somebody new', () => {
+  let home: string;
+  let temporary: string;
+  let environment: NodeJS.ProcessEnv;
+
+  beforeAll(async () => {
+    await buildCommandLine();
+    home = mkdtempSync(join(tmpdir(), 'gov-home-'));
+    temporary = join(home, 'tmp');
+    mkdirSync(temporary);
+    const nobody = { GOVERNANCE_URL: undefined, GOVERNANCE_API_KEY: undefined };
+    environment = { ...nobody, XDG_CONFIG_HOME: home, TMPDIR: temporary };
+  }, 120_000);
+  afterAll(() => {
+    rmSync(home, { recursive: true });
+  });
+  afterEach(() => {
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it('takes the tour through a service of its own, and leaves nothing behind', async () => {
+    const { exitCode, output, errors } = await gov(['tour'], { environment });
+    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
+    expect(output).not.toContain('must not happen');
+    const said = ['no_policy_allows', 'in her inbox: invoice-bot: refund', '80 are refunded', 'execution.resumed'];
+    for (const text of [...said, 'VALID, 18 entries', 'INVALID, 18 entries']) expect(output).toContain(text);
+  }, 60_000);
+
+  describe('of a service', () => {
+    let app: TestApp;
+
+    beforeAll(async () => {
+      app = await createTestApp();
+      environment = { ...environment, GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY };
+    });
+    afterAll(() => app.close());
+
+    it('alters a byte of a copy, and sees it found', async () => {
+      const empty = await gov(['tamper'], { environment });
+      expect(empty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('gov seed') });
+      await createAgent(app, { name: 'bot' });
+      const { exitCode, output } = await gov(['tamper'], { environment });
+      expect(exitCode).toBe(0);
+      expect(output).toMatch(
+        / VALID, 1 entries[^]*line 1:\n {2}- "timestamp":"2[^]* {2}chain: entry 1: [^]*INVALID, 1 entries/,
+      );
+    });
+  });
+
+  it.each([
+    ['', 'sea', ''],
+    ['', 'see', 'seed'],
+    ['keys', 'is', 'issue'],
+    ['keys issue', '--ex', '--expires-at'],
+    ['show dec_1', '--h', '--help'],
+  ])('completes in bash: gov %s %s', async (before, here, expected) => {
+    const { output } = await gov(['completion', 'bash'], { environment });
+    const script = join(home, 'completion.sh');
+    writeFileSync(script, output);
+    const words = ['gov', ...before.split(' ').filter((word) => word !== ''), here];
+    const asked = `. "$0"; COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _gov; echo "\${COMPREPLY[*]}"`;
+    expect(await run('bash', ['-c', asked, script])).toEqual({ exitCode: 0, output: `${expected}\n`, errors: '' });
+  });
+
+  it('knows three shells', async () => {
+    expect(await gov(['completion', 'zsh'], { environment })).toMatchObject({
+      exitCode: 0,
+      output: expect.stringContaining('bashcompinit'),
+    });
+    expect(await gov(['completion', 'fish'], { environment })).toMatchObject({
+      exitCode: 0,
+      output: expect.stringContaining('complete -c gov'),
+    });
+    expect(await gov(['completion', 'tcsh'], { environment })).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('bash, fish, zsh'),
+    });
+  });
+});
