@@ -44,14 +44,18 @@ describe('A caller that is refused', () => {
     const { id: agentId } = await createAgent(app, { name: 'busy-bot' });
     const { id, secret: key } = await issueKey(app, { agentId, scopes: ['propose', 'agents'] });
     const before = await counted('scope_missing');
+    const began = performance.now();
     const refused = Array.from({ length: 20 }, () => send(app, 'GET', '/api/v1/entities', { key }));
     expect((await Promise.all(refused)).every(({ status }) => status === 403)).toBe(true);
     await send(app, 'POST', `/api/v1/agents/${agentId}/suspend`, { key });
-    expect((await denialsOf(id)).map(({ reason }) => reason).sort()).toEqual(['own_agent', 'scope_missing']);
+    const reasons = (await denialsOf(id)).map(({ reason }) => reason).sort();
+    expect([...new Set(reasons)]).toEqual(['own_agent', 'scope_missing']);
+    // On a busy machine they may have taken longer than the time in which one is left.
+    expect(reasons.length).toBeLessThanOrEqual(2 + Math.floor((performance.now() - began) / INTERVAL));
     expect(await counted('scope_missing')).toBe(before + 20);
     await sleep(INTERVAL);
     await send(app, 'GET', '/api/v1/entities', { key });
-    expect((await denialsOf(id)).filter(({ reason }) => reason === 'scope_missing')).toHaveLength(2);
+    expect(await denialsOf(id)).toHaveLength(reasons.length + 1);
   });
 
   async function counted(reason: string): Promise<number> {

@@ -54,7 +54,7 @@ describe('Reviews of decisions', () => {
       return id;
     },
     expired: async () => {
-      const expiresAt = new Date(Date.now() + 1_000).toISOString();
+      const expiresAt = new Date(Date.now() + 2_000).toISOString();
       const { id } = await propose(app, proposer.id, { riskLevel: 'medium', expiresAt });
       while ((await read(id)).status !== 'expired') await new Promise((resolve) => setTimeout(resolve, 25));
       return id;

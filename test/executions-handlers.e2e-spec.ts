@@ -15,7 +15,8 @@ import { type Answer, send } from './support/send';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
 
 const seen: ActionContext[] = [];
-let release: () => void = () => undefined;
+/** Ends the handler of `wait` that runs; null while none does. */
+let release: (() => void) | null = null;
 
 @Injectable()
 class Mailer {
@@ -66,6 +67,7 @@ class Mailer {
     await new Promise<void>((resolve) => {
       release = resolve;
     });
+    release = null;
     return 'released';
   }
 }
@@ -139,11 +141,18 @@ async function oneRunning(app: TestApp): Promise<ExecutionResponse> {
   }
 }
 
+/** Asks for `wait`; answers once its handler runs, as that begins after its execution can be seen. */
+async function oneWaiting(app: TestApp): Promise<{ answer: Promise<Answer>; running: ExecutionResponse }> {
+  const answer = execute(app, 'wait');
+  while (release === null) await sleep(5);
+  return { answer, running: await oneRunning(app) };
+}
+
 describe('action handlers', () => {
   let app: TestApp;
 
   beforeAll(async () => {
-    app = await createMailApp({ ACTION_TIMEOUT: '300' });
+    app = await createMailApp();
     await createBot(app);
   });
   afterAll(async () => {
@@ -249,20 +258,22 @@ describe('action handlers', () => {
     expect(body.failureReason).toMatch(/^The handler of "return" .*\.$/);
   });
 
-  it('that take too long make a failed execution, and are told', async () => {
+  it('that take too long make a failed execution, and are told to end', async () => {
+    const impatient = await createMailApp({ ACTION_TIMEOUT: '300' });
+    await createBot(impatient);
     const before = aborted;
-    const { status, body } = await execute(app, 'never');
+    const { status, body } = await execute(impatient, 'never');
     expect({ status, ...body }).toMatchObject({ status: 200, outcome: 'failed', result: null });
     expect(body.failureReason).toContain('300 ms');
-    await sleep(10);
+    while (aborted === before) await sleep(5);
     expect(aborted).toBe(before + 1);
+    await impatient.close();
   });
 
   it('run after their execution is on disk', async () => {
-    const answer = execute(app, 'wait');
-    const running = await oneRunning(app);
+    const { answer, running } = await oneWaiting(app);
     expect(running).toMatchObject({ outcome: 'running', completedAt: null, result: null });
-    release();
+    release?.();
     expect((await answer).body).toEqual({
       ...running,
       outcome: 'executed',
@@ -273,13 +284,11 @@ describe('action handlers', () => {
 
   it('answer with the execution as it stands when its end cannot be written, which is tried again', async () => {
     const ledger = app.application.get(LedgerService);
-    const answer = execute(app, 'wait');
-    const running = await oneRunning(app);
+    const { answer, running } = await oneWaiting(app);
     const write = jest.spyOn(ledger, 'write').mockRejectedValueOnce(unavailable('The disk is full.'));
-    release();
+    release?.();
     expect(await answer).toMatchObject({ status: 200, body: running });
     write.mockRestore();
-    expect((await read(app, running.id)).outcome).toBe('running');
     while ((await read(app, running.id)).outcome === 'running') await sleep(50);
     expect(await read(app, running.id)).toMatchObject({ outcome: 'executed', result: 'released' });
     expect((await auditOf(app, running.id)).map(({ action }) => action)).toEqual([
@@ -289,13 +298,12 @@ describe('action handlers', () => {
   });
 
   it('whose execution somebody removed from the database are given up, not tried for ever', async () => {
-    const answer = execute(app, 'wait');
-    const running = await oneRunning(app);
+    const { answer, running } = await oneWaiting(app);
     const foreign = await foreignConnection(app);
     await foreign.run('CREATE TEMP TABLE kept AS SELECT * FROM "executions" WHERE "id" = $1', [running.id]);
     await foreign.run('DELETE FROM "executions" WHERE "id" = $1', [running.id]);
     const write = jest.spyOn(app.application.get(LedgerService), 'write');
-    release();
+    release?.();
     expect(await answer).toMatchObject({ status: 200, body: running });
     const attempts = write.mock.calls.length;
     await sleep(2_500);
@@ -383,11 +391,10 @@ describe('executions whose service stops', () => {
   it('are completed when their handler ends in time', async () => {
     const first = await createMailApp(environment);
     await createBot(first);
-    const answer = execute(first, 'wait');
-    await oneRunning(first);
+    const { answer } = await oneWaiting(first);
     const stopped = shutDown(first.application);
     await sleep(100);
-    release();
+    release?.();
     expect((await answer).body).toMatchObject({ outcome: 'executed', result: 'released' });
     await stopped;
   });

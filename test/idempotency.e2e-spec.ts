@@ -502,7 +502,7 @@ describe('A POST with an Idempotency-Key', () => {
 
   it('that names a time ahead is answered again when that time has passed', async () => {
     const proposedBy = await newAgent();
-    const expiresAt = new Date(Date.now() + 1_000).toISOString();
+    const expiresAt = new Date(Date.now() + 2_000).toISOString();
     const body = { type: 'a', title: 'b', proposedBy, riskLevel: 'low', expiresAt };
     const key = newKey();
     const first = await post('decisions', body, key);

@@ -17,7 +17,7 @@ const LISTS = {
   execution: 'executions',
 };
 /** Milliseconds. */
-const PATIENCE = 15_000;
+const PATIENCE = 60_000;
 
 it('A database of this version is kept', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));

@@ -325,14 +325,14 @@ describe('Approval before execution', () => {
 
   describe('time', () => {
     it('ends a request that nobody decides, and an approval that nobody takes up', async () => {
-      const place = order();
-      const quick = { resources: [place.resourceId], priority: 9 };
-      await requireApproval(app, { decideWithin: 'PT1S', executeWithin: 'PT1S' }, quick);
+      const [place, other] = [order(), order()];
+      await requireApproval(app, { decideWithin: 'PT1S' }, { resources: [place.resourceId], priority: 9 });
+      await requireApproval(app, { executeWithin: 'PT1S' }, { resources: [other.resourceId], priority: 9 });
       const asked = await pending(app, people.bot, place);
       const waited = await send(app, 'GET', `${EXECUTIONS}/${asked.id}?wait=10`);
       expect(waited.body.outcome).toBe('expired');
       expect((await send(app, 'GET', `${DECISIONS}/${asked.decisionId}`)).body.status).toBe('expired');
-      const ready = await approved(app, people, place);
+      const ready = await approved(app, people, other);
       await new Promise((resolve) => setTimeout(resolve, 1_100));
       const late = await resume(app, ready.id);
       expect(late.status).toBe(409);
@@ -341,7 +341,7 @@ describe('Approval before execution', () => {
         action: 'execution.expired',
         actor: { type: 'system', id: 'service' },
       });
-      expect((await pending(app, people.bot, place)).id).not.toBe(ready.id);
+      expect((await pending(app, people.bot, other)).id).not.toBe(ready.id);
     });
   });
 

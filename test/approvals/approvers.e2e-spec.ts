@@ -158,7 +158,7 @@ describe('The approvers of a decision', () => {
     it('as not enough where nobody is there', async () => {
       const decision = await propose(app, people.bot.id, { approvers: [NOBODY, FINANCE] });
       expect(await approversOf(decision.id)).toMatchObject({ feasible: false });
-      const expiring = await propose(app, people.bot.id, { expiresAt: new Date(Date.now() + 300).toISOString() });
+      const expiring = await propose(app, people.bot.id, { expiresAt: new Date(Date.now() + 2_000).toISOString() });
       await send(app, 'GET', `${DECISIONS}/${expiring.id}?wait=10`);
       expect(await approversOf(expiring.id)).toMatchObject({ feasible: false });
     });

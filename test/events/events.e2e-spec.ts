@@ -126,7 +126,7 @@ describe('Events', () => {
     const revoked = await issueKey(app, { scopes: ['audit'] });
     const expiring = await issueKey(app, {
       scopes: ['audit'],
-      expiresAt: new Date(Date.now() + 1_500).toISOString(),
+      expiresAt: new Date(Date.now() + 3_000).toISOString(),
     });
     const agent = await createAgent(app, { name: 'reader' });
     const bound = await issueKey(app, { scopes: ['audit'], agentId: agent.id });

@@ -31,8 +31,12 @@ class WorkModule {}
 describe('Large bodies', () => {
   let app: TestApp;
   const clients: Socket[] = [];
+  /** Requests that were begun to be worked on. */
+  let begun = 0;
+  work.on('begun', () => (begun += 1));
 
   beforeEach(async () => {
+    begun = 0;
     app = await createTestApp({ modules: [WorkModule], environment: { BODY_TOTAL_LIMIT: String(ROOM) } });
   });
   afterEach(async () => {
@@ -86,24 +90,25 @@ describe('Large bodies', () => {
     while (!(await isSo())) await sleep(10);
   }
 
+  /** A body is held before it is worked on. */
+  async function untilBegun(count: number): Promise<void> {
+    while (begun < count) await sleep(10);
+  }
+
   it('wait for one another where they do not all have room, and each is answered', async () => {
-    let begun = 0;
-    const count = (): number => (begun += 1);
-    work.on('begun', count);
     const answers = [post(), post()];
     await untilRoom(2 * LARGE, 0);
     answers.push(...Array.from({ length: 5 }, () => post()));
     for (const waiting of [5, 3, 1]) {
       await untilRoom(2 * LARGE, waiting);
-      while (begun < 7 - waiting) await sleep(10);
+      await untilBegun(7 - waiting);
       work.emit('end');
     }
     await untilRoom(LARGE, 0);
-    while (begun < 7) await sleep(10);
+    await untilBegun(7);
     work.emit('end');
     for (const { status } of await Promise.all(answers)) expect(status).toBe(201);
     await untilRoom(0, 0);
-    work.off('begun', count);
   });
 
   it('do not keep small ones waiting', async () => {
@@ -119,6 +124,7 @@ describe('Large bodies', () => {
     begin(bodyOf(LARGE));
     begin(bodyOf(LARGE));
     await untilRoom(2 * LARGE, 0);
+    await untilBegun(2);
     const refused = await post();
     expect(refused.status).toBe(503);
     expect(refused.body.error.code).toBe('UNAVAILABLE');
@@ -141,13 +147,13 @@ describe('Large bodies', () => {
   });
 
   it('that come too slowly are ended with 408', async () => {
-    const begun = Date.now();
+    const from = Date.now();
     const slow = begin();
     const dripping = setInterval(() => slow.write(' '), 100);
     const steady = begin('{"name": "a", "value": "b", "properties": {"a": "');
     const writing = setInterval(() => steady.write('x'.repeat(1_000)), 100);
     const [answer] = (await once(slow, 'data')) as [Buffer];
-    expect(Date.now() - begun).toBeLessThan(25_000);
+    expect(Date.now() - from).toBeLessThan(25_000);
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n[^]*"code":"REQUEST_TIMEOUT"/);
     clearInterval(dripping);
     clearInterval(writing);
@@ -163,6 +169,7 @@ describe('Large bodies', () => {
     await untilRoom(2 * LARGE, 1);
     begin(bodyOf(20_000), 'Content-Length: 20000', '127.0.0.2');
     await untilRoom(2 * LARGE + 20_000, 1);
+    await untilBegun(3);
     work.emit('end');
     await untilRoom(20_000, 0);
   });
@@ -177,11 +184,10 @@ describe('Large bodies', () => {
   });
 
   it('of clients that leave give up their place, before they are read, while they are and after it', async () => {
-    const begun = once(work, 'begun');
     const connection = once(app.application.getHttpServer(), 'connection') as Promise<[Socket]>;
     const whole = begin(bodyOf(LARGE));
     const [atServer] = await connection;
-    await begun;
+    await untilBegun(1);
     const half = begin(bodyOf(LARGE).slice(0, LARGE / 2));
     await untilRoom(1.5 * LARGE, 0);
     const unread = begin();
@@ -203,9 +209,8 @@ describe('Large bodies', () => {
     const chunk = `${LARGE.toString(16)}\r\n${bodyOf(LARGE)}\r\n`;
     const client = begin(chunk, 'Transfer-Encoding: chunked');
     await untilRoom(LARGE, 0);
-    const begun = once(work, 'begun');
     client.write('0\r\n\r\n');
-    await begun;
+    await untilBegun(1);
     expect(await room()).toEqual({ held: LARGE, waiting: 0 });
     work.emit('end');
     await untilRoom(0, 0);
@@ -220,6 +225,7 @@ describe('Large bodies', () => {
     patient.setEncoding('utf8').on('data', (text: string) => (told += text));
     await untilRoom(2 * LARGE, 1);
     expect(told).toBe('');
+    await untilBegun(2);
     work.emit('end');
     await untilRoom(LARGE, 0);
     while (told === '') await sleep(10);

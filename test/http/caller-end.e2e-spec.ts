@@ -44,7 +44,7 @@ describe('The end of a caller', () => {
   });
 
   it('ends its waits when its key expires', async () => {
-    const { answer } = await waiting({ expiresAt: new Date(Date.now() + 1_000).toISOString() });
+    const { answer } = await waiting({ expiresAt: new Date(Date.now() + 3_000).toISOString() });
     expect((await answer).status).toBe(401);
   });
 

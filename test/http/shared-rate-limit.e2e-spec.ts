@@ -10,7 +10,9 @@ import { openTcpGate, type TcpGate } from '../support/tcp-gate';
 import { describeWhereReachable, REDIS_SERVER } from '../support/where-reachable';
 
 const LIMIT = 20;
-const WINDOW = 2_000;
+const WINDOW = 4_000;
+/** Milliseconds for which a request waits for Redis. */
+const ANSWER_TIMEOUT = 250;
 
 describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
   let gate: TcpGate;
@@ -133,7 +135,8 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
       gate[fault]();
       const begun = performance.now();
       expect(await statuses(60)).toEqual({ 200: 2 * (LIMIT - 2), 429: 60 - 2 * (LIMIT - 2) });
-      expect(performance.now() - begun).toBeLessThan(2_000);
+      // Fifteen times four at once: far less than when each waited for an answer.
+      expect(performance.now() - begun).toBeLessThan(15 * ANSWER_TIMEOUT);
       const lines = warn.mock.calls.filter(([line]) => String(line).startsWith('Redis does not answer'));
       expect(lines).toHaveLength(2);
       gate.open();
@@ -155,7 +158,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
   /** Until a client that is new to all processes has one limit over all of them. */
   async function untilShared(): Promise<void> {
     let counted: Record<number, number> = {};
-    for (const deadline = Date.now() + 10_000; counted[200] !== LIMIT && Date.now() < deadline;) {
+    for (const deadline = Date.now() + 60_000; counted[200] !== LIMIT && Date.now() < deadline;) {
       await sleep(200);
       client = newClient();
       counted = await statuses(LIMIT + 2);

@@ -14,7 +14,7 @@ import { send, type Answer } from '../support/send';
 const UNAVAILABLE = { status: 503, body: { error: { code: 'UNAVAILABLE' } } };
 const HEALTHY = 'governance_ledger_healthy';
 /** The ledger probes once a second; these machines can be slow. */
-const PATIENCE = 10_000;
+const PATIENCE = 60_000;
 const COLUMNS = ['sequence', 'hash', 'timestamp', 'lastUlid', 'effectSequence', 'frontier', 'schemaVersion'];
 const ZEROS = '0'.repeat(64);
 
@@ -145,7 +145,7 @@ describe('Ready means that a write would succeed', () => {
     await sleep(500);
     expect(await probe('ready')).toBe(200);
     const began = performance.now();
-    while ((await probe('ready')) === 200 && performance.now() - began < 5 * PATIENCE) await sleep(100);
+    while ((await probe('ready')) === 200 && performance.now() - began < PATIENCE) await sleep(100);
     await expectNotReady();
     expect(await metric(app, HEALTHY)).toBe(0);
     release();

@@ -19,7 +19,7 @@ const UNAVAILABLE = {
   body: { error: { code: 'UNAVAILABLE', message: expect.stringContaining('Nothing was written') } },
 };
 /** The ledger probes once a second; these machines can be slow. */
-const PATIENCE = 10_000;
+const PATIENCE = 60_000;
 
 describeOnSqlite('While the database cannot take a write', () => {
   let database: TemporaryDatabase;

@@ -69,7 +69,7 @@ describe('The service, whose sessions end,', () => {
   /** Ends every session of the service, as a restart of the server or an administrator does. */
   async function endSessions(): Promise<void> {
     await onServer(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
        WHERE datname = current_database() AND pid <> pg_backend_pid()`,
       database.environment.DATABASE_URL,
     );
@@ -83,6 +83,7 @@ describe('The service, whose sessions end,', () => {
     await createEntity(app);
     await notes.repository.find();
     await endSessions();
+    // They are gone; the service has to hear of it.
     await sleep(200);
     expect((await post('after')).status).toBe(201);
     expect((await send(app, 'GET', ENTITIES)).status).toBe(200);

@@ -10,18 +10,27 @@ import { type Parsed, send } from '../support/send';
 import { openDatabaseGate } from '../support/tcp-gate';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
 
-let release: () => void = () => undefined;
+/** Ends the handler that runs; null while none does. */
+let release: (() => void) | null = null;
 
 @Injectable()
 class Actions {
   @ActionHandler('wait')
   wait(): Promise<void> {
-    return new Promise((resolve) => (release = resolve));
+    return new Promise((resolve) => {
+      release = () => {
+        release = null;
+        resolve();
+      };
+    });
   }
 }
 
 @Module({ providers: [Actions] })
 class ActionsModule {}
+
+/** Milliseconds: twelve times those between two looks for executions that were interrupted. */
+const PATIENCE = 60_000;
 
 describe('Processes of one database', () => {
   let database: TemporaryDatabase;
@@ -47,9 +56,10 @@ describe('Processes of one database', () => {
     await createPolicy(first, { actions: ['wait'] });
     const body = { action: 'wait', resourceType: 'document', resourceId: 'a' };
     const answer = send(first, 'POST', `/api/v1/agents/${agent.id}/execute`, { body });
+    while (release === null) await sleep(5);
     const mistaken = jest.spyOn(databaseOf(second), 'endedAmong').mockImplementation(async (ids) => ids);
     let interrupted;
-    for (const deadline = Date.now() + 15_000; interrupted === undefined && Date.now() < deadline;) {
+    for (const deadline = Date.now() + PATIENCE; interrupted === undefined && Date.now() < deadline;) {
       await sleep(200);
       [interrupted] = (await send(first, 'GET', '/api/v1/executions?outcome=interrupted')).body.data;
     }
@@ -106,7 +116,7 @@ describe('A process that is cut off from the database for 15 seconds', () => {
     const answer = send(runner, 'POST', `/api/v1/agents/${agent.id}/execute`, { body });
     const outcomes = async (): Promise<string[]> =>
       (await send(other, 'GET', '/api/v1/executions')).body.data.map(({ outcome }: Parsed) => outcome);
-    while ((await outcomes()).length === 0) await sleep(50);
+    while (release === null) await sleep(50);
     gate.cut();
     await sleep(15_000);
     expect(await outcomes()).toEqual(['running']);

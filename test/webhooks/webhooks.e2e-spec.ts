@@ -8,7 +8,6 @@ import { signatureBy, WebhookEndpoint, type Answering } from '../support/webhook
 const WEBHOOKS = '/api/v1/webhooks';
 const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' };
 
-jest.setTimeout(20_000);
 describe('Webhooks', () => {
   let app: TestApp;
   const endpoints: WebhookEndpoint[] = [];
@@ -47,7 +46,7 @@ describe('Webhooks', () => {
   }
 
   async function until(isTrue: () => Promise<boolean>): Promise<void> {
-    for (let looks = 0; looks < 500 && !(await isTrue()); looks += 1) await sleep(20);
+    for (let looks = 0; looks < 3_000 && !(await isTrue()); looks += 1) await sleep(20);
     expect(await isTrue()).toBe(true);
   }
 

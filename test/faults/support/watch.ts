@@ -4,7 +4,7 @@ import type { History } from './history';
 /** Milliseconds between two looks. */
 const INTERVAL = 25;
 /** Milliseconds; a busy machine may be slow. */
-const PATIENCE = 15_000;
+const PATIENCE = 60_000;
 
 /** Looks at the health, and reads a list, again and again, until it is told to end or nobody answers. */
 export async function watch(url: string, history: History, signal: AbortSignal): Promise<void> {

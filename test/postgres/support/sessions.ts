@@ -24,7 +24,7 @@ export async function replayed(primary: PostgresCluster, standby: PostgresCluste
 
 /** Sends the request until it is answered so. */
 export async function untilStatus(request: () => Promise<Answer>, status: number): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 60_000;
   let answer = await request();
   while (answer.status !== status && Date.now() < deadline) {
     await sleep(100);
