@@ -112,7 +112,16 @@ export { DENIAL_REASONS, ERRORS, type DenialReason, type ErrorCode, type ErrorRo
 
 // Routes.
 export { Caller } from './http/pipeline/caller.decorator';
-export { AnyScope, Public, RateLimitBucket, RequiresScope, Revisioned } from './http/request/route-marks';
+export {
+  type AdmissionRule,
+  AdmittedBy,
+  AnyScope,
+  OwnAgentIn,
+  Public,
+  RateLimitBucket,
+  RequiresScope,
+  Revisioned,
+} from './http/request/route-marks';
 export { IfMatch } from './http/conditional/if-match.decorator';
 export type { Precondition } from './http/conditional/precondition';
 export { ApiErrors } from './http/answers/api-errors.decorator';

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { codeBlocks, readDocument, ROOT, section } from './support/markdown';
 import { run, runBlocks } from './support/shell';
+import { differences, shownAnswers } from './support/shown-answers';
 import { startProgram, type StartedProgram } from './support/started-program';
 
 const PAGE = readDocument('docs/extending.md');
+const TRY_IT = section(PAGE, '## 8. Try it');
 const SOURCE = /^\/\/ (src\/\S+)\n/;
 
 /** The service's sources with the module of the page among them, in a folder of their own. */
@@ -38,6 +40,7 @@ describe('The module of docs/extending.md', () => {
   let folder: string;
   let service: StartedProgram;
   let printed: Record<string, unknown>[];
+  let scoped: Record<string, unknown>[];
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'extending-'));
@@ -46,7 +49,7 @@ describe('The module of docs/extending.md', () => {
     const { output } = await run(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { folder });
     expect(output).toBe('');
     service = await startProgram(join(folder, 'dist', 'main.js'), { RATE_LIMIT: '1000' });
-    printed = await tryItOut(service);
+    [printed = [], scoped = []] = await tryItOut(service);
   });
 
   afterAll(async () => {
@@ -67,6 +70,12 @@ describe('The module of docs/extending.md', () => {
     const actions = (history?.['data'] as { action: string }[]).map(({ action }) => action);
     expect(actions).toEqual(['incident.reported', 'incident.closed']);
     expect(verification).toMatchObject({ valid: true, entriesVerified: 6 });
+  });
+
+  it('lets in who has the scopes of its routes, as shown', () => {
+    const shown = shownAnswers(codeBlocks(TRY_IT).find(({ language }) => language === 'json')?.code ?? '');
+    expect(scoped).toHaveLength(shown.length);
+    expect(scoped.flatMap((answer, index) => differences(answer, shown[index]))).toEqual([]);
   });
 
   it('is behind the pipeline like any other: key, strict parameters, validation, errors, Location', async () => {
@@ -91,14 +100,18 @@ describe('The module of docs/extending.md', () => {
   });
 });
 
-/** Runs the commands of the page's last section with the helpers of the README, and answers what each printed. */
-async function tryItOut(service: StartedProgram): Promise<Record<string, unknown>[]> {
+/** Runs the commands of the page's last section with the helpers of the README, and answers what each block's printed. */
+async function tryItOut(service: StartedProgram): Promise<Record<string, unknown>[][]> {
   const helpers = codeBlocks(section(readDocument('README.md'), '## The first five minutes'))[1]?.code ?? '';
-  const commands = codeBlocks(section(PAGE, '## 8. Try it'))[0]?.code ?? '';
+  const [commands = '', withScopes = ''] = codeBlocks(TRY_IT).flatMap(({ language, code }) =>
+    language === 'sh' ? [code] : [],
+  );
   const settings = `export API_KEY=${service.key} API=${service.url}/api/v1\n`;
-  const [output = ''] = await runBlocks([helpers + settings + commands]);
-  return output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const outputs = await runBlocks([helpers + settings + commands, withScopes]);
+  return outputs.map((output) =>
+    output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>),
+  );
 }

@@ -143,6 +143,17 @@ describe('The examples, executed in order on an empty database as Swagger UI doe
     expect(expected).toContain(String(answer.status));
   });
 
+  it('count a record once that is answered again, as an execution is that is asked for twice', () => {
+    const [asked, next] = ['A', 'B'].map((end) => ({
+      id: `exe_${end.repeat(26)}`,
+      decisionId: `dec_${end.repeat(26)}`,
+    }));
+    for (const body of [asked, asked, next]) session.answered('/agents/reminder-bot/execute', 202, body);
+    const samples = Array.from({ length: 9 }, (_, index) => `exe_0000000000000000000000000${index + 1}`);
+    const executions = samples.map((sample) => session.sent(sample)).filter((id) => /A{26}|B{26}/.test(id));
+    expect(executions).toEqual([asked?.id, next?.id]);
+  });
+
   it('leave ids of other kinds and of records not yet created as they are', () => {
     expect(session.sent('/ent_00000000000000000000000099')).toBe('/ent_00000000000000000000000099');
     expect(session.sent('/xyz_00000000000000000000000001')).toBe('/xyz_00000000000000000000000001');

@@ -22,7 +22,10 @@ function withRealIds(text) {
 
 function remember(id) {
   const created = createdRecords();
-  (created[id.slice(0, 3)] ??= []).push(id);
+  const ofKind = (created[id.slice(0, 3)] ??= []);
+  // What is asked for twice is the same record.
+  if (ofKind.includes(id)) return;
+  ofKind.push(id);
   sessionStorage.setItem(STORE, JSON.stringify(created));
 }
 
