@@ -11,6 +11,7 @@ export default defineConfig(
     'dist.new/',
     'coverage/',
     'data/',
+    'src/console/assets/',
   ]),
   { linterOptions: { noInlineConfig: true } },
   eslint.configs.recommended,
@@ -21,7 +22,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -46,7 +47,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/**/*.ts', 'clients/*/src/**/*.ts'],
+    files: ['src/**/*.ts', 'clients/*/src/**/*.ts', 'console/src/**/*.{ts,tsx}'],
     ignores: ['**/*.spec.ts'],
     rules: {
       '@typescript-eslint/explicit-module-boundary-types': 'error',

@@ -28,9 +28,17 @@ const sqlite = {
 
 /** What a connection, a document or a package does, whatever keeps the records. */
 const WITHOUT_RECORDS = [
-  ...['answer-room', 'body-room', 'connections', 'cors', 'docs', 'rate-limit', 'refused-requests', 'scopes'].map(
-    inHttp,
-  ),
+  ...[
+    'answer-room',
+    'body-room',
+    'connections',
+    'console',
+    'cors',
+    'docs',
+    'rate-limit',
+    'refused-requests',
+    'scopes',
+  ].map(inHttp),
   ...['server-limits', 'shared-rate-limit', 'turns', 'unread-answers', 'unread-body'].map(inHttp),
   ...['docs', 'extending', 'identity-provider', 'hostile/forwarded', 'hostile/members', 'openapi', 'openapi-answers'],
 ];
@@ -45,7 +53,11 @@ const postgres = {
   ...common,
   displayName: 'postgres',
   testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...WITHOUT_RECORDS.map((name) => `<rootDir>/test/${name}.e2e-spec.ts`)],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '<rootDir>/test/console/',
+    ...WITHOUT_RECORDS.map((name) => `<rootDir>/test/${name}.e2e-spec.ts`),
+  ],
   globals: { DATABASE_KIND: 'postgres' },
   globalTeardown: '<rootDir>/test/support/after-all-tests.ts',
 };

@@ -7,6 +7,6 @@ import { root, run } from './run.mjs';
 const folder = join(root, 'clients', 'cli');
 const main = join(folder, 'dist', 'cli', 'src', 'main.js');
 
-await ensureClients(['cli']);
+await ensureClients(['clients/cli']);
 await run('npm', ['run', '--silent', 'build'], { folder });
 process.exitCode = spawnSync(process.execPath, [main, ...process.argv.slice(2)], { stdio: 'inherit' }).status ?? 1;

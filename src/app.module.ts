@@ -7,6 +7,7 @@ import { ApprovalsModule } from './authorization/approvals.module';
 import { AuthorizationModule } from './authorization/authorization.module';
 import { AuthzenModule } from './authzen/authzen.module';
 import { AuditModule } from './audit/audit.module';
+import { ConsoleModule } from './console/console.module';
 import { CheckpointsModule } from './checkpoints/checkpoints.module';
 import { ConfigurationModule } from './config/configuration.module';
 import type { Environment } from './config/variables/variable';
@@ -107,6 +108,7 @@ export class AppModule {
         AuthzenModule,
         MetricsModule,
         OpenApiModule,
+        ConsoleModule,
         FallbackModule,
       ],
       providers: PIPELINE,

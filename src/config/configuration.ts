@@ -117,6 +117,7 @@ export abstract class Configuration {
   abstract readonly actionTimeout: number;
   abstract readonly logLevel: LogLevel;
   abstract readonly swaggerEnabled: boolean;
+  abstract readonly consoleEnabled: boolean;
   /** Null: the metrics have no port of their own and stand behind the API key. */
   abstract readonly metricsPort: number | null;
 }

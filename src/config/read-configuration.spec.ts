@@ -65,6 +65,7 @@ describe('defaults', () => {
       actionTimeout: 30_000,
       logLevel: 'info',
       swaggerEnabled: true,
+      consoleEnabled: true,
       metricsPort: null,
     } satisfies Configuration);
   });
@@ -165,6 +166,7 @@ describe('values', () => {
     ['actionTimeout', 'ACTION_TIMEOUT', '1', 1],
     ['logLevel', 'LOG_LEVEL', 'silent', 'silent'],
     ['swaggerEnabled', 'SWAGGER_ENABLED', 'false', false],
+    ['consoleEnabled', 'CONSOLE_ENABLED', 'false', false],
     ['metricsPort', 'METRICS_PORT', '9464', 9464],
   ];
 
@@ -282,6 +284,7 @@ describe('values', () => {
     ACTION_TIMEOUT: ['0', '30s'],
     LOG_LEVEL: ['verbose', 'INFO'],
     SWAGGER_ENABLED: ['on'],
+    CONSOLE_ENABLED: ['on'],
     METRICS_PORT: ['65536', 'on', ' 9464'],
   };
 

@@ -4,6 +4,7 @@ const REPORT: StartReport = {
   database: '/var/lib/governance.db',
   head: { sequence: 12, hash: '3f9c0b6e8d2a4f7190c5e1b7a6d483523f9c0b6e8d2a4f7190c5e1b7a6d48352' },
   url: 'http://localhost:3000',
+  hasConsole: true,
   hasDocs: true,
   generatedKey: null,
   warnings: [],
@@ -16,6 +17,7 @@ The governance service is ready.
   Database  /var/lib/governance.db
   Chain     12 entries, head 3f9c0b6e8d2a…
   API       http://localhost:3000/api/v1
+  Console   http://localhost:3000/console
   Docs      http://localhost:3000/docs
   Health    http://localhost:3000/api/v1/health
   Try       curl http://localhost:3000/api/v1/health
@@ -39,6 +41,10 @@ The governance service is ready.
 
   it('names the documentation only when it is served', () => {
     expect(banner({ ...REPORT, hasDocs: false })).not.toContain('docs');
+  });
+
+  it('names the console only when it is served', () => {
+    expect(banner({ ...REPORT, hasConsole: false })).not.toContain('onsole');
   });
 
   it('begins with the warnings', () => {

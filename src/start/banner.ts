@@ -6,6 +6,7 @@ export interface StartReport {
   readonly head: { readonly sequence: number; readonly hash: string };
   /** Without a trailing slash. */
   readonly url: string;
+  readonly hasConsole: boolean;
   readonly hasDocs: boolean;
   /** The key made for this run; null when the operator gave one, which is never shown. */
   readonly generatedKey: string | null;
@@ -15,13 +16,14 @@ export interface StartReport {
 const SHOWN_HASH_DIGITS = 12;
 
 /** A few lines; what comes after "Try" can be pasted into a shell. */
-export function banner({ database, head, url, hasDocs, generatedKey, warnings }: StartReport): string {
+export function banner({ database, head, url, hasConsole, hasDocs, generatedKey, warnings }: StartReport): string {
   const api = `${url}/api/v1`;
   const rows: readonly (readonly [string, string | null])[] = [
     ...warnings.map((warning) => ['WARNING', warning] as const),
     ['Database', database],
     ['Chain', chainState(head)],
     ['API', api],
+    ['Console', hasConsole ? `${url}/console` : null],
     ['Docs', hasDocs ? `${url}/docs` : null],
     ['Health', `${api}/health`],
     ['API key', generatedKey === null ? null : `${generatedKey} (for this run only; set API_KEY to keep one)`],

@@ -39,6 +39,7 @@ function bannerOf(application: NestExpressApplication): string {
     database: application.get(Database).location,
     head: application.get(LedgerService).head,
     url: localUrl(configuration.host, port),
+    hasConsole: configuration.consoleEnabled,
     hasDocs: configuration.swaggerEnabled,
     generatedKey: configuration.apiKeyGenerated ? configuration.apiKey : null,
     warnings: application.get(ReadSettings).warnings,

@@ -147,6 +147,13 @@ export const VARIABLES: Variables = {
     example: 'true',
     ...trueOrFalse(),
   },
+  consoleEnabled: {
+    name: 'CONSOLE_ENABLED',
+    description: 'Whether the console for people is served at /console.',
+    default: 'true',
+    example: 'true',
+    ...trueOrFalse(),
+  },
   metricsPort: {
     name: 'METRICS_PORT',
     description: 'TCP port that serves /metrics without a key; 0 takes a free one. Unset: on PORT, behind the key.',

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+// Writes the bundle that the service serves, and that is committed: into the folder named on the command line, if one is.
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const target = process.argv[2] ?? join(folder, '..', 'src', 'console', 'assets');
+const MOST_ON_ICON = 9;
+
+const { outputFiles } = await build({
+  absWorkingDir: folder,
+  entryPoints: ['src/main.tsx', 'src/styles/console.css'],
+  outdir: '.',
+  write: false,
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: 'es2022',
+  charset: 'utf8',
+  legalComments: 'none',
+});
+const content = (extension) => outputFiles.find(({ path }) => path.endsWith(extension)).text;
+const preact = dirname(createRequire(import.meta.url).resolve('preact/package.json'));
+const licence = readFileSync(join(preact, 'LICENSE'), 'utf8');
+
+rmSync(target, { recursive: true, force: true });
+mkdirSync(target, { recursive: true });
+const icons = Array.from({ length: MOST_ON_ICON + 2 }, (_, count) => place(`icon-${count}`, 'svg', icon(count)));
+const script = place('console', 'js', `/*! Includes Preact:\n${licence}*/\n${content('.js')}`);
+const style = place('console', 'css', content('.css'));
+writeFileSync(join(target, 'index.html'), page());
+
+/** Writes a file under a name that changes with its content, and answers its path on the service. */
+function place(name, extension, text) {
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 10);
+  const file = `${name}.${hash}.${extension}`;
+  writeFileSync(join(target, file), text);
+  return `/console/assets/${file}`;
+}
+
+/** A shield, with a number where something waits; more than nine is one icon. */
+function icon(count) {
+  const shield = '<path fill="#4f46e5" d="M16 2 4 6.5v9C4 23 9 28.500 16 30.500 23 28.500 28 23 28 15.500v-9z"/>';
+  const tick = '<path fill="none" stroke="#fff" stroke-width="3" d="m10.500 16 4 4 7.500-8"/>';
+  const text = count > MOST_ON_ICON ? `${MOST_ON_ICON}+` : String(count);
+  const number = `<circle cx="21" cy="21" r="11" fill="#dc2626"/><text x="21" y="26.500" font-family="sans-serif" font-size="15" font-weight="700" text-anchor="middle" fill="#fff">${text}</text>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${shield}${count === 0 ? tick : number}</svg>\n`;
+}
+
+function page() {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <meta name="referrer" content="no-referrer" />
+    <!-- settings -->
+    <title>Governance console</title>
+${icons.map((path, count) => `    <link rel="${count === 0 ? 'icon' : 'alternate'}" type="image/svg+xml" data-count="${count}" href="${path}" />`).join('\n')}
+    <link rel="stylesheet" href="${style}" />
+    <script type="module" src="${script}"></script>
+  </head>
+  <body>
+    <div id="app"></div>
+    <noscript>The console needs JavaScript. Everything it shows is in the API, too: see /docs.</noscript>
+  </body>
+</html>
+`;
+}

@@ -1,0 +1,78 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { Feed } from './feed.js';
+import { Names } from './names.js';
+import { GovernanceClient, GovernanceError, type Me, type Scope } from './types.js';
+
+const KEPT_KEY = 'governance-console-key';
+/** Milliseconds for which a busy service is asked again. */
+const PATIENCE = 15_000;
+
+/** Who is signed in, and what that lets the page do. */
+export interface Session {
+  readonly client: GovernanceClient;
+  readonly me: Me;
+  readonly feed: Feed;
+  readonly names: Names;
+  /** Whether the caller has one of the scopes. */
+  has(this: void, ...scopes: readonly Scope[]): boolean;
+}
+
+/** Asks who the key is of. @throws GovernanceError where the service does not take it. */
+export async function openSession(key: string, onRefused: () => void): Promise<Session> {
+  const client = new GovernanceClient({ url: location.origin, key, patience: PATIENCE, fetch: watched(onRefused) });
+  const me = await client.get('/api/v1/me');
+  const scopes = new Set<Scope>(me.scopes);
+  const has = (...wanted: readonly Scope[]): boolean =>
+    scopes.has('admin') || wanted.some((scope) => scopes.has(scope));
+  const names = new Names(client, has('read'));
+  return { client, me, names, feed: new Feed(client, has('audit')), has };
+}
+
+/** A key that has ended is refused in the middle of something: whoever holds the session hears of it. */
+function watched(onRefused: () => void): typeof fetch {
+  return async (...request) => {
+    const response = await fetch(...request);
+    if (response.status === 401) onRefused();
+    return response;
+  };
+}
+
+/** The key of this tab; null unless its holder asked for it to be kept. */
+export function keptKey(): string | null {
+  return sessionStorage.getItem(KEPT_KEY);
+}
+
+export function keepKey(key: string): void {
+  sessionStorage.setItem(KEPT_KEY, key);
+}
+
+export function forgetKey(): void {
+  sessionStorage.removeItem(KEPT_KEY);
+}
+
+export const SessionContext = createContext<Session | null>(null);
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === null) throw new Error('Nobody is signed in here.');
+  return session;
+}
+
+/** What to tell people about an error: what happened, and what they can do. */
+export function explained(error: unknown): { readonly what: string; readonly advice: string } {
+  if (!(error instanceof GovernanceError)) return { what: String(error), advice: 'Reload the page and try again.' };
+  return { what: error.message, advice: adviceFor(error) };
+}
+
+function adviceFor({ code, reason, status }: GovernanceError): string {
+  if (code === 'UNREACHABLE') return 'Check that the service runs and that this machine is online, then try again.';
+  if (code === 'RATE_LIMITED') return 'Wait a minute, then try again.';
+  if (code === 'UNAUTHORIZED') return 'Check the key, or ask an administrator for another one.';
+  if (code === 'CONFLICT') return 'Somebody was faster. Reload to see how it stands now.';
+  if (code === 'NOT_FOUND') return 'It may be gone, or your key may not see it.';
+  if (reason === 'scope_missing') return 'Ask an administrator for a key with that scope.';
+  if (reason === 'reviewer_not_bound') return 'Sign in with a key of your own, bound to you as an agent.';
+  if (status === 503) return 'The service is busy. Try again in a moment.';
+  return status === 403 ? 'Ask an administrator if you think you should be able to do this.' : 'Try again.';
+}

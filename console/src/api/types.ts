@@ -1,0 +1,17 @@
+import type { Schemas } from '../../../clients/typescript/src/index.js';
+
+export type { AuditEntry, Execution } from '../../../clients/typescript/src/index.js';
+export { GovernanceClient, GovernanceError } from '../../../clients/typescript/src/index.js';
+
+export type Me = Schemas['MeResponse'];
+export type Scope = Me['scopes'][number];
+export type Agent = Schemas['AgentResponse'];
+export type Decision = Schemas['DecisionResponse'];
+export type Review = Schemas['ReviewResponse'];
+export type Approver = Schemas['ApproverResponse'];
+export type Approvers = Schemas['ApproverListResponse'];
+export type Policy = Schemas['PolicyResponse'];
+export type PolicyReference = Schemas['DecidingPolicyResponse'];
+export type Evaluation = Schemas['EvaluationResponse'];
+export type Entity = Schemas['EntityResponse'];
+export type Claim = Schemas['ClaimResponse'];

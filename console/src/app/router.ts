@@ -1,0 +1,47 @@
+import { createContext } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
+
+export const HOME = '/console';
+
+export interface Place {
+  /** Below the console, without a slash at either end. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+const MOVED = 'console:moved';
+
+function here(): Place {
+  const path = location.pathname.slice(HOME.length).replace(/^\/+|\/+$/g, '');
+  return { path, query: new URLSearchParams(location.search) };
+}
+
+/** Where the page is; changes with links, with `go` and with the browser's own buttons. */
+export function usePlace(): Place {
+  const [place, setPlace] = useState(here);
+  useEffect(() => {
+    const look = (): void => setPlace(here());
+    addEventListener('popstate', look);
+    addEventListener(MOVED, look);
+    return () => {
+      removeEventListener('popstate', look);
+      removeEventListener(MOVED, look);
+    };
+  }, []);
+  return place;
+}
+
+/** Shows another screen. */
+export function go(path: string, how: 'push' | 'replace' = 'push'): void {
+  const url = path === '' ? HOME : `${HOME}/${path}`;
+  if (how === 'push') history.pushState(null, '', url);
+  else history.replaceState(null, '', url);
+  dispatchEvent(new Event(MOVED));
+  if (how === 'push') scrollTo(0, 0);
+}
+
+export const PlaceContext = createContext<Place>({ path: '', query: new URLSearchParams() });
+
+export function useQuery(): URLSearchParams {
+  return useContext(PlaceContext).query;
+}

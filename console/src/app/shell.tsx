@@ -1,0 +1,123 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { useFeedMode } from '../api/feed.js';
+import { useNames } from '../api/names.js';
+import { useSession } from '../api/session.js';
+import { DecisionScreen } from '../screens/decision/decision.js';
+import { useWaiting, WaitingContext } from '../screens/inbox/waiting.js';
+import { Icon, Shield } from '../ui/icons.js';
+import { Link } from '../ui/link.js';
+import { Empty, Needs } from '../ui/parts.js';
+import { showCount } from './count.js';
+import { PlaceContext, usePlace } from './router.js';
+import { type Screen, SCREENS } from './screens.js';
+
+const MODES = {
+  live: 'Live',
+  looking: 'Every 10 s',
+  paused: 'Paused',
+} as const;
+
+/** The frame of every screen. */
+export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Element {
+  const place = usePlace();
+  const waiting = useWaiting(place.path === '');
+  const main = useRef<HTMLElement>(null);
+  const [root = ''] = place.path.split('/');
+  const screen = SCREENS.find(({ path }) => path === place.path);
+  const title = root === 'decisions' ? 'Decision' : (screen?.name ?? 'Not found');
+  useEffect(() => showCount(waiting.count, title), [waiting.count, title]);
+  // Whoever does not see the screen hears that it is another one.
+  useEffect(() => main.current?.focus({ preventScroll: true }), [place.path]);
+
+  return (
+    <PlaceContext.Provider value={place}>
+      <WaitingContext.Provider value={waiting}>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <div class="shell">
+          <aside>
+            <Link to="" class="brand" label="Governance console, inbox">
+              <Shield /> <span>Governance</span>
+            </Link>
+            <nav aria-label="Screens">
+              {SCREENS.map((one) => (
+                <NavLink
+                  key={one.path}
+                  screen={one}
+                  current={one === screen}
+                  count={one.path === '' ? waiting.count : 0}
+                />
+              ))}
+            </nav>
+            <Who signOut={signOut} />
+          </aside>
+          <main id="main" ref={main} tabIndex={-1} aria-label={title}>
+            {root === 'decisions' ? (
+              <DecisionScreen id={place.path.slice('decisions/'.length)} />
+            ) : (
+              <Shown screen={screen} />
+            )}
+          </main>
+        </div>
+      </WaitingContext.Provider>
+    </PlaceContext.Provider>
+  );
+}
+
+function Shown({ screen }: { readonly screen: Screen | undefined }): ComponentChildren {
+  const { has } = useSession();
+  if (screen === undefined) {
+    return (
+      <Empty title="There is nothing here.">
+        <Link to="">Go to the inbox</Link>
+      </Empty>
+    );
+  }
+  if (!has(...screen.scopes)) {
+    return (
+      <>
+        <h1>{screen.name}</h1>
+        <Needs scope={screen.scopes[0]} what="This screen" />
+      </>
+    );
+  }
+  return <screen.component />;
+}
+
+interface NavLinkProps {
+  readonly screen: Screen;
+  readonly current: boolean;
+  readonly count: number;
+}
+
+function NavLink({ screen: { path, name, icon, scopes }, current, count }: NavLinkProps): JSX.Element {
+  const { has } = useSession();
+  return (
+    <Link to={path} current={current}>
+      <Icon name={icon} /> <span>{name}</span>
+      {count === 0 ? null : <span class="count">{count}</span>}
+      {has(...scopes) ? null : <small class="lacking">needs {scopes[0]}</small>}
+    </Link>
+  );
+}
+
+function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
+  const { me } = useSession();
+  const nameOf = useNames();
+  const mode = useFeedMode();
+  const name = me.agentId === null ? (me.actor.id === 'env' ? 'Operator' : me.actor.id) : nameOf(me.agentId);
+  return (
+    <div class="who">
+      <p>
+        <strong>{name}</strong>
+        <small title={`Scopes: ${me.scopes.join(', ')}`}>{me.scopes.join(', ')}</small>
+      </p>
+      <p class={`mode ${mode}`}>{MODES[mode]}</p>
+      <button type="button" onClick={signOut}>
+        Sign out
+      </button>
+    </div>
+  );
+}

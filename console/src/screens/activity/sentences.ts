@@ -1,0 +1,46 @@
+import type { AuditEntry } from '../../api/types.js';
+import { words } from '../../ui/format.js';
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  'execution.approval_requested': 'Asked, and sent for approval',
+  'execution.authorized': 'Asked, and allowed',
+  'execution.denied': 'Asked, and denied',
+  'execution.approved': 'Free to go on',
+  'execution.resumed': 'Went on with the approval',
+  'execution.resume_denied': 'Tried to go on, and was denied',
+  'execution.completed': 'Reported the result',
+  'execution.rejected': 'Execution rejected',
+  'execution.expired': 'Execution expired',
+  'execution.cancelled': 'Execution cancelled',
+  'decision.proposed': 'Decision proposed',
+  'decision.approved': 'Gave the last approval',
+  'decision.rejected': 'Rejected',
+  'decision.expired': 'Time ran out',
+  'decision.cancelled': 'Decision cancelled',
+  'decision.approval_denied': 'Tried to approve, and was denied',
+  'decision.rejection_denied': 'Tried to reject, and was denied',
+  'access.denied': 'Access denied',
+  'api_key.created': 'Key issued',
+  'api_key.revoked': 'Key revoked',
+  'api_key.expired': 'Key expired',
+};
+
+/** What an audit entry says, for people. */
+export function sentence({ action, details }: Pick<AuditEntry, 'action' | 'details'>): string {
+  if (action === 'decision.reviewed') return details['verdict'] === 'approve' ? 'Approved' : 'Rejected';
+  const known = SENTENCES[action];
+  if (known !== undefined) return known;
+  const [kind = '', what = ''] = action.split('.');
+  return `${words(kind).replace(/^./, (first) => first.toUpperCase())} ${words(what)}`.trim();
+}
+
+/** Who caused an entry. */
+export function actorText(
+  { actor, agentId }: Pick<AuditEntry, 'actor' | 'agentId'>,
+  nameOf: (id: string) => string,
+): string {
+  if (actor.type === 'system') return 'the service';
+  if (actor.type === 'token') return actor.id.split('#').at(-1) ?? actor.id;
+  if (actor.id === 'env') return agentId === null ? 'the operator' : `${nameOf(agentId)} (operator's key)`;
+  return agentId === null ? `key ${actor.id.slice(-6)}` : nameOf(agentId);
+}

@@ -1,0 +1,48 @@
+import type { JSX } from 'preact';
+import { useLoad } from '../../api/load.js';
+import { useNames } from '../../api/names.js';
+import { useSession } from '../../api/session.js';
+import type { AuditEntry } from '../../api/types.js';
+import { Link } from '../../ui/link.js';
+import { When } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
+import { actorText, sentence } from './sentences.js';
+
+interface StoryProps {
+  readonly subjectIds: readonly string[];
+  /** Another one asks again. */
+  readonly version: string;
+}
+
+/** What happened to a few records, on one line of time; each step leads to its proof. */
+export function Story({ subjectIds, version }: StoryProps): JSX.Element {
+  const { client } = useSession();
+  const nameOf = useNames();
+  const story = useLoad(
+    async (signal) => {
+      const query = { order: 'asc', limit: 100 } as const;
+      const pages = await Promise.all(
+        subjectIds.map((subjectId) => client.get('/api/v1/audit', { query: { ...query, subjectId }, signal })),
+      );
+      return pages.flatMap(({ data }) => data).sort((one, other) => one.sequence - other.sequence);
+    },
+    [client, subjectIds.join(' '), version],
+  );
+  return (
+    <When of={story} what="the story">
+      {(entries: readonly AuditEntry[]) => (
+        <ol class="story">
+          {entries.map((entry) => (
+            <li key={entry.id} class={entry.outcome}>
+              <At at={entry.timestamp} /> <strong>{sentence(entry)}</strong>{' '}
+              <span class="quiet">by {actorText(entry, nameOf)}</span>{' '}
+              <Link to={`proof?entry=${entry.sequence}`} class="proof-link">
+                Proof of entry {entry.sequence}
+              </Link>
+            </li>
+          ))}
+        </ol>
+      )}
+    </When>
+  );
+}

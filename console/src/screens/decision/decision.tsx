@@ -1,0 +1,117 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useFeed } from '../../api/feed.js';
+import { useLoad } from '../../api/load.js';
+import { useNames } from '../../api/names.js';
+import { useSession } from '../../api/session.js';
+import { isLarge } from '../../ui/json.js';
+import { Link } from '../../ui/link.js';
+import { Badge, When } from '../../ui/parts.js';
+import { Ago, Left } from '../../ui/time.js';
+import { needsText } from '../inbox/needs.js';
+import { Action } from './action.js';
+import { type Case, loadApprovers, loadCase, loadHistory, loadTarget, loadWhy } from './case.js';
+import { History } from './history.js';
+import { Outcome } from './outcome.js';
+import { Reviewers } from './reviewers.js';
+import { Settle } from './settle.js';
+import { Target } from './target.js';
+import { WhyPanel } from './why.js';
+
+/** One decision: everything that somebody who decides has to see, then the decision itself. */
+export function DecisionScreen({ id }: { readonly id: string }): JSX.Element {
+  const session = useSession();
+  const found = useLoad((signal) => loadCase(session, id, signal), [session, id]);
+  return (
+    <>
+      <Link to="" class="back">
+        ← Inbox
+      </Link>
+      <When of={found} what="the decision">
+        {(data) => <CaseView key={id} of={data} reload={found.reload} />}
+      </When>
+    </>
+  );
+}
+
+interface CaseViewProps {
+  readonly of: Case;
+  readonly reload: () => void;
+}
+
+function CaseView({ of, reload }: CaseViewProps): JSX.Element {
+  const { decision, execution } = of;
+  const session = useSession();
+  const mayRead = session.has('read');
+  const given = execution === null ? decision.context : execution.parameters;
+  const [isOpen, setOpen] = useState(!isLarge(given));
+  const inputs = [session, decision.id, execution?.id];
+  const approvers = useLoad((signal) => loadApprovers(session, decision.id, signal), [session, decision.id]);
+  const why = useLoad(
+    async (signal) => (execution === null || !mayRead ? null : loadWhy(session, execution, signal)),
+    inputs,
+  );
+  const target = useLoad(async (signal) => (mayRead ? loadTarget(session, of, signal) : []), inputs);
+  const history = useLoad(
+    async (signal) => (execution === null ? [] : loadHistory(session, execution, signal)),
+    inputs,
+  );
+  const refresh = (): void => {
+    reload();
+    approvers.reload();
+  };
+  const isPending = decision.status === 'proposed';
+  useFeed(refresh, ({ subjectId }) => subjectId === decision.id || subjectId === execution?.id);
+
+  const parts = [approvers, why, target, history];
+  const missing = [
+    ...(parts.some(({ loading, data, error }) => loading && data === null && error === null)
+      ? ['something is still loading']
+      : []),
+    ...(parts.some(({ error }) => error !== null) ? ['something could not be loaded: try it again above'] : []),
+    ...(isOpen ? [] : ['the arguments are folded: show all of them first']),
+  ];
+
+  return (
+    <div class="decision">
+      <Head of={of} />
+      {isPending ? null : <Outcome of={of} />}
+      <Action of={of} given={given} onOpen={() => setOpen(true)} />
+      {execution === null ? null : <WhyPanel why={why} execution={execution} />}
+      <Target target={target} isAllowed={mayRead} />
+      {execution === null ? null : <History history={history} />}
+      <Reviewers decision={decision} approvers={approvers} />
+      {isPending ? <Settle decision={decision} approvers={approvers.data} missing={missing} done={refresh} /> : null}
+    </div>
+  );
+}
+
+function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Element {
+  const nameOf = useNames();
+  const { title, proposedBy, riskLevel, status, createdAt, expiresAt } = decision;
+  const agent = nameOf(proposedBy);
+  return (
+    <header class="decision-head">
+      <h1>
+        {execution === null ? (
+          title
+        ) : (
+          <>
+            {agent} <span class="quiet">{status === 'proposed' ? 'wants to' : 'wanted to'}</span> {execution.action}{' '}
+            <span class="quiet">on</span> {execution.resourceType} {execution.resourceId}
+          </>
+        )}
+      </h1>
+      <p class="facts">
+        <Badge value={status} text={status === 'proposed' ? 'pending' : status} />
+        <Badge value={riskLevel} text={`${riskLevel} risk`} />
+        <span>
+          asked {execution === null ? `by ${agent} ` : ''}
+          <Ago at={createdAt} />
+        </span>
+        {status === 'proposed' && expiresAt !== null ? <Left until={expiresAt} /> : null}
+        <span>{needsText(decision)}</span>
+      </p>
+    </header>
+  );
+}

@@ -1,0 +1,118 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useSession } from '../../api/session.js';
+import type { Approver, Approvers, Decision } from '../../api/types.js';
+import { Needs, Panel, Problem } from '../../ui/parts.js';
+
+interface SettleProps {
+  readonly decision: Decision;
+  readonly approvers: Approvers | null;
+  /** What is not yet on screen: while there is any, nothing is approved. */
+  readonly missing: readonly string[];
+  readonly done: () => void;
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  proposer: 'You asked for it, so others decide.',
+  suspended: 'You are suspended.',
+  reviewed: 'You have reviewed it. It waits for others.',
+  policy_denied: 'A policy denies that you approve it.',
+};
+
+/** Approve or reject: the last thing on the page, after all there is to see. */
+export function Settle({ decision, approvers, missing, done }: SettleProps): JSX.Element {
+  const { me, has } = useSession();
+  const able = approvers?.data.filter((approver) => approver.able) ?? [];
+  return (
+    <Panel title="Your decision" class="settle">
+      {!has('review') ? (
+        <Needs scope="review" what="Deciding" />
+      ) : approvers === null ? (
+        <p class="loading">Loading who may decide …</p>
+      ) : (
+        <Choice decision={decision} missing={missing} done={done} able={able} mine={me.agentId} all={approvers.data} />
+      )}
+    </Panel>
+  );
+}
+
+interface ChoiceProps extends Omit<SettleProps, 'approvers'> {
+  readonly able: readonly Approver[];
+  readonly all: readonly Approver[];
+  /** The agent that the key is bound to. */
+  readonly mine: string | null;
+}
+
+function Choice({ decision, missing, done, able, all, mine }: ChoiceProps): JSX.Element {
+  const { client } = useSession();
+  const [comment, setComment] = useState('');
+  const [chosen, setChosen] = useState(able[0]?.agentId ?? '');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const approverId = mine ?? chosen;
+  const mayApprove = able.some(({ agentId }) => agentId === approverId);
+  const own = all.find(({ agentId }) => agentId === mine);
+  const isProposer = decision.proposedBy === mine;
+
+  if (mine !== null && !mayApprove && !isProposer) {
+    return (
+      <p class="notice">{WHY[own?.why ?? ''] ?? 'You are not among those who decide this. It waits for others.'}</p>
+    );
+  }
+  const settle = async (verdict: 'approve' | 'reject'): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    const body = comment.trim() === '' ? { approverId } : { approverId, comment: comment.trim() };
+    const path = { id: decision.id };
+    try {
+      if (verdict === 'approve') await client.post('/api/v1/decisions/{id}/approve', { path, body });
+      else await client.post('/api/v1/decisions/{id}/reject', { path, body });
+    } catch (reason) {
+      setError(reason);
+    }
+    setBusy(false);
+    done();
+  };
+
+  return (
+    <form onSubmit={(event) => event.preventDefault()}>
+      {mine === null ? (
+        <label>
+          Decide in the name of{' '}
+          <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
+            {able.map(({ agentId, name }) => (
+              <option key={agentId} value={agentId}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      ) : null}
+      <label>
+        Comment <small>(optional, kept for good)</small>
+        <textarea
+          rows={2}
+          maxLength={2000}
+          value={comment}
+          onInput={(event) => setComment(event.currentTarget.value)}
+        />
+      </label>
+      {error === null ? null : <Problem error={error} />}
+      {missing.length === 0 ? null : <p class="notice">Not yet: {missing.join('; ')}.</p>}
+      <div class="buttons">
+        <button
+          type="button"
+          class="primary"
+          disabled={busy || missing.length > 0 || !mayApprove}
+          onClick={() => void settle('approve')}
+        >
+          Approve
+        </button>
+        <button type="button" class="danger" disabled={busy || approverId === ''} onClick={() => void settle('reject')}>
+          Reject
+        </button>
+        <span class="help">Recorded under your name. Neither can be taken back.</span>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,132 @@
+import type { JSX } from 'preact';
+import type { Loaded } from '../../api/load.js';
+import type { Execution, Policy, PolicyReference } from '../../api/types.js';
+import { counted, listText, words } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
+import { Badge, Needs, Panel, When } from '../../ui/parts.js';
+import { subjectText } from '../inbox/needs.js';
+import type { Why } from './case.js';
+import { valueAt } from './pointer.js';
+
+const OPERATORS: Readonly<Record<string, string>> = {
+  eq: 'is',
+  ne: 'is not',
+  in: 'is one of',
+  not_in: 'is none of',
+  lt: 'is less than',
+  lte: 'is at most',
+  gt: 'is more than',
+  gte: 'is at least',
+  prefix: 'begins with',
+  exists: 'is given:',
+};
+
+interface WhyProps {
+  readonly why: Loaded<Why | null>;
+  readonly execution: Execution;
+}
+
+/** The policies that asked for approval, and why nothing simply allowed it. */
+export function WhyPanel({ why, execution }: WhyProps): JSX.Element {
+  return (
+    <Panel title="Why it needs approval">
+      <When of={why} what="the policies">
+        {(data) =>
+          data === null ? (
+            <Needs scope="read" what="Seeing the policies" />
+          ) : (
+            <>
+              {data.policies.map((policy) => (
+                <Rule key={policy.id} policy={policy} execution={execution} />
+              ))}
+              <NotAllowed why={data} />
+            </>
+          )
+        }
+      </When>
+    </Panel>
+  );
+}
+
+function Rule({ policy, execution }: { readonly policy: Policy; readonly execution: Execution }): JSX.Element {
+  const { name, version, description, effect, conditions, approval } = policy;
+  return (
+    <article class="rule">
+      <h3>
+        <Badge value={effect} /> {name} <small>version {version}</small>
+      </h3>
+      {description === '' ? null : <p>{description}</p>}
+      {conditions.length === 0 ? (
+        <p class="quiet">It holds for every such action, whatever its arguments.</p>
+      ) : (
+        <ul class="conditions">
+          {conditions.map(({ parameter, op, value }) => (
+            <li key={`${parameter} ${op}`}>
+              <code>{parameter}</code> {OPERATORS[op] ?? op} <code>{JSON.stringify(value)}</code>
+              {' — here '}
+              <code>{shown(valueAt(execution.parameters, parameter))}</code>
+            </li>
+          ))}
+        </ul>
+      )}
+      {approval === null ? null : (
+        <p>
+          It asks for{' '}
+          {listText(
+            approval.approvers.map(
+              ({ subjects, approvals }) =>
+                `${counted(approvals, 'approval')} of ${listText(subjects.map(subjectText), 'or')}`,
+            ),
+            'and',
+          )}
+          , at {approval.riskLevel} risk.
+        </p>
+      )}
+    </article>
+  );
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? 'not given' : JSON.stringify(value);
+}
+
+/** What else matched and lost, and what would have to be otherwise. */
+function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element {
+  const lost = (now.explanation?.matched ?? []).filter(
+    ({ policy, lostTo }) => policy.effect === 'allow' && lostTo !== null,
+  );
+  const near = (now.explanation?.nearest ?? []).filter(({ policy }) => policy.effect === 'allow').slice(0, 5);
+  return (
+    <div class="not-allowed">
+      <h3>Why it is not simply allowed</h3>
+      {now.effect === 'require_approval' ? null : (
+        <p class="notice warn">
+          The policies have changed since: today the answer would be <strong>{words(now.effect)}</strong>
+          {now.reason === null ? '' : ` (${words(now.reason)})`}.
+        </p>
+      )}
+      {lost.length + near.length === 0 ? <p>No policy in force allows it without approval.</p> : null}
+      <ul>
+        {lost.map(({ policy, lostTo }) => (
+          <li key={policy.id}>
+            <PolicyName policy={policy} /> would allow it, but{' '}
+            {lostTo === 'priority' ? 'a policy of higher priority decides' : 'asking for approval is stronger'}.
+          </li>
+        ))}
+        {near.map(({ policy, missing }) => (
+          <li key={policy.id}>
+            <PolicyName policy={policy} /> would allow it if its {listText(missing.map(words), 'and')} were met.
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function PolicyName({ policy: { id, name, version } }: { readonly policy: PolicyReference }): JSX.Element {
+  return (
+    <Link to={`policies/${id}`}>
+      {name} {version}
+    </Link>
+  );
+}

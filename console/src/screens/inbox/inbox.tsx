@@ -1,0 +1,124 @@
+import type { JSX } from 'preact';
+import { useNames } from '../../api/names.js';
+import { useSession } from '../../api/session.js';
+import type { Decision } from '../../api/types.js';
+import { counted, numberText } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
+import { Badge, Empty, When } from '../../ui/parts.js';
+import { Ago, Left } from '../../ui/time.js';
+import { needsText, whyNotMine } from './needs.js';
+import { type Pending, useWaitingHere } from './waiting.js';
+
+/** What waits for the person first, then what waits for others. */
+export function Inbox(): JSX.Element {
+  const { pending, order, sort, canShowMore, showMore } = useWaitingHere();
+  return (
+    <>
+      <header class="screen-head">
+        <h1>Inbox</h1>
+        <label class="inline">
+          Order{' '}
+          <select value={order} onChange={(event) => sort(event.currentTarget.value === 'asc' ? 'asc' : 'desc')}>
+            <option value="desc">Newest first</option>
+            <option value="asc">Oldest first</option>
+          </select>
+        </label>
+      </header>
+      <When of={pending} what="the inbox">
+        {(data) => <Lists data={data} />}
+      </When>
+      {canShowMore ? (
+        <button type="button" class="more" onClick={showMore}>
+          Show more
+        </button>
+      ) : null}
+    </>
+  );
+}
+
+function Lists({ data: { mine, all } }: { readonly data: Pending }): JSX.Element {
+  const ids = new Set(mine?.data.map(({ id }) => id));
+  const others = all.data.filter(({ id }) => !ids.has(id));
+  const otherCount = all.total - (mine?.total ?? 0);
+  return (
+    <>
+      {mine === null ? null : (
+        <section aria-label="Waiting for you">
+          <h2 class="list-head">Waiting for you {mine.total === 0 ? null : <span>{numberText(mine.total)}</span>}</h2>
+          {mine.total === 0 ? (
+            <Empty title="Nothing waits for you.">
+              <p>When an agent asks for something that you can approve, it appears here by itself.</p>
+            </Empty>
+          ) : (
+            <Rows decisions={mine.data} isMine />
+          )}
+        </section>
+      )}
+      {mine !== null && otherCount <= 0 ? null : (
+        <section aria-label="Waiting for others">
+          <h2 class="list-head">
+            {mine === null ? 'Pending' : 'Waiting for others'}{' '}
+            {otherCount === 0 ? null : <span>{numberText(otherCount)}</span>}
+          </h2>
+          {all.total === 0 ? (
+            <Empty title="Nothing is pending.">
+              <p>Requests that a policy sends for approval appear here.</p>
+            </Empty>
+          ) : (
+            <Rows decisions={others} isMine={false} />
+          )}
+        </section>
+      )}
+    </>
+  );
+}
+
+function Rows({
+  decisions,
+  isMine,
+}: {
+  readonly decisions: readonly Decision[];
+  readonly isMine: boolean;
+}): JSX.Element {
+  return (
+    <ul class="rows">
+      {decisions.map((decision) => (
+        <Row key={decision.id} decision={decision} isMine={isMine} />
+      ))}
+    </ul>
+  );
+}
+
+function Row({ decision, isMine }: { readonly decision: Decision; readonly isMine: boolean }): JSX.Element {
+  const { me } = useSession();
+  const nameOf = useNames();
+  const { id, title, proposedBy, riskLevel, createdAt, expiresAt, reviews } = decision;
+  const agent = nameOf(proposedBy);
+  const what = title.startsWith(`${agent}: `) ? title.slice(agent.length + 2) : title;
+  return (
+    <li>
+      <Link to={`decisions/${id}`} class="row">
+        <Badge value={riskLevel} text={`${riskLevel} risk`} />
+        <span class="row-what">
+          <strong>{what}</strong>
+          <span class="row-who">
+            asked by {agent} <Ago at={createdAt} />
+          </span>
+        </span>
+        <span class="row-state">
+          <span>{needsText(decision)}</span>
+          <span class="row-who">
+            {isMine ? 'yours to settle' : whyNotMine(decision, me)}
+            {reviews.length === 0 ? '' : ` · ${counted(reviews.length, 'review')}`}
+            {expiresAt === null ? null : (
+              <>
+                {' · '}
+                <Left until={expiresAt} />
+              </>
+            )}
+          </span>
+        </span>
+      </Link>
+    </li>
+  );
+}

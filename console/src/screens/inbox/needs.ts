@@ -1,0 +1,35 @@
+import { counted, listText } from '../../ui/format.js';
+import type { Decision, Me } from '../../api/types.js';
+
+/** The name that people use for a subject of a policy. */
+export function subjectText(subject: string): string {
+  if (subject === '*' || subject === 'agent:*' || subject === 'kind:human') return 'anybody';
+  if (subject === 'kind:machine') return 'a machine';
+  return subject.replace(/^(?:role|agent):/, '');
+}
+
+/** What a decision still needs, such as `needs 1 of security and 1 of finance`. */
+export function needsText({ approvers, requiredApprovals, reviews, status }: Decision): string {
+  if (status !== 'proposed') return '';
+  if (approvers === null) {
+    const given = reviews.filter(({ verdict }) => verdict === 'approve').length;
+    return `needs ${counted(Math.max(0, requiredApprovals - given), 'approval')}`;
+  }
+  const open = approvers.filter(({ approvals, given }) => given < approvals);
+  // Reviews that fit several groups count in each, so all may look full while one is missing.
+  const parts = (open.length === 0 ? approvers : open).map(
+    ({ subjects, approvals, given }) =>
+      `${Math.max(1, approvals - given)} of ${listText(subjects.map(subjectText), 'or')}`,
+  );
+  return `needs ${listText(parts, 'and')}`;
+}
+
+/** Why a pending decision is not the caller's to settle, as far as the decision itself tells. */
+export function whyNotMine({ proposedBy, reviews, approvers }: Decision, { agentId, scopes }: Me): string {
+  if (agentId === null) return 'your key is bound to nobody';
+  if (proposedBy === agentId) return 'you proposed it';
+  const review = reviews.find(({ approverId }) => approverId === agentId);
+  if (review !== undefined) return review.verdict === 'approve' ? 'you approved it' : 'you rejected it';
+  if (!scopes.some((scope) => scope === 'review' || scope === 'admin')) return 'deciding needs the scope review';
+  return approvers === null ? 'you may not approve it' : 'you are not one of them, or a policy denies it';
+}

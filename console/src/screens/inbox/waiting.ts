@@ -1,0 +1,76 @@
+import { createContext } from 'preact';
+import { useContext, useState } from 'preact/hooks';
+import { useFeed } from '../../api/feed.js';
+import { type Loaded, useLoad } from '../../api/load.js';
+import { type Session, useSession } from '../../api/session.js';
+import type { Decision } from '../../api/types.js';
+
+const PAGE = 50;
+/** The longest page that the service answers. */
+const LONGEST = 1_000;
+
+export type Order = 'desc' | 'asc';
+
+interface Page {
+  readonly data: readonly Decision[];
+  readonly total: number;
+}
+
+/** Pending decisions: those that the person could approve now, and all of them. */
+export interface Pending {
+  /** Null for a caller who is nobody in particular. */
+  readonly mine: Page | null;
+  readonly all: Page;
+}
+
+export interface Waiting {
+  readonly pending: Loaded<Pending>;
+  /** How many wait for the person; all, for a caller who is nobody in particular. */
+  readonly count: number;
+  readonly order: Order;
+  readonly canShowMore: boolean;
+  sort(this: void, order: Order): void;
+  showMore(this: void): void;
+}
+
+export const WaitingContext = createContext<Waiting | null>(null);
+
+export function useWaitingHere(): Waiting {
+  const waiting = useContext(WaitingContext);
+  if (waiting === null) throw new Error('The inbox is not loaded here.');
+  return waiting;
+}
+
+/** Kept for every screen, since the count is shown on all; the list itself is asked for where it is `shown`. */
+export function useWaiting(shown: boolean): Waiting {
+  const session = useSession();
+  const [order, sort] = useState<Order>('desc');
+  const [depth, setDepth] = useState(PAGE);
+  const limit = shown ? depth : 1;
+  const pending = useLoad((signal) => load(session, limit, order, signal), [session, limit, order]);
+  useFeed(pending.reload, ({ action }) => action.startsWith('decision.'));
+  const { data } = pending;
+  return {
+    pending,
+    order,
+    sort,
+    count: (data?.mine ?? data?.all)?.total ?? 0,
+    canShowMore: data !== null && depth < LONGEST && data.all.total > data.all.data.length,
+    showMore: () => setDepth((now) => Math.min(now + PAGE, LONGEST)),
+  };
+}
+
+async function load({ client, me, has }: Session, limit: number, order: Order, signal: AbortSignal): Promise<Pending> {
+  const nothing: Page = { data: [], total: 0 };
+  if (!has('review', 'read', 'propose')) return { mine: null, all: nothing };
+  const { agentId } = me;
+  const mayReview = agentId !== null && has('review');
+  // Both in the same order: so whatever is mine on the page of all is on the page of mine.
+  const [mine, all] = await Promise.all([
+    mayReview ? client.get('/api/v1/decisions', { query: { awaiting: agentId, limit, order }, signal }) : null,
+    mayReview && limit === 1
+      ? nothing
+      : client.get('/api/v1/decisions', { query: { status: 'proposed', limit, order }, signal }),
+  ]);
+  return { mine, all };
+}

@@ -1,0 +1,117 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { explained } from '../api/session.js';
+import type { Loaded } from '../api/load.js';
+import { words } from './format.js';
+
+type Tone = 'plain' | 'good' | 'bad' | 'warn' | 'info' | 'grave';
+
+/** Also said in words, never by colour alone. */
+const TONES: Readonly<Record<string, Tone>> = {
+  low: 'plain',
+  medium: 'info',
+  high: 'warn',
+  critical: 'grave',
+  proposed: 'info',
+  pending_approval: 'info',
+  approved: 'good',
+  approve: 'good',
+  authorized: 'good',
+  executed: 'good',
+  allow: 'good',
+  active: 'good',
+  success: 'good',
+  running: 'info',
+  rejected: 'bad',
+  reject: 'bad',
+  denied: 'bad',
+  deny: 'bad',
+  failed: 'bad',
+  failure: 'bad',
+  revoked: 'bad',
+  suspended: 'warn',
+  require_approval: 'warn',
+  expired: 'plain',
+  cancelled: 'plain',
+  interrupted: 'warn',
+};
+
+export function Badge({ value, text = words(value) }: { readonly value: string; readonly text?: string }): JSX.Element {
+  return <span class={`badge ${TONES[value] ?? 'plain'}`}>{text}</span>;
+}
+
+interface PanelProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  /** Next to the title. */
+  readonly aside?: ComponentChildren;
+  readonly class?: string;
+}
+
+export function Panel({ title, children, aside, class: name = '' }: PanelProps): JSX.Element {
+  return (
+    <section class={`panel ${name}`} aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        {aside}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** What went wrong and what to do about it. */
+export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }): JSX.Element {
+  const { what, advice } = explained(error);
+  return (
+    <div class="notice bad" role="alert">
+      <strong>{what}</strong>
+      <p>{advice}</p>
+      {retry === undefined ? null : (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Says which scope would show what is not shown. */
+export function Needs({ scope, what }: { readonly scope: string; readonly what: string }): JSX.Element {
+  return (
+    <p class="notice needs">
+      {what} needs <code>{scope}</code>, which your key does not have.
+    </p>
+  );
+}
+
+export function Empty({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="empty">
+      <strong>{title}</strong>
+      {children}
+    </div>
+  );
+}
+
+interface WhenProps<Data> {
+  readonly of: Loaded<Data>;
+  readonly children: (data: Data) => ComponentChildren;
+  /** What is loading, for those who hear the page. */
+  readonly what: string;
+}
+
+/** Shows what was loaded, that it is loading, or why it cannot be. */
+export function When<Data>({ of: { data, error, reload }, children, what }: WhenProps<Data>): JSX.Element {
+  return (
+    <>
+      {error === null ? null : <Problem error={error} retry={reload} />}
+      {data === null ? error === null ? <p class="loading">Loading {what} …</p> : null : children(data)}
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+import { send } from '../support/send';
+import { describeInBrowser, signIn, TestBrowser } from './browser';
+import { askToPay, type DemoCompany, startCompany } from './company';
+
+describeInBrowser('Approving in the console', () => {
+  let company: DemoCompany;
+  let browser: TestBrowser;
+
+  beforeAll(async () => {
+    company = await startCompany();
+    browser = await TestBrowser.launch();
+  }, 120_000);
+  afterEach(async () => {
+    expect(browser.takeFaults()).toEqual([]);
+    await browser.closeWindows();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await company.program.stop();
+  });
+
+  it('two people of two groups approve in two windows, and the agent goes on', async () => {
+    const { program, finn, sara, bot } = company;
+    const finnsPage = await browser.open(`${program.url}/console`);
+    await signIn(finnsPage, finn.key);
+    const sarasPage = await browser.open(`${program.url}/console`);
+    await signIn(sarasPage, sara.key);
+    await sarasPage.getByText('Nothing waits for you.').waitFor();
+
+    const asked = await askToPay(company);
+    // Live for who may follow the trail; the other finds it when the page is loaded anew.
+    const row = sarasPage.getByRole('link', { name: /pay-invoice on supplier\/Nordwind GmbH/ });
+    await row.waitFor();
+    expect(await row.innerText()).toMatch(/high risk[^]*payment-bot[^]*needs 1 of security and 1 of finance[^]*yours/);
+    expect(await sarasPage.title()).toMatch(/^\(1\) Inbox/);
+    await row.click();
+    expect(new URL(sarasPage.url()).pathname).toBe(`/console/decisions/${asked.decisionId}`);
+    const main = sarasPage.getByRole('main');
+    await main.getByText('Payments of 10,000 or more need finance and security.').waitFor();
+    await main.getByText('2 claims that contradict').waitFor();
+    expect(await main.innerText()).toMatch(/\/amount is at least 10000 — here 18400/);
+    expect(await main.innerText()).toMatch(/bot-may-pay 1.0 would allow it, but asking for approval is stronger/);
+    await sarasPage.getByLabel(/Comment/).fill('The account is that of the contract.');
+    await sarasPage.getByRole('button', { name: 'Approve' }).click();
+    await main.getByText('You have reviewed it. It waits for others.').waitFor();
+
+    await finnsPage.goto(`${program.url}/console/decisions/${asked.decisionId}`);
+    await signIn(finnsPage, finn.key);
+    await finnsPage.getByText('The account is that of the contract.').waitFor();
+    await finnsPage.getByRole('button', { name: 'Approve' }).click();
+    await finnsPage.getByText('It was approved. The agent has not gone on yet.').waitFor();
+    await main.getByText('It was approved. The agent has not gone on yet.').waitFor();
+
+    const resumed = await send(program, 'POST', `/api/v1/executions/${asked.id}/resume`, { key: bot.key });
+    expect([resumed.status, resumed.body.outcome]).toEqual([200, 'authorized']);
+    await main.getByText('The agent went on with the approval, and has not reported a result yet.').waitFor();
+    const story = await main.getByRole('list').filter({ hasText: 'Went on with the approval' }).innerText();
+    expect(story).toMatch(
+      /sent for approval[^]*Approved by sara[^]*Gave the last approval by finn[^]*Went on[^]*by payment-bot/,
+    );
+    const result = { outcome: 'executed', result: { transfer: 'T-1' } };
+    await send(program, 'POST', `/api/v1/executions/${asked.id}/result`, { key: bot.key, body: result });
+    await main.getByText('It was carried out.').waitFor();
+  });
+
+  it('the key is in no URL and in no storage unless that is asked for', async () => {
+    const { program, finn } = company;
+    const page = await browser.open(`${program.url}/console`);
+    await signIn(page, finn.key);
+    const kept = (): Promise<string> =>
+      page.evaluate('JSON.stringify([location.href, { ...sessionStorage }, { ...localStorage }, document.cookie])');
+    expect(await kept()).not.toContain(finn.key);
+    await page.reload();
+    await page.getByLabel('Stay signed in').check();
+    await signIn(page, finn.key);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Your key').waitFor();
+    expect(await kept()).not.toContain(finn.key);
+  });
+});

@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, join } from 'node:path';
+import type { Browser, BrowserContext, Page } from '../../console/node_modules/playwright-core';
+import { ROOT } from '../support/markdown';
+import { keepSecret } from '../support/secret-watch';
+
+export type { Page };
+
+/** What the console is made and tested with. */
+export const CONSOLE = join(ROOT, 'console');
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
+
+/** Where Chromium is: named by the environment, or found on the path. */
+function chromiumPath(): string | null {
+  const named = process.env['CHROMIUM_PATH'];
+  if (named !== undefined && named !== '') return named;
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const places = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  return places.find((place) => existsSync(place)) ?? null;
+}
+
+/** Describes tests in a real browser. Where there is none they are skipped and say so; with CI=true they fail. */
+export function describeInBrowser(title: string, tests: () => void): void {
+  if (chromiumPath() !== null || process.env['CI'] === 'true') {
+    describe(title, tests);
+    return;
+  }
+  process.stdout.write(`SKIPPED: ${title} needs Chromium, on the path or at CHROMIUM_PATH.\n`);
+  describe.skip(`${title} (skipped: needs Chromium)`, tests);
+}
+
+export interface Window {
+  readonly page: Page;
+  /** What a page must never do: an error in its console, a request to another origin, a breach of its own policy. */
+  readonly faults: readonly string[];
+}
+
+export interface WindowOptions {
+  /** Where the page may send requests besides the service. */
+  readonly origins?: readonly string[];
+  readonly width?: number;
+  readonly dark?: boolean;
+  /** Patterns of messages that the test itself causes. */
+  readonly expected?: readonly RegExp[];
+}
+
+/** A browser of a test file's own. */
+export class TestBrowser {
+  private readonly windows: Window[] = [];
+  private readonly contexts: BrowserContext[] = [];
+
+  private constructor(private readonly browser: Browser) {}
+
+  static async launch(): Promise<TestBrowser> {
+    const path = chromiumPath();
+    if (path === null) throw new Error('These tests need Chromium, on the path or at CHROMIUM_PATH.');
+    const { chromium } = createRequire(join(CONSOLE, 'package.json'))('playwright-core') as {
+      chromium: { launch(options: object): Promise<Browser> };
+    };
+    return new TestBrowser(await chromium.launch({ executablePath: path, args: ['--no-sandbox'] }));
+  }
+
+  /** Opens a window that shares nothing with others. */
+  async open(
+    url: string,
+    { origins = [], width = 1280, dark = false, expected = [] }: WindowOptions = {},
+  ): Promise<Page> {
+    const context = await this.browser.newContext({
+      viewport: { width, height: 860 },
+      colorScheme: dark ? 'dark' : 'light',
+      timezoneId: 'Europe/Berlin',
+      locale: 'en-GB',
+      reducedMotion: 'reduce',
+    });
+    this.contexts.push(context);
+    const page = await context.newPage();
+    page.setDefaultTimeout(60_000);
+    const faults: string[] = [];
+    const allowed = [new URL(url).origin, ...origins];
+    page.on('console', (message) => {
+      const text = `${message.type()}: ${message.text()}`;
+      const counts = message.type() === 'error' || message.type() === 'warning';
+      if (counts && !expected.some((pattern) => pattern.test(text))) faults.push(text);
+    });
+    page.on('pageerror', (error) => faults.push(`uncaught: ${error.message}`));
+    page.on('request', (request) => {
+      const { protocol, origin } = new URL(request.url());
+      if (protocol !== 'data:' && protocol !== 'blob:' && !allowed.includes(origin))
+        faults.push(`request to ${origin}`);
+    });
+    await page.exposeFunction('reportBreach', (directive: string) => faults.push(`policy breached: ${directive}`));
+    await page.addInitScript({
+      content: `addEventListener('securitypolicyviolation', (event) => reportBreach(event.violatedDirective));`,
+    });
+    this.windows.push({ page, faults });
+    await page.goto(url);
+    return page;
+  }
+
+  /** What went wrong in any window so far; forgets it. */
+  takeFaults(): string[] {
+    return this.windows.flatMap(({ faults }) => (faults as string[]).splice(0));
+  }
+
+  async closeWindows(): Promise<void> {
+    await Promise.all(this.contexts.splice(0).map((context) => context.close()));
+  }
+
+  async close(): Promise<void> {
+    await this.closeWindows();
+    await this.browser.close();
+  }
+}
+
+/** Signs in by key, as a person does. */
+export async function signIn(page: Page, key: string): Promise<void> {
+  keepSecret(key);
+  await page.getByLabel('Your key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Screens' }).waitFor();
+}

@@ -1,0 +1,37 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { ROOT } from '../support/markdown';
+import { run } from '../support/shell';
+import { CONSOLE } from './browser';
+
+const ASSETS = join(ROOT, 'src', 'console', 'assets');
+/** Bytes, compressed, of all that a page loads. */
+const MOST_BYTES = 80 * 1024;
+
+function filesIn(folder: string): Record<string, string> {
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+}
+
+describe("The console's bundle", () => {
+  it('is what its sources make', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'console-bundle-'));
+    const { errors, exitCode } = await run(process.execPath, [join(CONSOLE, 'build.mjs'), folder]);
+    expect([exitCode, errors]).toEqual([0, '']);
+    const made = filesIn(folder);
+    rmSync(folder, { recursive: true });
+    // `npm run console` writes it.
+    expect(Object.keys(filesIn(ASSETS))).toEqual(Object.keys(made));
+    expect(filesIn(ASSETS)).toEqual(made);
+  });
+
+  it('is small, compressed', () => {
+    const loaded = Object.entries(filesIn(ASSETS)).filter(
+      ([name]) => !/^icon-\d+/.test(name) || name.startsWith('icon-0'),
+    );
+    expect(loaded).toHaveLength(4);
+    const bytes = loaded.reduce((sum, [, text]) => sum + gzipSync(text).length, 0);
+    expect(bytes).toBeLessThan(MOST_BYTES);
+  });
+});

@@ -1,0 +1,85 @@
+import { startProgram, type StartedProgram } from '../support/started-program';
+import { addClaim, createAgent, createEntity, createPolicy, issueKey } from '../support/factories';
+import { join } from 'node:path';
+import { ROOT } from '../support/markdown';
+import { send } from '../support/send';
+
+const MAIN = join(ROOT, 'dist', 'main.js');
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A service with a bot whose payments two groups approve, and its people with a key each. */
+export interface DemoCompany {
+  readonly program: StartedProgram;
+  readonly bot: { readonly id: string; readonly key: string };
+  readonly finn: { readonly id: string; readonly key: string };
+  readonly sara: { readonly id: string; readonly key: string };
+  readonly auditor: { readonly key: string };
+  readonly supplier: { readonly id: string };
+}
+
+export const PAYMENT = {
+  action: 'pay-invoice',
+  resourceType: 'supplier',
+  resourceId: 'Nordwind GmbH',
+  parameters: { invoice: '2026-0417', amount: 18_400, currency: 'EUR', iban: 'DE02 1203 0000 0000 2020 51' },
+};
+
+export async function startCompany(environment: Readonly<Record<string, string>> = {}): Promise<DemoCompany> {
+  const program = await startProgram(MAIN, { RATE_LIMIT: '100000', ...environment });
+  const supplier = await createEntity(program, {
+    type: 'supplier',
+    name: 'Nordwind GmbH',
+    properties: { country: 'DE', since: 2019 },
+  });
+  const claims = [
+    ['iban', 'DE02 1203 0000 0000 2020 51', 0.55, 'mail of 3 March'],
+    ['iban', 'DE89 3704 0044 0532 0130 00', 0.97, 'contract 2019'],
+    ['payment_terms', '30 days', 0.9, 'contract 2019'],
+  ] as const;
+  for (const [predicate, value, confidence, source] of claims) {
+    await addClaim(program, supplier.id, { predicate, value, context: { confidence, source } });
+  }
+  const agent = async (body: Members, scopes: readonly string[]): Promise<{ id: string; key: string }> => {
+    const { id, name } = await createAgent(program, body);
+    const { secret } = await issueKey(program, { name, scopes, agentId: id });
+    return { id, key: secret };
+  };
+  const person = { kind: 'human', capabilities: ['review'] };
+  const bot = await agent({ name: 'payment-bot', capabilities: ['pay-invoice', 'read-invoice'] }, ['execute', 'read']);
+  const finn = await agent({ ...person, name: 'finn', roles: ['finance'] }, ['review', 'read']);
+  const sara = await agent({ ...person, name: 'sara', roles: ['security'] }, ['review', 'read', 'audit']);
+  const { secret: auditor } = await issueKey(program, { name: 'auditor', scopes: ['audit', 'read'] });
+  await createPolicy(program, {
+    name: 'bot-may-pay',
+    subjects: ['agent:payment-bot'],
+    actions: ['pay-invoice'],
+    description: 'The payment bot pays invoices.',
+  });
+  await createPolicy(program, {
+    name: 'large-payments',
+    description: 'Payments of 10,000 or more need finance and security.',
+    effect: 'require_approval',
+    actions: ['pay-invoice'],
+    conditions: [{ parameter: '/amount', op: 'gte', value: 10_000 }],
+    approval: {
+      riskLevel: 'high',
+      approvers: [{ subjects: ['role:security'] }, { subjects: ['role:finance'] }],
+      decideWithin: 'PT4H',
+    },
+  });
+  return { program, bot, finn, sara, auditor: { key: auditor }, supplier };
+}
+
+/** The bot asks; answers the execution that waits. */
+export async function askToPay(
+  { program, bot }: DemoCompany,
+  parameters: Members = {},
+): Promise<{ id: string; decisionId: string }> {
+  const { status, body } = await send(program, 'POST', '/api/v1/agents/payment-bot/execute', {
+    key: bot.key,
+    body: { ...PAYMENT, parameters: { ...PAYMENT.parameters, ...parameters } },
+  });
+  expect(status).toBe(202);
+  return body;
+}
