@@ -1,0 +1,76 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { GovernanceError } from '../../../typescript/src/index.js';
+import { type Execution, type Schemas } from '../../../typescript/src/index.js';
+
+type Explained = Schemas['EvaluationResponse'];
+
+/** Codes of errors that say that nobody answered, or nobody who could. */
+const NO_ANSWER: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNEXPECTED_ANSWER']);
+
+/** An answer for the model that what it asked for was not done, and why. */
+export function notDone(text: string): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }] };
+}
+
+export function pendingText(tool: string, { decisionId }: Execution): string {
+  return (
+    `Approval pending: ${tool} was not run. It waits for the decision ${String(decisionId)}. ` +
+    'Call it again with the same arguments: once it is approved, that call goes through.'
+  );
+}
+
+/** How the waiting ended, when it was not by an approval. */
+export function endedText(tool: string, { outcome, decisionId }: Execution): string {
+  if (outcome === 'rejected') return `${tool} was not run: the decision ${String(decisionId)} was rejected.`;
+  if (outcome === 'expired') return `${tool} was not run: nobody decided on ${String(decisionId)} in time.`;
+  if (outcome === 'cancelled') return `${tool} was not run: its request was cancelled.`;
+  return `${tool} was not run: another call with the same arguments used the approval of ${String(decisionId)}.`;
+}
+
+/** Why the service refused, and what would change that. */
+export function refusalText(tool: string, error: GovernanceError): string {
+  if (NO_ANSWER.has(error.code) || (error.status ?? 0) >= 500) {
+    return `${tool} was not run: the governance service does not answer, and nothing runs without its permission. ${error.message}`;
+  }
+  return [`${tool} was not run: ${error.message}`, ...explanationLines(error.explanation as Explained | null)].join(
+    '\n',
+  );
+}
+
+function explanationLines(explained: Explained | null): string[] {
+  if (explained?.effect !== 'deny') return [];
+  const { reason, policies, explanation } = explained;
+  return [
+    ...(reason === null ? [] : [`Reason: ${reason}.`]),
+    ...policies.map(({ name, version }) => `Decided by the policy ${name} ${version}.`),
+    ...(explanation?.nearest ?? []).map(
+      ({ policy: { name, version }, missing }) =>
+        `The policy ${name} ${version} would change that, but for its ${missing.join(', ')}.`,
+    ),
+  ];
+}
+
+/** What a tool said went wrong, so that it is on record as a failure; the client gets the result as it is. */
+export class ToolFailure extends Error {
+  constructor(readonly result: CallToolResult) {
+    super(textIn(result) || 'The tool reported an error without a text.');
+  }
+}
+
+function textIn({ content }: CallToolResult): string {
+  return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+}
+
+/** What carried the action out may have been a handler of the service: its value becomes a result. */
+export function asResult(value: unknown): CallToolResult {
+  if (isResult(value)) return value;
+  return { content: [{ type: 'text', text: JSON.stringify(value ?? null) }] };
+}
+
+function isResult(value: unknown): value is CallToolResult {
+  return typeof value === 'object' && value !== null && 'content' in value && Array.isArray(value.content);
+}
+
+export function notOnRecord(result: CallToolResult, message: string): CallToolResult {
+  return { ...result, content: [...result.content, { type: 'text', text: `${message} Do not repeat the call.` }] };
+}

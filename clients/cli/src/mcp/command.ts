@@ -1,0 +1,37 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { McpOptions } from './serve.js';
+
+export function addMcpCommand(program: Command): void {
+  program
+    .command('mcp [command...]')
+    .description('stand in front of an MCP server: each call of a tool asks the policies first')
+    .option('--url <server>', 'the server, where it is reached over HTTP', serverUrl)
+    .option('--header <header...>', 'sent to that server, such as "Authorization: Bearer …"')
+    .option('--listen <port>', 'serve over HTTP: a port of 127.0.0.1, or an address and a port such as 10.0.0.5:8080')
+    .option('--host <name...>', 'other names by which clients may call this proxy over HTTP')
+    .option('--name <name>', 'what the server is called in resources; what it calls itself unless given')
+    .option('--agent <agent>', 'who acts, by id or name; the agent of your key unless given')
+    .option('--map <file>', 'JSON that says how tools become actions and resources')
+    .option('--hold <seconds>', 'how long a call waits for its approval', seconds, 45)
+    .option('--patience <seconds>', 'how long to ask a service again that does not answer', seconds, 10)
+    .addHelpText(
+      'after',
+      '\nExample: gov mcp -- npx -y @modelcontextprotocol/server-filesystem .\nWhat follows -- is the command that starts the server.',
+    )
+    .action(async (command: string[], options: McpOptions) => {
+      // Loaded for this command alone: the others start faster without the protocol.
+      const { serveProxy } = await import('./serve.js');
+      await serveProxy(command, options);
+    });
+}
+
+function serverUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && ['http:', 'https:'].includes(url.protocol)) return url;
+  throw new InvalidArgumentError('It is a URL, such as https://tools.example.com/mcp.');
+}
+
+function seconds(text: string): number {
+  if (/^\d{1,4}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is a number of seconds, 0 to 9999.');
+}

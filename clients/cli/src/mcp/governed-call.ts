@@ -1,0 +1,173 @@
+import {
+  type CallToolResult,
+  inputRequired,
+  type InputRequiredResult,
+  type Progress,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import {
+  ApprovalPendingError,
+  type Execution,
+  type GovernanceClient,
+  GovernanceError,
+  ResultNotReportedError,
+} from '../../../typescript/src/index.js';
+import { asResult, endedText, notDone, notOnRecord, pendingText, refusalText, ToolFailure } from './answers.js';
+import { type Arguments, ResourceArgumentError, type ToolRequest } from './mapping.js';
+import { CallProgress } from './progress.js';
+
+/** The name of the question that a client is asked about a call that waits. */
+const QUESTION = 'approval';
+const FORM = { type: 'object' as const, properties: {} };
+
+export interface ToolCall {
+  readonly name: string;
+  readonly arguments: Arguments | undefined;
+}
+
+/** What a call needs besides itself. */
+export interface Gate {
+  readonly governance: GovernanceClient;
+  readonly agent: () => Promise<string>;
+  readonly requestOf: (call: ToolCall) => ToolRequest;
+  /** Hands a call to the server. Only what is authorised gets here. */
+  readonly run: (
+    call: ToolCall,
+    signal: AbortSignal,
+    onProgress: ((progress: Progress) => void) | null,
+  ) => Promise<CallToolResult>;
+  /** Seconds for which a call waits for its approval. */
+  readonly hold: number;
+  /** Where a person decides, or null where there is no page for it. */
+  readonly pageOf: (decisionId: string) => Promise<string | null>;
+  /** How many calls wait for each execution: the last one that is cancelled withdraws it. */
+  readonly waiting: Map<string, number>;
+}
+
+/** How the client can be asked while a call waits; null where it cannot. */
+export type Elicitation = { readonly form: boolean; readonly url: boolean } | null;
+
+/**
+ * One call of a tool: asked, held while it needs an approval, run when it is authorised, and reported. Whatever the reason,
+ * what is not authorised does not run.
+ */
+export async function governedCall(
+  gate: Gate,
+  call: ToolCall,
+  context: ServerContext,
+  elicitation: Elicitation,
+): Promise<CallToolResult | InputRequiredResult> {
+  const progress = new CallProgress(context);
+  const first = await attempt(gate, call, context, progress);
+  if (!(first instanceof ApprovalPendingError)) return first;
+  const waited = await approvalOf(gate, call, context, progress, first.execution);
+  if (waited.outcome === 'approved') {
+    const second = await attempt(gate, call, context, progress);
+    // Another call took the approval up: this one needs one of its own.
+    return second instanceof ApprovalPendingError ? notDone(pendingText(call.name, second.execution)) : second;
+  }
+  if (waited.outcome !== 'pending_approval') return notDone(endedText(call.name, waited));
+  const wasAsked = context.mcpReq.inputResponses?.[QUESTION] !== undefined;
+  if (elicitation === null || wasAsked) return notDone(pendingText(call.name, waited));
+  return question(gate, call, elicitation, waited);
+}
+
+/** Asks, and runs what is authorised. Not cut short by the client: what is authorised has to be reported. */
+async function attempt(
+  gate: Gate,
+  call: ToolCall,
+  { mcpReq: { signal } }: ServerContext,
+  progress: CallProgress,
+): Promise<CallToolResult | ApprovalPendingError> {
+  try {
+    const request = { ...gate.requestOf(call), agent: await gate.agent() };
+    return asResult(await gate.governance.guard(request, () => run(gate, call, signal, progress)));
+  } catch (error) {
+    return error instanceof ApprovalPendingError ? error : answerTo(call, error);
+  }
+}
+
+async function run(gate: Gate, call: ToolCall, signal: AbortSignal, progress: CallProgress): Promise<CallToolResult> {
+  if (signal.aborted) throw new Error('The client cancelled the call before the tool ran.');
+  const result = await gate.run(call, signal, progress.ofTool()).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    throw new Error('The client cancelled the call while the tool ran; what the tool had done by then is not known.');
+  });
+  if (result.isError === true) throw new ToolFailure(result);
+  return result;
+}
+
+/** The execution once it is decided, or when the call has waited long enough. @throws the reason of the client's signal. */
+async function approvalOf(
+  { governance, hold, waiting }: Gate,
+  { name }: ToolCall,
+  { mcpReq: { signal } }: ServerContext,
+  progress: CallProgress,
+  asked: Execution,
+): Promise<Execution> {
+  const { id } = asked;
+  const end = Date.now() + hold * 1_000;
+  waiting.set(id, (waiting.get(id) ?? 0) + 1);
+  const saying = progress.startWaiting(`${name} waits for the decision ${String(asked.decisionId)}.`);
+  let execution = asked;
+  try {
+    while (execution.outcome === 'pending_approval') {
+      const wait = Math.ceil((end - Date.now()) / 1_000);
+      if (wait <= 0) break;
+      execution = await governance.get('/api/v1/executions/{id}', { path: { id }, query: { wait }, signal });
+    }
+    return execution;
+  } catch (error) {
+    if (signal.aborted && waiting.get(id) === 1) await withdraw(governance, id);
+    throw error;
+  } finally {
+    saying.stop();
+    const others = (waiting.get(id) ?? 1) - 1;
+    if (others === 0) waiting.delete(id);
+    else waiting.set(id, others);
+  }
+}
+
+/** Whatever the client answers approves nothing: it makes the call be looked at again. */
+async function question(
+  gate: Gate,
+  { name }: ToolCall,
+  { form, url: takesUrls }: { readonly form: boolean; readonly url: boolean },
+  execution: Execution,
+): Promise<InputRequiredResult | CallToolResult> {
+  const decisionId = String(execution.decisionId);
+  const page = await gate.pageOf(decisionId);
+  const where = page ?? `gov approve ${decisionId}`;
+  const message = `${name} needs an approval: the decision ${decisionId}. Have it decided (${where}), then go on.`;
+  if (page !== null && takesUrls) {
+    return inputRequired({ inputRequests: { [QUESTION]: inputRequired.elicitUrl({ message, url: page }) } });
+  }
+  if (!form) return notDone(pendingText(name, execution));
+  return inputRequired({ inputRequests: { [QUESTION]: inputRequired.elicit({ message, requestedSchema: FORM }) } });
+}
+
+/** Nobody waits any longer, so nobody should be asked to approve it. */
+async function withdraw(governance: GovernanceClient, id: string): Promise<void> {
+  const body = { reason: 'The client cancelled the call before the tool ran.' };
+  try {
+    await governance.post('/api/v1/executions/{id}/cancel', { path: { id }, body });
+  } catch (error) {
+    // It is decided by now, or the service is away: nothing runs on it in either case.
+    if (!(error instanceof GovernanceError)) throw error;
+  }
+}
+
+/** What the model is told. @throws what is a defect of this program. */
+function answerTo({ name }: ToolCall, error: unknown): CallToolResult {
+  if (error instanceof ToolFailure) return error.result;
+  if (error instanceof ResultNotReportedError) return notOnRecord(resultWithin(name, error.result), error.message);
+  if (error instanceof ResourceArgumentError) return notDone(`${name} was not run: ${error.message}`);
+  if (error instanceof GovernanceError) return notDone(refusalText(name, error));
+  return notDone(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
+}
+
+function resultWithin(name: string, result: unknown): CallToolResult {
+  if (result instanceof ToolFailure) return result.result;
+  if (result instanceof Error) return notDone(`${name} failed: ${result.message}`);
+  return asResult(result);
+}

@@ -1,0 +1,154 @@
+import {
+  hostHeaderValidation,
+  type NodeIncomingMessageLike,
+  originValidation,
+  toNodeHandler,
+} from '@modelcontextprotocol/node';
+import {
+  createMcpHandler,
+  isInitializeRequest,
+  isJsonContentType,
+  isLegacyRequest,
+  type McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { isIP } from 'node:net';
+import { SettingsError } from '../settings.js';
+
+/** What is being served, whichever way. */
+export interface Served {
+  readonly toolsChanged: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/** Where a proxy listens, and by which names it may be called. */
+export interface Place {
+  readonly address: string;
+  readonly port: number;
+  readonly names: readonly string[];
+}
+
+interface Session {
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly server: McpServer;
+}
+
+const LOOPBACK = '127.0.0.1';
+const LOOPBACK_NAMES = ['localhost', LOOPBACK, '[::1]'];
+/** The one path that is served. */
+const PATH = '/mcp';
+/** Sessions of clients with a handshake; beyond that the one that was quiet longest is ended. */
+const MOST_SESSIONS = 1_000;
+
+/**
+ * A port alone is one of 127.0.0.1; everything else is an address and a port.
+ * @throws SettingsError where it is neither.
+ */
+export function placeOf(text: string, otherNames: readonly string[]): Place {
+  const [, bracketed, plain, digits = text] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d+)$/.exec(text) ?? [];
+  const address = bracketed ?? plain ?? LOOPBACK;
+  const port = Number(digits);
+  if (!/^\d{1,5}$/.test(digits) || port > 65_535 || isIP(address) === 0) {
+    throw new SettingsError(`--listen is a port, or an address and a port such as 10.0.0.5:8080; it was ${text}.`);
+  }
+  const isLoopback = address === LOOPBACK || address === '::1';
+  const own = isLoopback ? LOOPBACK_NAMES : [isIP(address) === 6 ? `[${address}]` : address];
+  return { address, port, names: [...own, ...otherNames] };
+}
+
+/** Serves both protocols at `/mcp`: with a handshake in sessions, and without one request by request. */
+export async function overHttp(make: () => McpServer, { address, port, names }: Place): Promise<Served> {
+  const sessions = new Sessions(make);
+  const modern = createMcpHandler(make, { legacy: 'reject' });
+  const handle = toNodeHandler({
+    fetch: async (request, options) => {
+      if (new URL(request.url).pathname !== PATH) return refusal(404, `It is served at ${PATH}.`);
+      if (request.method !== 'POST') return sessions.answer(request);
+      if (!isJsonContentType(request.headers.get('Content-Type'))) return refusal(415, 'It is not JSON.');
+      return (await isLegacyRequest(request)) ? sessions.answer(request) : modern.fetch(request, options);
+    },
+  });
+  // A page in a browser must not reach a server of this machine by a name of its own.
+  const isKnownHost = hostHeaderValidation([...names]);
+  const isKnownOrigin = originValidation([...names]);
+  const server = createServer((request, response) => {
+    if (isKnownHost(request, response) && isKnownOrigin(request, response))
+      void handle(request as NodeIncomingMessageLike, response);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => {
+      reject(new SettingsError(`It cannot listen on ${address}:${port}: ${error.message}`));
+    });
+    server.listen(port, address, resolve);
+  });
+  const bound = server.address();
+  const actual = typeof bound === 'object' && bound !== null ? bound.port : port;
+  const host = isIP(address) === 6 ? `[${address}]` : address;
+  process.stderr.write(
+    `Listening on http://${host}:${actual}${PATH}. Whoever reaches it acts as the agent of this key.\n`,
+  );
+  return {
+    toolsChanged: () => {
+      modern.notify.toolsChanged();
+      sessions.toolsChanged();
+    },
+    close: async () => {
+      server.close();
+      await modern.close();
+      await sessions.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** The clients of the protocol with a handshake: each has a session, by which it is cancelled, asked and told of progress. */
+class Sessions {
+  private readonly open = new Map<string, Session>();
+
+  constructor(private readonly make: () => McpServer) {}
+
+  async answer(request: Request): Promise<Response> {
+    const id = request.headers.get('Mcp-Session-Id');
+    if (id !== null) {
+      const session = this.open.get(id);
+      if (session === undefined) return refusal(404, 'There is no such session.');
+      this.open.delete(id);
+      this.open.set(id, session);
+      return session.transport.handleRequest(request);
+    }
+    const body: unknown = request.method === 'POST' ? await request.json().catch(() => null) : null;
+    if (!isInitializeRequest(body)) return refusal(400, 'A session begins with initialize.');
+    return this.begin(request, body);
+  }
+
+  toolsChanged(): void {
+    for (const { server } of this.open.values()) server.sendToolListChanged();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.open.values()].map(({ server }) => server.close()));
+  }
+
+  private async begin(request: Request, parsedBody: unknown): Promise<Response> {
+    const server = this.make();
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => {
+        this.open.set(id, { transport, server });
+        const [oldest] = this.open;
+        if (this.open.size > MOST_SESSIONS && oldest !== undefined) void oldest[1].server.close();
+      },
+    });
+    await server.connect(transport);
+    server.server.onclose = () => {
+      if (transport.sessionId !== undefined) this.open.delete(transport.sessionId);
+    };
+    return transport.handleRequest(request, { parsedBody });
+  }
+}
+
+function refusal(status: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }, { status });
+}

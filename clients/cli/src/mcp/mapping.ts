@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { SettingsError } from '../settings.js';
+
+/** How a call of a tool becomes a request of the policies, where it is not by its names. */
+export interface ToolMapping {
+  /** The tool's name unless given. */
+  readonly action?: string;
+  /** `tool` unless given. */
+  readonly resourceType?: string;
+  /** `<server>/<tool>` unless given. */
+  readonly resourceId?: string;
+  /** The argument whose value is the resource's id. */
+  readonly resourceArgument?: string;
+}
+
+export interface Mapping {
+  /** What the server is called in resources; what it calls itself unless given. */
+  readonly server?: string;
+  readonly tools: ReadonlyMap<string, ToolMapping>;
+}
+
+/** What the policies are asked about a call. */
+export interface ToolRequest {
+  readonly action: string;
+  readonly resourceType: string;
+  readonly resourceId: string;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+const NO_MAPPING: Mapping = { tools: new Map() };
+const TOOL_MEMBERS = ['action', 'resourceType', 'resourceId', 'resourceArgument'] as const;
+
+/** An argument that names the resource is missing, or names none. Nothing is asked and nothing runs. */
+export class ResourceArgumentError extends Error {}
+
+/** @throws SettingsError that names the member which is wrong. */
+export function readMapping(path: string | undefined): Mapping {
+  if (path === undefined) return NO_MAPPING;
+  try {
+    return mappingOf(JSON.parse(readFileSync(path, 'utf8')) as unknown);
+  } catch (error) {
+    throw new SettingsError(`The mapping ${path} cannot be used: ${error instanceof Error ? error.message : ''}`);
+  }
+}
+
+function mappingOf(value: unknown): Mapping {
+  const { server, tools, ...others } = members(value, 'it');
+  refuseOthers(others, 'it', ['server', 'tools']);
+  const entries = Object.entries(tools === undefined ? {} : members(tools, 'tools'));
+  return {
+    ...(server === undefined ? {} : { server: text(server, 'server') }),
+    tools: new Map(entries.map(([name, tool]) => [name, toolMappingOf(tool, `tools.${name}`)])),
+  };
+}
+
+function toolMappingOf(value: unknown, place: string): ToolMapping {
+  const given = members(value, place);
+  const others = Object.fromEntries(Object.entries(given).filter(([name]) => !isToolMember(name)));
+  refuseOthers(others, place, TOOL_MEMBERS);
+  if (given['resourceId'] !== undefined && given['resourceArgument'] !== undefined) {
+    throw new TypeError(`${place} has both resourceId and resourceArgument. Only one of them can name the resource.`);
+  }
+  return Object.fromEntries(Object.entries(given).map(([name, member]) => [name, text(member, `${place}.${name}`)]));
+}
+
+function isToolMember(name: string): boolean {
+  return (TOOL_MEMBERS as readonly string[]).includes(name);
+}
+
+function members(value: unknown, place: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new TypeError(`${place} must be an object.`);
+}
+
+function refuseOthers(others: object, place: string, known: readonly string[]): void {
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new TypeError(`${place} has the member ${other}. It may have: ${known.join(', ')}.`);
+}
+
+function text(value: unknown, place: string): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new TypeError(`${place} must be a text that is not empty.`);
+}
+
+/** @throws ResourceArgumentError where the mapping takes the resource from an argument that the call does not have. */
+export function requestOf(mapping: Mapping, server: string, tool: string, given: Arguments | undefined): ToolRequest {
+  const { action = tool, resourceType = 'tool', resourceId, resourceArgument } = mapping.tools.get(tool) ?? {};
+  const id = resourceArgument === undefined ? resourceId : resourceIn(given, tool, resourceArgument);
+  return {
+    ...{ action, resourceType, resourceId: id ?? `${server}/${tool}` },
+    ...(given === undefined ? {} : { parameters: given }),
+  };
+}
+
+/** Whether the resource is known only once the tool is called. */
+export function takesResourceFromArgument({ tools }: Mapping, tool: string): boolean {
+  return tools.get(tool)?.resourceArgument !== undefined;
+}
+
+function resourceIn(given: Arguments | undefined, tool: string, name: string): string {
+  const value = given !== undefined && Object.hasOwn(given, name) ? given[name] : undefined;
+  if (typeof value === 'string' && value !== '') return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  throw new ResourceArgumentError(`The tool ${tool} is called with the argument "${name}", a text or a whole number.`);
+}

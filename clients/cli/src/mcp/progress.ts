@@ -1,0 +1,44 @@
+import type { Progress, ServerContext } from '@modelcontextprotocol/server';
+
+/** Milliseconds between two notifications of a call that waits. */
+const EVERY = 5_000;
+
+/** The progress of one call: first of the waiting, then what the tool reports. It only ever rises, as the protocol asks. */
+export class CallProgress {
+  private reached = 0;
+
+  constructor(private readonly context: ServerContext) {}
+
+  /** Says why nothing happens yet, again and again until it is stopped. */
+  startWaiting(message: string): { stop: () => void } {
+    const say = (): void => this.send(this.reached + 1, { message });
+    say();
+    const timer = setInterval(say, EVERY);
+    return { stop: () => clearInterval(timer) };
+  }
+
+  /** Passes on what the tool reports, above what was reached while the call waited; null where the client asked for none. */
+  ofTool(): ((progress: Progress) => void) | null {
+    if (this.token === undefined) return null;
+    const base = this.reached;
+    return ({ progress, total, message }) =>
+      this.send(base + progress, {
+        ...(total === undefined ? {} : { total: base + total }),
+        ...(message === undefined ? {} : { message }),
+      });
+  }
+
+  private get token(): string | number | undefined {
+    return this.context.mcpReq._meta?.progressToken;
+  }
+
+  private send(progress: number, rest: { total?: number; message?: string }): void {
+    const { token: progressToken } = this;
+    if (progressToken === undefined || progress <= this.reached) return;
+    this.reached = progress;
+    // A client that is gone has no need of it; the call ends by its signal.
+    this.context.mcpReq
+      .notify({ method: 'notifications/progress', params: { progressToken, progress, ...rest } })
+      .catch(() => undefined);
+  }
+}

@@ -1,0 +1,91 @@
+import {
+  type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  McpServer,
+  type ServerContext,
+  type Tool,
+} from '@modelcontextprotocol/server';
+import type { GovernanceClient } from '../../../typescript/src/index.js';
+import { SettingsError } from '../settings.js';
+import { approvalPages } from './approval-page.js';
+import { type Elicitation, type Gate, governedCall } from './governed-call.js';
+import { type Mapping, requestOf } from './mapping.js';
+import type { ToolServer } from './tool-server.js';
+import { visibleTools } from './visible-tools.js';
+
+export interface ProxyOptions {
+  readonly governance: GovernanceClient;
+  readonly serviceUrl: string;
+  /** Id or name; the agent that the key is bound to unless given. */
+  readonly agent: string | undefined;
+  readonly mapping: Mapping;
+  /** What the server is called in resources. */
+  readonly serverName: string;
+  /** Seconds for which a call waits for its approval. */
+  readonly hold: number;
+}
+
+/** Makes what stands in front of a server: one for each connection, or for each request of the protocol without handshake. */
+export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: string | undefined): () => McpServer {
+  const { governance, mapping, serverName, hold } = options;
+  const agent = agentOf(governance, options.agent);
+  const gate: Gate = {
+    ...{ governance, agent, hold, waiting: new Map() },
+    requestOf: ({ name, arguments: given }) => requestOf(mapping, serverName, name, given),
+    run: (call, signal, onProgress) => tools.call(call, signal, onProgress),
+    pageOf: approvalPages(options.serviceUrl),
+  };
+  const identity = { name: serverName, version: '1.0.0' };
+  const settings = {
+    capabilities: { tools: { listChanged: true } },
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+  return () => {
+    const server = new McpServer(identity, settings);
+    server.server.setRequestHandler('tools/list', async ({ params }) => {
+      const page = await tools.tools(params?.cursor);
+      const visible = await visibleTools(governance, await agent(), mapping, serverName, page.tools);
+      const { nextCursor } = page;
+      return { tools: visible.map(withoutTasks), ...(nextCursor === undefined ? {} : { nextCursor }) };
+    });
+    server.server.setRequestHandler('tools/call', async ({ params }, context) => {
+      const call = { name: params.name, arguments: params.arguments };
+      const result = await governedCall(gate, call, context, elicitationOf(server, context));
+      if ('inputRequests' in result) return result;
+      const schema = tools.definitionOf(call.name)?.outputSchema;
+      return server.server.projectCallToolResult(result as CallToolResult, schema);
+    });
+    return server;
+  };
+}
+
+/** Asked when it is needed first, so that a proxy starts while the service is away. */
+function agentOf(governance: GovernanceClient, given: string | undefined): () => Promise<string> {
+  let known = given;
+  return async () => {
+    known ??= (await governance.get('/api/v1/me')).agentId ?? undefined;
+    if (known === undefined) throw new SettingsError('The key is bound to no agent: say which one acts by --agent.');
+    return known;
+  };
+}
+
+/** Tasks are a way to call a tool that this proxy does not offer. */
+function withoutTasks(tool: Tool): Tool {
+  const shown = { ...tool };
+  delete shown.execution;
+  return shown;
+}
+
+function elicitationOf({ server }: McpServer, { mcpReq: { envelope } }: ServerContext): Elicitation {
+  // Without a handshake each request says what its client can do.
+  const declared: unknown =
+    envelope === undefined
+      ? server.getClientCapabilities()
+      : (envelope as Readonly<Record<string, unknown>>)[CLIENT_CAPABILITIES_META_KEY];
+  const elicitation = (declared as ClientCapabilities | undefined)?.elicitation;
+  if (elicitation === undefined) return null;
+  const url = elicitation.url !== undefined;
+  // Without a mode it means forms.
+  return { url, form: elicitation.form !== undefined || !url };
+}

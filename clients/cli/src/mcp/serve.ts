@@ -1,0 +1,78 @@
+import type { McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { GovernanceClient } from '../../../typescript/src/index.js';
+import { settings, SettingsError } from '../settings.js';
+import { overHttp, placeOf, type Served } from './listen.js';
+import { readMapping } from './mapping.js';
+import { type ProxyOptions, proxyOf } from './proxy.js';
+import { type Target, ToolServer } from './tool-server.js';
+
+export interface McpOptions {
+  readonly url?: URL;
+  readonly header?: readonly string[];
+  readonly listen?: string;
+  readonly host?: readonly string[];
+  readonly map?: string;
+  readonly name?: string;
+  readonly agent?: string;
+  readonly hold: number;
+  readonly patience: number;
+}
+
+/** Serves until its client or its server ends, or it is told to. @throws SettingsError where it cannot begin. */
+export async function serveProxy(command: string[], options: McpOptions): Promise<void> {
+  const { url, key } = settings();
+  const governance = new GovernanceClient({ url, key, patience: options.patience * 1_000 });
+  const mapping = readMapping(options.map);
+  const tools = new ToolServer(targetOf(command, options));
+  const place = options.listen === undefined ? null : placeOf(options.listen, options.host ?? []);
+  const serverName = options.name ?? mapping.server ?? (await reached(tools.name()));
+  const { agent, hold } = options;
+  const proxyOptions: ProxyOptions = { governance, serviceUrl: url, agent, mapping, serverName, hold };
+  const make = proxyOf(tools, proxyOptions, await reached(tools.instructions()));
+  const served = place === null ? overStdio(make) : await overHttp(make, place);
+  tools.onToolsChanged = served.toolsChanged;
+  const stop = async (): Promise<void> => {
+    await served.close();
+    await tools.close();
+  };
+  tools.onEnd = () => {
+    process.stderr.write('The server ended.\n');
+    process.exitCode = 1;
+    void stop();
+  };
+  if (place === null) process.stdin.once('end', () => void stop());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
+}
+
+function overStdio(make: () => McpServer): Served {
+  let current: McpServer | null = null;
+  // A client that is gone must not end this before what it asked for is reported.
+  process.stdout.removeAllListeners('error');
+  const handle = serveStdio(() => (current = make()));
+  return { toolsChanged: () => current?.sendToolListChanged(), close: () => handle.close() };
+}
+
+function targetOf(command: readonly string[], { url, header = [] }: McpOptions): Target {
+  if (command.length > 0 && url === undefined) return { command };
+  if (command.length === 0 && url !== undefined) return { url, headers: header.map(headerOf) };
+  throw new SettingsError('Say which server to stand in front of: gov mcp -- <command…>, or gov mcp --url <server>.');
+}
+
+function headerOf(text: string): [name: string, value: string] {
+  const colon = text.indexOf(':');
+  if (colon > 0) return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
+  throw new SettingsError(`The header ${JSON.stringify(text)} is not "name: value".`);
+}
+
+/** @throws SettingsError where the server cannot be started or does not speak the protocol. */
+async function reached<Result>(answer: Promise<Result>): Promise<Result> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof SettingsError) throw error;
+    throw new SettingsError(
+      `The MCP server cannot be reached: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}

@@ -1,0 +1,143 @@
+import {
+  type CallToolResult,
+  Client,
+  type ListToolsResult,
+  type Progress,
+  ProtocolError,
+  ProtocolErrorCode,
+  StreamableHTTPClientTransport,
+  type Tool,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { SettingsError } from '../settings.js';
+import type { ToolCall } from './governed-call.js';
+
+/** Where the server is that is governed. */
+export type Target = { readonly command: readonly string[] } | { readonly url: URL; readonly headers: HeadersInit };
+
+const IDENTITY = { name: 'gov', version: '0.1.0' };
+const MODERN = '2026-07-28';
+const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion;
+/** Milliseconds: the client of the proxy says how long a call may take, and the longest timer stands for no end. */
+const NO_TIMEOUT = 2 ** 31 - 1;
+/** What the server must not see: with these it could act as its own agent, or approve itself. */
+const SECRET = 'GOVERNANCE_';
+/** Names that can stand in a resource id. */
+const PLAIN_NAME = /^[\w.-]{1,100}$/;
+
+/** The connection to the server that is governed, in the protocol that it speaks. */
+export class ToolServer {
+  private readonly definitions = new Map<string, Tool>();
+  private connection: Promise<Client> | null = null;
+  private isClosing = false;
+  /** Called when the server says that its tools are others. */
+  onToolsChanged: () => void = () => undefined;
+  /** Called when a server that is a child process has ended by itself. */
+  onEnd: () => void = () => undefined;
+
+  constructor(private readonly target: Target) {}
+
+  /** What it calls itself. @throws SettingsError where that cannot be part of a resource id. */
+  async name(): Promise<string> {
+    const name = (await this.client()).getServerVersion()?.name ?? '';
+    if (PLAIN_NAME.test(name) && !/^\.+$/.test(name)) return name;
+    throw new SettingsError(`The server calls itself ${JSON.stringify(name)}. Give it a plain name by --name.`);
+  }
+
+  async instructions(): Promise<string | undefined> {
+    return (await this.client()).getInstructions();
+  }
+
+  async tools(cursor: string | undefined): Promise<ListToolsResult> {
+    const client = await this.client();
+    const page = await client.request({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } });
+    for (const tool of page.tools) this.definitions.set(tool.name, tool);
+    return page;
+  }
+
+  definitionOf(name: string): Tool | undefined {
+    return this.definitions.get(name);
+  }
+
+  async call(
+    { name, arguments: given }: ToolCall,
+    signal: AbortSignal,
+    onprogress: ((progress: Progress) => void) | null,
+  ): Promise<CallToolResult> {
+    const client = await this.client();
+    const definition = this.definitions.get(name);
+    try {
+      return await client.callTool(
+        { name, ...(given === undefined ? {} : { arguments: { ...given } }) },
+        {
+          ...{ signal, timeout: NO_TIMEOUT },
+          ...(onprogress === null ? {} : { onprogress }),
+          // For the headers of its parameters. What comes back is the client's to check.
+          ...(definition === undefined ? {} : { toolDefinition: withoutOutputSchema(definition) }),
+        },
+      );
+    } catch (error) {
+      if (!(error instanceof ProtocolError) && !signal.aborted && 'url' in this.target) this.connection = null;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.isClosing = true;
+    await (await this.connection)?.close();
+  }
+
+  private client(): Promise<Client> {
+    this.connection ??= this.connect().catch((error: unknown) => {
+      this.connection = null;
+      throw error;
+    });
+    return this.connection;
+  }
+
+  private async connect(): Promise<Client> {
+    if ('url' in this.target) return this.connected('auto');
+    try {
+      // With a handshake first: a server of today's kind needs no second process to find out.
+      return await this.connected('legacy');
+    } catch (error) {
+      if (!(error instanceof ProtocolError) || error.code !== UNSUPPORTED_VERSION) throw error;
+      return this.connected({ pin: MODERN });
+    }
+  }
+
+  private async connected(mode: 'auto' | 'legacy' | { pin: string }): Promise<Client> {
+    const client = new Client(IDENTITY, {
+      versionNegotiation: { mode },
+      listChanged: { tools: { autoRefresh: false, onChanged: () => this.onToolsChanged() } },
+    });
+    await client.connect(this.transport());
+    client.onclose = () => {
+      this.connection = null;
+      if (!this.isClosing && 'command' in this.target) this.onEnd();
+    };
+    return client;
+  }
+
+  private transport(): Transport {
+    if ('url' in this.target) {
+      return new StreamableHTTPClientTransport(this.target.url, { requestInit: { headers: this.target.headers } });
+    }
+    const [command = '', ...words] = this.target.command;
+    return new StdioClientTransport({ command, args: words, env: environment(), stderr: 'inherit' });
+  }
+}
+
+function environment(): Record<string, string> {
+  const entries = Object.entries(process.env).flatMap(([name, value]): [string, string][] =>
+    value === undefined || name.startsWith(SECRET) ? [] : [[name, value]],
+  );
+  return Object.fromEntries(entries);
+}
+
+function withoutOutputSchema(tool: Tool): Tool {
+  const shown = { ...tool };
+  delete shown.outputSchema;
+  return shown;
+}

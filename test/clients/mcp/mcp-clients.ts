@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { ROOT } from '../../support/markdown';
+
+export const CLI = join(ROOT, 'clients', 'cli');
+export const GOV = join(CLI, 'dist', 'cli', 'src', 'main.js');
+const TOOL_SERVER = join(__dirname, 'tool-server.mjs');
+
+export type Era = 'legacy' | 'modern';
+export type Way = 'stdio' | 'http';
+
+export interface ToolResult {
+  readonly isError?: boolean;
+  readonly content: readonly { readonly type: string; readonly text: string }[];
+}
+
+/** What these tests use of the client of the official SDK. */
+export interface McpClient {
+  connect(transport: unknown): Promise<void>;
+  listTools(): Promise<{ tools: { name: string }[] }>;
+  callTool(
+    call: { name: string; arguments?: Record<string, unknown> },
+    options?: { signal?: AbortSignal; timeout?: number; onprogress?: (progress: { message?: string }) => void },
+  ): Promise<ToolResult>;
+  setRequestHandler(method: string, handler: (request: { params: { message: string } }) => Promise<unknown>): void;
+  getProtocolEra(): Era;
+  close(): Promise<void>;
+}
+
+const require = createRequire(join(CLI, 'package.json'));
+
+export interface ProxyOptions {
+  readonly way: Way;
+  readonly era: Era;
+  /** Where the server notes what it ran. */
+  readonly runs: string;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly words?: readonly string[];
+  readonly elicitation?: boolean;
+}
+
+/** A client of a proxy of a server: over pipes, or all over HTTP. */
+export interface Connection {
+  readonly client: McpClient;
+  /** Of a proxy over HTTP; else empty. */
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+export async function connectThroughProxy(options: ProxyOptions): Promise<Connection> {
+  const { way, era, runs, environment, words = [], elicitation = false } = options;
+  const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
+  const mode = era === 'modern' ? { pin: '2026-07-28' } : 'legacy';
+  const capabilities = elicitation ? { elicitation: { form: {} } } : {};
+  const client: McpClient = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, capabilities });
+  const toolServer = [TOOL_SERVER, CLI, runs, way, era];
+  if (way === 'stdio') {
+    const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
+    const env = { ...process.env, ...environment };
+    const args = [GOV, 'mcp', ...words, '--', process.execPath, ...toolServer];
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }));
+    return { client, url: '', close: () => client.close() };
+  }
+  const server = await start(toolServer, {}, 'stdout', /^(http\S+)\n/);
+  const proxy = await start(
+    [GOV, 'mcp', ...words, '--url', server.match, '--listen', '0'],
+    environment,
+    'stderr',
+    ADDRESS,
+  );
+  const url = proxy.match;
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  const close = async (): Promise<void> => {
+    await client.close();
+    for (const { program } of [proxy, server]) await ended(program);
+  };
+  return { client, url, close };
+}
+
+const ADDRESS = /Listening on (http:\S+\/mcp)\./;
+
+/** Starts a program, and waits for what it says when it is ready. */
+async function start(
+  words: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  stream: 'stdout' | 'stderr',
+  expected: RegExp,
+): Promise<{ program: ChildProcess; match: string }> {
+  const program = spawn(process.execPath, words, { env: { ...process.env, ...environment } });
+  let text = '';
+  const match = await new Promise<string>((resolve, reject) => {
+    program[stream].setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+      const found = expected.exec(text)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    program.once('close', () => reject(new Error(`It ended: ${text}`)));
+  });
+  return { program, match };
+}
+
+async function ended(program: ChildProcess): Promise<void> {
+  if (program.exitCode !== null) return;
+  const closing = new Promise((resolve) => program.once('close', resolve));
+  program.kill('SIGTERM');
+  await closing;
+}
+
+export function textOf({ content }: ToolResult): string {
+  return content.map(({ text }) => text).join('\n');
+}

@@ -1,0 +1,38 @@
+import { appendFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+// An MCP server as others write them, on the official SDK. It notes each run of a tool, so that tests can count them.
+const [folder, runs, way, era] = process.argv.slice(2);
+const require = createRequire(join(folder, 'package.json'));
+const { McpServer, createMcpHandler } = require('@modelcontextprotocol/server');
+const { serveStdio } = require('@modelcontextprotocol/server/stdio');
+const { toNodeHandler } = require('@modelcontextprotocol/node');
+
+const TOOLS = ['echo', 'refund', 'brief', 'wipe', 'limited', 'fail', 'slow', 'open', 'a/../b'];
+const legacy = era === 'modern' ? 'reject' : way === 'stdio' ? 'serve' : 'stateless';
+
+function make() {
+  const { server } = new McpServer({ name: 'shop', version: '1.0.0' }, { capabilities: { tools: {} } });
+  // Annotations that lie: nothing may depend on them.
+  const annotations = { readOnlyHint: true, destructiveHint: false };
+  const tools = TOOLS.map((name) => ({ name, inputSchema: { type: 'object' }, annotations }));
+  server.setRequestHandler('tools/list', () => ({ tools }));
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { signal } }) => {
+    appendFileSync(runs, `${JSON.stringify([params.name, params.arguments ?? null])}\n`);
+    if (params.name === 'slow') await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    const text = params.name === 'fail' ? 'The till is empty.' : JSON.stringify(params.arguments ?? null);
+    return { content: [{ type: 'text', text }], ...(params.name === 'fail' ? { isError: true } : {}) };
+  });
+  return server;
+}
+
+if (way === 'stdio') {
+  if (process.env.GOVERNANCE_API_KEY !== undefined) throw new Error('A server must not see the key of its proxy.');
+  serveStdio(make, { legacy });
+} else {
+  const handle = toNodeHandler(createMcpHandler(make, { legacy }));
+  const server = createServer((request, response) => void handle(request, response));
+  server.listen(0, '127.0.0.1', () => process.stdout.write(`http://127.0.0.1:${server.address().port}/mcp\n`));
+}
