@@ -61,6 +61,26 @@ describe('API keys', () => {
     expect((await send(app, 'GET', '/api/v1/entities', { key: null, headers: headers(secret) })).status).toBe(200);
   });
 
+  it.each([
+    ['X-API-Key', (secret: string) => ({ key: secret, headers: {} })],
+    ['Authorization', (secret: string) => ({ key: null, headers: { Authorization: `Bearer ${secret}` } })],
+  ])('in %s keep eight of their characters out of the id of the request', async (_header, sent) => {
+    const { id, secret } = await issueKey(app, { scopes: ['entities'] });
+    const { key, headers } = sent(secret);
+    for (const part of [secret.slice(-8), secret.slice(40, 48), id.slice(-8)]) {
+      const body = { type: 'x', name: part };
+      const asked = { key, body, headers: { ...headers, 'X-Request-Id': `r-${part}` } };
+      const answer = await send(app, 'POST', '/api/v1/entities', asked);
+      expect(answer.status).toBe(201);
+      const requestId = answer.headers.get('x-request-id');
+      expect(requestId).not.toContain(part);
+      expect(await auditOf(app, answer.body.id)).toMatchObject([{ requestId }]);
+    }
+    const harmless = `r.${secret.slice(-7)}`;
+    const asked = { key, headers: { ...headers, 'X-Request-Id': harmless } };
+    expect((await send(app, 'GET', '/api/v1/me', asked)).headers.get('x-request-id')).toBe(harmless);
+  });
+
   it('are told by GET /me', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const { id, secret } = await issueKey(app, { scopes: ['execute'], agentId: 'invoice-bot', expiresAt });

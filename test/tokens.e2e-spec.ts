@@ -9,7 +9,7 @@ import { createApp } from '../src/create-app';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy, propose } from './support/factories';
 import { type Answer, send } from './support/send';
-import { run } from './support/shell';
+import { signedTokens } from './support/signed-tokens';
 
 const { subtle } = webcrypto;
 const ISSUER = 'https://login.example.org';
@@ -42,11 +42,11 @@ describe('Tokens of an issuer', () => {
   let path: string;
   let app: TestApp;
   let agentId: string;
-  let tokensOfJose: Readonly<Record<Algorithm, string>>;
+  let tokensOfJose: Readonly<Record<string, string>>;
 
   beforeAll(async () => {
     for (const algorithm of ALGORITHMS) pairs.set(algorithm, await pair(algorithm));
-    const { tokens, keys: keysOfJose } = await signedByJose(claims({ iss: `${ISSUER}/jose`, aud: [AUDIENCE, 'b'] }));
+    const { tokens, keys: keysOfJose } = await signedTokens(claims({ iss: `${ISSUER}/jose`, aud: [AUDIENCE, 'b'] }));
     tokensOfJose = tokens;
     keys = await Promise.all(ALGORITHMS.map((algorithm) => published(algorithm)));
     server = createServer((_request, response) => {
@@ -81,16 +81,6 @@ describe('Tokens of an issuer', () => {
     await new Promise((resolve) => server.close(resolve));
     rmSync(folder, { recursive: true });
   });
-
-  /** In a process of its own, since Jest cannot load the library. */
-  async function signedByJose(
-    body: Parts,
-  ): Promise<{ readonly keys: readonly Parts[]; readonly tokens: Record<Algorithm, string> }> {
-    const program = join(__dirname, 'support', 'sign-tokens.mjs');
-    const { output, errors } = await run(process.execPath, [program, JSON.stringify(body)]);
-    expect(errors).toBe('');
-    return JSON.parse(output) as { keys: Parts[]; tokens: Record<Algorithm, string> };
-  }
 
   async function pair(algorithm: Algorithm): Promise<Pair> {
     return (await subtle.generateKey(SIGNING[algorithm].make, true, ['sign', 'verify'])) as Pair;
@@ -134,7 +124,7 @@ describe('Tokens of an issuer', () => {
   it.each(ALGORITHMS)(
     'signed with %s by another library are taken, and not when they were changed',
     async (algorithm) => {
-      const { [algorithm]: bearer } = tokensOfJose;
+      const { [algorithm]: bearer = '' } = tokensOfJose;
       expect(await ask(bearer)).toMatchObject({ status: 200, body: { agentId } });
       const [head, payload, signature] = bearer.split('.');
       const changed = Buffer.from(payload ?? '', 'base64url')
@@ -153,6 +143,21 @@ describe('Tokens of an issuer', () => {
     expect(await auditOf(app, body.id)).toMatchObject([{ actor: { type: 'token', id: `${ISSUER}#${agentId}` } }]);
     expect((await ask(bearer, '/api/v1/agents/stranger/execute', 'POST', look)).status).toBe(403);
     expect((await ask(await token('ES256', claims({ sub: 'alice' })))).status).toBe(200);
+  });
+
+  it('keep eight of their characters out of the id of the request', async () => {
+    const bearer = await token('ES256');
+    const idOf = async (asked: string): Promise<string | null> => {
+      const headers = { Authorization: `Bearer ${bearer}`, 'X-Request-Id': asked };
+      const { status, headers: answered } = await send(app, 'GET', '/api/v1/me', { key: null, headers });
+      expect(status).toBe(200);
+      return answered.get('x-request-id');
+    };
+    for (const start of [0, 40, bearer.length - 8]) {
+      const part = bearer.slice(start, start + 8);
+      expect(await idOf(`.${part}.`)).not.toContain(part);
+    }
+    expect(await idOf(`.${bearer.slice(40, 47)}.`)).toBe(`.${bearer.slice(40, 47)}.`);
   });
 
   it('end what waits at their own end, though they begin requests for a little longer', async () => {

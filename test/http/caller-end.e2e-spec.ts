@@ -1,13 +1,24 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/create-test-app';
 import { onPostgres } from '../support/database-kind';
+import { EventReader } from '../support/event-reader';
 import { chainIsValid, createAgent, createEntity, issueKey, propose } from '../support/factories';
+import { foreignConnection } from '../support/foreign-connection';
 import { type Answer, send } from '../support/send';
+import { signedTokens } from '../support/signed-tokens';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
 
 const KEYS = '/api/v1/api-keys';
 const DECISIONS = '/api/v1/decisions';
+const ISSUER = 'https://login.example.org';
+/** Seconds: until the token of these tests ends. It begins requests for some more. */
+const TOKEN_LIFE = 5;
+/** Somebody else can hold a table there, so that what reads it is under way. */
+const itOnPostgres = onPostgres ? it : it.skip;
 
 /** What a caller has begun ends with its key or its agent's activity, also where another process ends them. */
 describe('The end of a caller', () => {
@@ -15,17 +26,34 @@ describe('The end of a caller', () => {
   let app: TestApp;
   /** Another process, where there can be one. */
   let other: TestApp;
+  let folder: string;
+  let token: string;
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'caller-end-'));
+    const exp = Math.floor(Date.now() / 1000) + TOKEN_LIFE;
+    const { keys, tokens } = await signedTokens({ iss: ISSUER, aud: 'governance', sub: 'follower', exp });
+    token = tokens['EdDSA'] ?? '';
+    const issuer = {
+      issuer: ISSUER,
+      audience: 'governance',
+      jwks: 'keys.json',
+      agents: ['follower'],
+      scopes: ['audit'],
+    };
+    writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys }));
+    writeFileSync(join(folder, 'issuers.json'), JSON.stringify([issuer]));
     database = await temporaryDatabase();
-    app = await createTestApp({ environment: database.environment });
-    other = onPostgres ? await createTestApp({ environment: database.environment }) : app;
+    const environment = { ...database.environment, TOKEN_ISSUERS: join(folder, 'issuers.json') };
+    app = await createTestApp({ environment });
+    other = onPostgres ? await createTestApp({ environment }) : app;
   });
   afterAll(async () => {
     await chainIsValid(app);
     if (other !== app) await other.close();
     await app.close();
     await database.remove();
+    rmSync(folder, { recursive: true });
   });
 
   let names = 0;
@@ -62,6 +90,35 @@ describe('The end of a caller', () => {
     const decisions = await send(app, 'GET', `${DECISIONS}?proposedBy=${others.agentId}`);
     await send(other, 'POST', `${DECISIONS}/${decisions.body.data[0].id}/reject`);
     expect(await others.answer).toMatchObject({ status: 200, body: { status: 'rejected' } });
+  });
+
+  it('closes its streams of events when its key is revoked elsewhere, or its token ends', async () => {
+    await createAgent(app, { name: 'follower' });
+    const { id, secret } = await issueKey(app, { scopes: ['audit'] });
+    const [byKey, byToken, byAnother] = [
+      await EventReader.open(app, '', { 'X-API-Key': secret }),
+      await EventReader.open(app, '', { Authorization: `Bearer ${token}` }),
+      await EventReader.open(app),
+    ];
+    expect([byKey, byToken, byAnother].map(({ answer }) => answer.statusCode)).toEqual([200, 200, 200]);
+    await send(other, 'POST', `${KEYS}/${id}/revoke`);
+    await byKey.untilOver();
+    await byToken.untilOver();
+    expect(byAnother.isOver).toBe(false);
+    byAnother.close();
+  });
+
+  itOnPostgres('ends the verification that it asked for, though it is under way', async () => {
+    const { id, secret: key } = await issueKey(app, { scopes: ['audit'] });
+    await createEntity(app);
+    const somebody = await foreignConnection(app);
+    await somebody.run('BEGIN');
+    await somebody.run('LOCK TABLE entities IN ACCESS EXCLUSIVE MODE');
+    const answer = send(app, 'POST', '/api/v1/provenance/verify', { key, body: { state: true } });
+    await send(other, 'POST', `${KEYS}/${id}/revoke`);
+    expect((await answer).status).toBe(401);
+    await somebody.run('ROLLBACK');
+    await somebody.close();
   });
 
   it('resets the export that it reads', async () => {

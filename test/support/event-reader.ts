@@ -42,7 +42,8 @@ export class EventReader {
     query = '',
     headers: Readonly<Record<string, string>> = {},
   ): Promise<EventReader> {
-    const request = get(`${app.url}${EVENTS}${query}`, { headers: { 'X-API-Key': API_KEY, ...headers }, agent: false });
+    const key = 'Authorization' in headers ? {} : { 'X-API-Key': API_KEY };
+    const request = get(`${app.url}${EVENTS}${query}`, { headers: { ...key, ...headers }, agent: false });
     const [answer] = (await once(request, 'response')) as [IncomingMessage];
     request.on('error', () => undefined);
     return new EventReader(request, answer);
