@@ -40,7 +40,8 @@ const WITHOUT_RECORDS = [
     'scopes',
   ].map(inHttp),
   ...['server-limits', 'shared-rate-limit', 'turns', 'unread-answers', 'unread-body'].map(inHttp),
-  ...['docs', 'extending', 'identity-provider', 'hostile/forwarded', 'hostile/members', 'openapi', 'openapi-answers'],
+  ...['docs', 'extending', 'identity-provider', 'openapi', 'openapi-answers', 'swagger-ui'],
+  ...['hostile/forwarded', 'hostile/members'],
 ];
 
 /** @param {string} name */
