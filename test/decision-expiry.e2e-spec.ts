@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DecisionExpiryService } from '../src/decisions/decision-expiry.service';
+import type { Decision } from '../src/decisions/decision.entity';
 import { DECISION } from '../src/decisions/decision.kind';
 import type { DecisionResponse } from '../src/decisions/dto/decision.response';
+import { type DueSettlement, dueSettlementOf } from '../src/ledger/due-settlement';
 import { RecordReader } from '../src/ledger/reading/record-reader';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from './support/factories';
@@ -47,7 +48,8 @@ describe('Expiry of decisions', () => {
 
   /** From now on nothing but a review brings an expiry to light. */
   function stopSettling(): Promise<void> {
-    return app.application.get(DecisionExpiryService, { strict: false }).onModuleDestroy();
+    const settlement: DueSettlement<Decision> = app.application.get(dueSettlementOf(DECISION), { strict: false });
+    return settlement.onModuleDestroy();
   }
 
   /** It seems to be that time now, and time goes on. */

@@ -1,7 +1,8 @@
 import { settleExecutionOf, type SettlementNote } from '../executions/execution-approvals';
+import type { DueRecords } from '../ledger/due-settlement';
 import type { EntryNote, LedgerTransaction } from '../ledger/ledger-transaction';
 import { cancelledNote, expiredNote } from './decision-notes';
-import { cancelled, expired } from './decision-rules';
+import { cancelled, expired, isExpired } from './decision-rules';
 import type { Decision } from './decision.entity';
 import { DECISION } from './decision.kind';
 
@@ -24,6 +25,15 @@ export function expireDecision(transaction: LedgerTransaction, decision: Decisio
   const after = expired(decision, transaction.now);
   return settleDecision(transaction, after, expiredNote(decision), { bySystem: true });
 }
+
+/** Decisions whose time is over. */
+export const DUE_DECISIONS: DueRecords<Decision> = {
+  kind: DECISION,
+  settle: async (transaction, decision) => {
+    // A review may have come first.
+    if (isExpired(decision, transaction.now)) await expireDecision(transaction, decision);
+  },
+};
 
 export function cancelDecision(
   transaction: LedgerTransaction,

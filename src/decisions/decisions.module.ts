@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
 import { AgentsModule } from '../agents/agents.module';
 import { WaitingModule } from '../http/waiting/waiting.module';
+import { settledWhenDue } from '../ledger/due-settlement';
 import { LedgerModule } from '../ledger/ledger.module';
 import { PoliciesModule } from '../policies/policies.module';
 import { AwaitingDecisions } from './approvers/awaiting-decisions';
 import { DecisionApproversService } from './approvers/decision-approvers.service';
 import { BoundReviewers } from './bound-reviewers';
-import { DecisionExpiryService } from './decision-expiry.service';
 import { DecisionReviewsService } from './decision-reviews.service';
+import { DUE_DECISIONS } from './decision-settlement';
 import { DECISION } from './decision.kind';
 import { DecisionApprovers1764100000040 } from './decision-approvers.migration';
 import { DecisionDue1763900000040 } from './decision-due.migration';
@@ -36,7 +37,7 @@ import { ReviewPolicies } from './review-policies';
   providers: [
     DecisionsService,
     DecisionReviewsService,
-    DecisionExpiryService,
+    settledWhenDue(DUE_DECISIONS, 'Decisions'),
     BoundReviewers,
     ReviewPolicies,
     DecisionApproversService,

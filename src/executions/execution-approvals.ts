@@ -1,3 +1,4 @@
+import type { DueRecords } from '../ledger/due-settlement';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { approvedExecution, endedExecution, isApprovalOver } from './execution-rules';
 import { outcomeNote } from './execution-note';
@@ -47,6 +48,15 @@ export function expireApproval(transaction: LedgerTransaction, execution: Execut
 export function settledApproval(transaction: LedgerTransaction, execution: Execution): Execution {
   return isApprovalOver(execution, transaction.now) ? expireApproval(transaction, execution) : execution;
 }
+
+/** Executions whose approval was not taken up in time. */
+export const DUE_APPROVALS: DueRecords<Execution> = {
+  kind: EXECUTION,
+  settle: (transaction, execution) => {
+    settledApproval(transaction, execution);
+    return Promise.resolve();
+  },
+};
 
 function requiredDuration(executeWithin: string | null): string {
   if (executeWithin === null)

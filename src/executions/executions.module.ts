@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { WaitingModule } from '../http/waiting/waiting.module';
+import { settledWhenDue } from '../ledger/due-settlement';
 import { LedgerModule } from '../ledger/ledger.module';
-import { ApprovalExpiryService } from './approval-expiry.service';
+import { DUE_APPROVALS } from './execution-approvals';
 import { ExecutionApprovals1764100000012 } from './execution-approvals.migration';
 import { ExecutionCompletions } from './execution-completions';
 import { ExecutionRunner } from './execution-runner';
@@ -40,7 +41,7 @@ import { InterruptedExecutions } from './interrupted-executions';
     ExecutionCompletions,
     ExecutionSettlement,
     InterruptedExecutions,
-    ApprovalExpiryService,
+    settledWhenDue(DUE_APPROVALS, 'Executions'),
     ActionHandlers,
     ActionRunner,
   ],

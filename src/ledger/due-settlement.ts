@@ -1,11 +1,11 @@
-import type { Logger } from '@nestjs/common';
+import { type FactoryProvider, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { SYSTEM_CALLER } from './caller';
 import type { LedgerTransaction } from './ledger-transaction';
-import type { LedgerService } from './ledger.service';
+import { LedgerService } from './ledger.service';
 import { byId } from './lookup';
-import type { RecordReader } from './reading/record-reader';
+import { RecordReader } from './reading/record-reader';
 import { Repeated } from '../shared/repeated';
-import type { GovernedRow, RecordKind } from './record-kind';
+import type { AnyRecordKind, GovernedRow, RecordKind } from './record-kind';
 
 /** Milliseconds between looks on average: a record is settled within a second of its time. */
 const INTERVAL = 200;
@@ -19,8 +19,26 @@ export interface DueRecords<Row extends GovernedRow> {
   readonly settle: (transaction: LedgerTransaction, row: Row) => Promise<void>;
 }
 
+/** A provider that settles records of one kind while the service runs. @param logName whose lines its faults are. */
+export function settledWhenDue<Row extends GovernedRow>(
+  records: DueRecords<Row>,
+  logName: string,
+): FactoryProvider<DueSettlement<Row>> {
+  return {
+    provide: dueSettlementOf(records.kind),
+    inject: [LedgerService, RecordReader],
+    useFactory: (ledger: LedgerService, reader: RecordReader) =>
+      new DueSettlement(ledger, reader, records, new Logger(logName)),
+  };
+}
+
+/** Names the provider. */
+export function dueSettlementOf({ subjectType }: AnyRecordKind): string {
+  return `DueSettlement of ${subjectType}`;
+}
+
 /** Settles records whose time is over, so that they do not merely look so to who reads them. */
-export class DueSettlement<Row extends GovernedRow> {
+export class DueSettlement<Row extends GovernedRow> implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly repeated: Repeated;
 
   constructor(
@@ -36,11 +54,11 @@ export class DueSettlement<Row extends GovernedRow> {
     );
   }
 
-  begin(): void {
+  onApplicationBootstrap(): void {
     this.repeated.begin();
   }
 
-  stop(): Promise<void> {
+  onModuleDestroy(): Promise<void> {
     return this.repeated.stop();
   }
 
