@@ -1,8 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { policySetOf } from '../policy-set';
 
-/** Changes from which on the whole is hashed at once. */
-const MANY = 50;
 /** Ids between two states of the hash that are kept. */
 const BLOCK = 256;
 
@@ -43,35 +40,28 @@ export class PolicySetHash {
 
   /** What the hash would be with some ids more and some fewer. */
   hashWith(added: readonly string[], removed: readonly string[]): string {
-    if (added.length + removed.length >= MANY) {
-      const gone = new Set(removed);
-      return policySetOf(new Set([...this.ids.filter((id) => !gone.has(id)), ...added]));
-    }
-    const leaving = removed.filter((id) => this.has(id));
-    const coming = added.filter((id) => !this.has(id) || leaving.includes(id));
-    leaving.forEach((id) => this.remove(id));
-    coming.forEach((id) => this.add(id));
-    const { hash } = this;
-    coming.forEach((id) => this.remove(id));
-    leaving.forEach((id) => this.add(id));
-    return hash;
-  }
-
-  private has(id: string): boolean {
-    return this.ids[this.indexFor(id)] === id;
+    const changed = [...added, ...removed].map((id) => this.indexFor(id));
+    const first = changed.reduce((least, index) => Math.min(least, index), this.ids.length);
+    const blocks = Math.min(this.states.length, Math.floor(first / BLOCK));
+    const gone = new Set(removed);
+    const rest = new Set([...this.ids.slice(blocks * BLOCK).filter((id) => !gone.has(id)), ...added]);
+    return this.after(blocks, [...rest].sort())
+      .update(']')
+      .digest('hex');
   }
 
   private computed(): string {
     const { ids, states } = this;
-    let state = states.at(-1)?.copy() ?? createHash('sha256').update('[');
-    for (let start = states.length * BLOCK; start < ids.length; start += BLOCK) {
-      const block = ids.slice(start, start + BLOCK).map((id) => JSON.stringify(id));
-      state.update(`${start === 0 ? '' : ','}${block.join(',')}`);
-      if (block.length < BLOCK) break;
-      states.push(state);
-      state = state.copy();
-    }
-    return state.update(']').digest('hex');
+    const block = (): string[] => ids.slice(states.length * BLOCK, (states.length + 1) * BLOCK);
+    while (block().length === BLOCK) states.push(this.after(states.length, block()));
+    return this.after(states.length, block()).update(']').digest('hex');
+  }
+
+  /** The hash of so many blocks whose states are kept, and of the ids that follow them, still open. */
+  private after(blocks: number, ids: readonly string[]): Hash {
+    const state = this.states[blocks - 1]?.copy() ?? createHash('sha256').update('[');
+    const text = ids.map((id) => JSON.stringify(id)).join(',');
+    return state.update(blocks > 0 && ids.length > 0 ? `,${text}` : text);
   }
 
   private changedFrom(index: number): void {
