@@ -7,14 +7,18 @@ import type { JsonObject } from '../../json/json-value';
 import { REPLAYED } from '../answers/response-headers';
 import type { ServiceRequest } from '../request/service-request';
 
-/** Header names as Node tells them. */
+/** As Node writes header names. */
 const KEY = 'idempotency-key';
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
-/** What is wrong with an `Idempotency-Key`, so that it is reported together with the faults of query and body. */
-export function idempotencyKeyFaults(request: ServiceRequest, answersSecret: boolean): readonly FieldFault[] {
-  const key = keyOf(request);
-  if (key === undefined) return [];
+/**
+ * Sets `request.idempotencyKey`. What is wrong with it is reported together with the faults of query and body. Other methods
+ * are idempotent by themselves, so there the header means nothing.
+ */
+export function readIdempotencyKey(request: ServiceRequest, answersSecret: boolean): readonly FieldFault[] {
+  const key = request.method === 'POST' ? request.headers[KEY] : undefined;
+  if (typeof key !== 'string') return [];
+  request.idempotencyKey = key;
   const field = 'header.Idempotency-Key';
   if (answersSecret) return [{ field, message: 'must be left out: the answer has a secret, which is kept nowhere' }];
   if ((request.headersDistinct[KEY] ?? []).length > 1) return [{ field, message: 'must be given once' }];
@@ -32,19 +36,13 @@ export function idempotentRequest(
   response: Response,
   { type, id }: Actor,
 ): IdempotentRequest | undefined {
-  const key = keyOf(request);
+  const { idempotencyKey: key } = request;
   if (key === undefined) return undefined;
   const content = (): string => canonicalJson([request.body as JsonObject, request.query as JsonObject]);
   return new IdempotentRequest([type, id, request.method, ...routeOf(request), key], content, () => {
     // A client may have been answered otherwise meanwhile, for being too slow.
     if (!response.headersSent) response.setHeader(REPLAYED, 'true');
   });
-}
-
-/** Other methods are idempotent by themselves, so there the header means nothing. */
-function keyOf({ method, headers }: ServiceRequest): string | undefined {
-  const key = method === 'POST' ? headers[KEY] : undefined;
-  return typeof key === 'string' ? key : undefined;
 }
 
 /** The path, alike for all its spellings: percent-encoding, a trailing slash, the case of its fixed parts. */

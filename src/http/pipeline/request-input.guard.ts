@@ -9,7 +9,7 @@ import { type JsonBody, parseJsonBody } from '../body/json-body';
 import { shownKey } from '../body/json-path';
 import { closeInsteadOfReading, hasUnreadBody } from '../body/unread-body';
 import { ifMatchFaults } from '../conditional/if-match.decorator';
-import { idempotencyKeyFaults } from './idempotency-key';
+import { readIdempotencyKey } from './idempotency-key';
 import { lastEventIdFaults } from './last-event-id.decorator';
 import { ListPlaces } from '../lists/list-places';
 import { parseQueryString, type QueryString } from '../query/query-string';
@@ -67,7 +67,7 @@ function provideInput(request: ServiceRequest, traits: RouteTraits, body: JsonBo
   const faults = [
     ...(traits.checksIfMatch ? ifMatchFaults(request.headers['if-match']) : []),
     ...(traits.checksLastEventId ? lastEventIdFaults(request.headers['last-event-id']) : []),
-    ...idempotencyKeyFaults(request, traits.answersSecret),
+    ...readIdempotencyKey(request, traits.answersSecret),
     ...query.faults,
     ...unknownNames(query.parameters.keys(), traits.query, unknownParameter),
     ...(body?.faults ?? []),

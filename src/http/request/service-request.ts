@@ -15,6 +15,8 @@ export interface ServiceRequest extends Request {
   identity?: Identity | null;
   /** Made by `AccessGuard`, for all routes that are not public. */
   caller?: Caller;
+  /** The `Idempotency-Key` of a POST; `RequestInputGuard` reads it. */
+  idempotencyKey?: string;
   /** What the route is like that the request has come to; the first guard sets it. */
   traits: RouteTraits;
   /** See `ListPlaces`; there while the request has a place. */
