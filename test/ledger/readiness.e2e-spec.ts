@@ -112,11 +112,25 @@ describe('Ready means that a write would succeed', () => {
       await transaction.findBy(NOTE, { slug: 'none' });
       return new Promise<null>(() => null);
     });
-    const [first, second] = await Promise.allSettled([never, notes.add('beside')]);
-    expect(first).toMatchObject({ reason: { message: expect.stringContaining('did not end within') } });
-    expect(second).toMatchObject({ value: { slug: 'beside' } });
+    const [first, second] = await Promise.allSettled([never, notes.add('next')]);
+    expect(first).toMatchObject({ reason: { message: expect.stringContaining('stood still for') } });
+    expect(second).toMatchObject({ value: { slug: 'next' } });
     expect(transactionOfTheFirst).not.toBeNull();
     expect(await probe('ready')).toBe(200);
+  });
+
+  it('and a command that gets on without an end is given up before those that wait for it are', async () => {
+    let turns = 0;
+    const endless = notes.write(async (transaction) => {
+      for (; ; turns += 1) {
+        await transaction.findBy(NOTE, { slug: `turn ${turns}` });
+        await sleep(100);
+      }
+    });
+    const [first, second] = await Promise.allSettled([endless, notes.add('patient')]);
+    expect(first).toMatchObject({ reason: { message: expect.stringContaining('did not end within') } });
+    expect(second).toMatchObject({ value: { slug: 'patient' } });
+    expect(turns).toBeGreaterThan(1);
   });
 
   it('but a long command that gets on is not given up', async () => {
