@@ -1,4 +1,4 @@
-import type { MediaTypeObject, OpenAPIObject, OperationObject, ReferenceObject, SchemaObject } from '@nestjs/swagger';
+import type { OpenAPIObject, OperationObject, ReferenceObject, SchemaObject } from '@nestjs/swagger';
 import type { BodyExamples } from './api-examples.decorator';
 
 const JSON_TYPE = 'application/json';
@@ -12,11 +12,11 @@ export function completeRequestBody(
   examples: BodyExamples | undefined,
 ): void {
   const media = requestBody !== undefined && 'content' in requestBody ? requestBody.content[JSON_TYPE] : undefined;
-  const schema = schemaOf(document, media);
+  const schema = schemaOf(document, media?.schema);
   if (media === undefined || schema === undefined) {
     return;
   }
-  schema.additionalProperties = false;
+  close(document, schema);
   const usual = exampleOfMembers(schema);
   if (examples === undefined) {
     media.example = usual;
@@ -26,8 +26,20 @@ export function completeRequestBody(
   }
 }
 
-function schemaOf(document: OpenAPIObject, media: MediaTypeObject | undefined): SchemaObject | undefined {
-  const name = media?.schema !== undefined && '$ref' in media.schema ? media.schema.$ref.split('/').at(-1) : undefined;
+/** Neither the schema nor those of the items in its lists take unknown members. */
+function close(document: OpenAPIObject, schema: SchemaObject): void {
+  schema.additionalProperties = false;
+  for (const member of Object.values(schema.properties ?? {})) {
+    const items = 'items' in member ? schemaOf(document, member.items) : undefined;
+    if (items !== undefined) items.additionalProperties = false;
+  }
+}
+
+function schemaOf(
+  document: OpenAPIObject,
+  reference: SchemaObject | ReferenceObject | undefined,
+): SchemaObject | undefined {
+  const name = reference !== undefined && '$ref' in reference ? reference.$ref.split('/').at(-1) : undefined;
   const schema = document.components?.schemas?.[name ?? ''];
   return schema === undefined || '$ref' in schema ? undefined : schema;
 }
