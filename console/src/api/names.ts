@@ -32,8 +32,9 @@ export class Names {
     for (const listener of this.listeners) listener();
   }
 
-  /** Everybody whose name is known, by name. */
+  /** Everybody whose name is known, by name; the newest agents at least, once they are there. */
   all(): readonly { readonly id: string; readonly name: string }[] {
+    if (this.mayAsk) this.first ??= this.askFirst();
     return [...this.known].map(([id, name]) => ({ id, name })).sort((one, other) => one.name.localeCompare(other.name));
   }
 

@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Feed } from './feed.js';
 import { Names } from './names.js';
-import { GovernanceClient, GovernanceError, type Me, type Scope } from './types.js';
+import { GovernanceClient, GovernanceError, type Me, type Scope, type TransportOptions } from './types.js';
 
 const KEPT_KEY = 'governance-console-key';
 /** Milliseconds for which a busy service is asked again. */
@@ -11,6 +11,8 @@ const PATIENCE = 15_000;
 /** Who is signed in, and what that lets the page do. */
 export interface Session {
   readonly client: GovernanceClient;
+  /** What the client was made of. */
+  readonly connection: TransportOptions;
   readonly me: Me;
   readonly feed: Feed;
   readonly names: Names;
@@ -20,13 +22,14 @@ export interface Session {
 
 /** Asks who the key is of. @throws GovernanceError where the service does not take it. */
 export async function openSession(key: string, onRefused: () => void): Promise<Session> {
-  const client = new GovernanceClient({ url: location.origin, key, patience: PATIENCE, fetch: watched(onRefused) });
+  const connection = { url: location.origin, key, patience: PATIENCE, fetch: watched(onRefused) };
+  const client = new GovernanceClient(connection);
   const me = await client.get('/api/v1/me');
   const scopes = new Set<Scope>(me.scopes);
   const has = (...wanted: readonly Scope[]): boolean =>
     scopes.has('admin') || wanted.some((scope) => scopes.has(scope));
   const names = new Names(client, has('read'));
-  return { client, me, names, feed: new Feed(client, has('audit')), has };
+  return { client, connection, me, names, feed: new Feed(client, has('audit')), has };
 }
 
 /** A key that has ended is refused in the middle of something: whoever holds the session hears of it. */

@@ -1,6 +1,6 @@
 import type { Schemas } from '../../../clients/typescript/src/index.js';
 
-export type { AuditEntry, Execution } from '../../../clients/typescript/src/index.js';
+export type { AuditEntry, Execution, TransportOptions } from '../../../clients/typescript/src/index.js';
 export { GovernanceClient, GovernanceError } from '../../../clients/typescript/src/index.js';
 
 export type Me = Schemas['MeResponse'];
@@ -14,4 +14,10 @@ export type Policy = Schemas['PolicyResponse'];
 export type PolicyReference = Schemas['DecidingPolicyResponse'];
 export type Evaluation = Schemas['EvaluationResponse'];
 export type Entity = Schemas['EntityResponse'];
+export type Key = Schemas['ApiKeyResponse'];
+export type Plan = Schemas['PolicyPlanResponse'];
+export type NewPolicy = Schemas['CreatePolicyRequest'];
+export type Verification = Schemas['VerificationResponse'];
+export type InclusionProof = Schemas['InclusionProofResponse'];
+export type ChainEntry = Schemas['ProvenanceProofResponse'];
 export type Claim = Schemas['ClaimResponse'];

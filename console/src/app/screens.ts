@@ -1,18 +1,51 @@
 import type { FunctionComponent } from 'preact';
 import type { Scope } from '../api/types.js';
+import { Activity } from '../screens/activity/activity.js';
+import { ExecutionScreen } from '../screens/activity/execution.js';
+import { Agents } from '../screens/agents/agents.js';
+import { AgentScreen } from '../screens/agents/agent.js';
+import { DecisionScreen } from '../screens/decision/decision.js';
+import { Explain } from '../screens/explain/explain.js';
+import { Health } from '../screens/health/health.js';
+import { Policies } from '../screens/policies/policies.js';
+import { PolicyScreen } from '../screens/policies/policy.js';
+import { Proof } from '../screens/proof/proof.js';
 import { Inbox } from '../screens/inbox/inbox.js';
 import type { IconName } from '../ui/icons.js';
 
 export interface Screen {
-  /** Below the console. */
+  /** The first part of its path below the console. */
   readonly path: string;
   readonly name: string;
   readonly icon: IconName;
   /** Any of them shows it; the first is the one to ask for. */
   readonly scopes: readonly [Scope, ...Scope[]];
   readonly component: FunctionComponent;
+  /** Shows one of what the screen lists, by the id in its path. */
+  readonly detail?: FunctionComponent<{ readonly id: string }>;
 }
 
+/** What the navigation leads to. */
 export const SCREENS: readonly Screen[] = [
   { path: '', name: 'Inbox', icon: 'inbox', scopes: ['review', 'read', 'propose'], component: Inbox },
+  { path: 'activity', name: 'Activity', icon: 'activity', scopes: ['audit'], component: Activity },
+  { path: 'explain', name: 'Explain', icon: 'explain', scopes: ['read', 'execute'], component: Explain },
+  {
+    ...{ path: 'policies', name: 'Policies', icon: 'policies', scopes: ['read'] },
+    ...{ component: Policies, detail: PolicyScreen },
+  },
+  {
+    ...{ path: 'agents', name: 'Agents and keys', icon: 'agents', scopes: ['read'] },
+    ...{ component: Agents, detail: AgentScreen },
+  },
+  { path: 'proof', name: 'Proof', icon: 'proof', scopes: ['audit'], component: Proof },
+  { path: 'health', name: 'Health', icon: 'health', scopes: ['read'], component: Health },
 ];
+
+/** What links lead to: one decision or execution. */
+export const RECORDS: Readonly<
+  Record<string, { readonly name: string; readonly show: FunctionComponent<{ readonly id: string }> }>
+> = {
+  decisions: { name: 'Decision', show: DecisionScreen },
+  executions: { name: 'Execution', show: ExecutionScreen },
+};

@@ -3,14 +3,13 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useFeedMode } from '../api/feed.js';
 import { useNames } from '../api/names.js';
 import { useSession } from '../api/session.js';
-import { DecisionScreen } from '../screens/decision/decision.js';
 import { useWaiting, WaitingContext } from '../screens/inbox/waiting.js';
 import { Icon, Shield } from '../ui/icons.js';
 import { Link } from '../ui/link.js';
 import { Empty, Needs } from '../ui/parts.js';
 import { showCount } from './count.js';
 import { PlaceContext, usePlace } from './router.js';
-import { type Screen, SCREENS } from './screens.js';
+import { RECORDS, type Screen, SCREENS } from './screens.js';
 
 const MODES = {
   live: 'Live',
@@ -23,9 +22,10 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
   const place = usePlace();
   const waiting = useWaiting(place.path === '');
   const main = useRef<HTMLElement>(null);
-  const [root = ''] = place.path.split('/');
-  const screen = SCREENS.find(({ path }) => path === place.path);
-  const title = root === 'decisions' ? 'Decision' : (screen?.name ?? 'Not found');
+  const [root = '', id = ''] = place.path.split('/');
+  const screen = SCREENS.find(({ path }) => path === root);
+  const record = RECORDS[root];
+  const title = record?.name ?? screen?.name ?? 'Not found';
   useEffect(() => showCount(waiting.count, title), [waiting.count, title]);
   // Whoever does not see the screen hears that it is another one.
   useEffect(() => main.current?.focus({ preventScroll: true }), [place.path]);
@@ -54,11 +54,7 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
             <Who signOut={signOut} />
           </aside>
           <main id="main" ref={main} tabIndex={-1} aria-label={title}>
-            {root === 'decisions' ? (
-              <DecisionScreen id={place.path.slice('decisions/'.length)} />
-            ) : (
-              <Shown screen={screen} />
-            )}
+            {record === undefined ? <Shown screen={screen} id={id} /> : <record.show key={id} id={id} />}
           </main>
         </div>
       </WaitingContext.Provider>
@@ -66,7 +62,12 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
   );
 }
 
-function Shown({ screen }: { readonly screen: Screen | undefined }): ComponentChildren {
+interface ShownProps {
+  readonly screen: Screen | undefined;
+  readonly id: string;
+}
+
+function Shown({ screen, id }: ShownProps): ComponentChildren {
   const { has } = useSession();
   if (screen === undefined) {
     return (
@@ -83,6 +84,7 @@ function Shown({ screen }: { readonly screen: Screen | undefined }): ComponentCh
       </>
     );
   }
+  if (id !== '' && screen.detail !== undefined) return <screen.detail key={id} id={id} />;
   return <screen.component />;
 }
 

@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks';
 import { counted } from './format.js';
 
 /** More lines or characters than this are folded at first; nothing is ever cut. */
-const MOST_LINES = 24;
-const MOST_CHARACTERS = 1_800;
+const MOST_LINES = 48;
+const MOST_CHARACTERS = 2_400;
 
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, null, 2);

@@ -1,7 +1,8 @@
 import type { AuditEntry } from '../../api/types.js';
 import { words } from '../../ui/format.js';
 
-const SENTENCES: Readonly<Record<string, string>> = {
+/** What people read for the commonest actions. */
+export const SENTENCES: Readonly<Record<string, string>> = {
   'execution.approval_requested': 'Asked, and sent for approval',
   'execution.authorized': 'Asked, and allowed',
   'execution.denied': 'Asked, and denied',
@@ -36,11 +37,25 @@ export function sentence({ action, details }: Pick<AuditEntry, 'action' | 'detai
 
 /** Who caused an entry. */
 export function actorText(
-  { actor, agentId }: Pick<AuditEntry, 'actor' | 'agentId'>,
+  { action, actor, agentId }: Pick<AuditEntry, 'action' | 'actor' | 'agentId'>,
   nameOf: (id: string) => string,
 ): string {
+  // Elsewhere the agent is whom the entry is about.
+  const doer = /^(?:execution|decision|access)\./.test(action) ? agentId : null;
   if (actor.type === 'system') return 'the service';
   if (actor.type === 'token') return actor.id.split('#').at(-1) ?? actor.id;
-  if (actor.id === 'env') return agentId === null ? 'the operator' : `${nameOf(agentId)} (operator's key)`;
-  return agentId === null ? `key ${actor.id.slice(-6)}` : nameOf(agentId);
+  if (actor.id === 'env') return doer === null ? 'the operator' : `${nameOf(doer)} (operator's key)`;
+  return doer === null ? `key ${actor.id.slice(-6)}` : nameOf(doer);
+}
+
+/** The screen that shows what an entry is about; null where there is none. */
+export function subjectLink({ subjectType, subjectId }: Pick<AuditEntry, 'subjectType' | 'subjectId'>): string | null {
+  const screens: Readonly<Record<string, string>> = {
+    decision: 'decisions',
+    execution: 'executions',
+    policy: 'policies',
+    agent: 'agents',
+  };
+  const screen = screens[subjectType];
+  return screen === undefined ? null : `${screen}/${subjectId}`;
 }

@@ -1,4 +1,7 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { IssuedDemoKey } from '../../../../clients/typescript/src/demo-company.js';
+import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Decision } from '../../api/types.js';
@@ -7,11 +10,15 @@ import { Link } from '../../ui/link.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
 import { Ago, Left } from '../../ui/time.js';
 import { needsText, whyNotMine } from './needs.js';
+import { Welcome } from './welcome.js';
 import { type Pending, useWaitingHere } from './waiting.js';
 
 /** What waits for the person first, then what waits for others. */
 export function Inbox(): JSX.Element {
   const { pending, order, sort, canShowMore, showMore } = useWaitingHere();
+  const [keys, setKeys] = useState<readonly IssuedDemoKey[] | null>(null);
+  const isQuiet = pending.data?.all.total === 0;
+  const isEmpty = useIsEmpty(isQuiet);
   return (
     <>
       <header class="screen-head">
@@ -24,6 +31,7 @@ export function Inbox(): JSX.Element {
           </select>
         </label>
       </header>
+      {isEmpty || keys !== null ? <Welcome keys={keys} onMade={setKeys} /> : null}
       <When of={pending} what="the inbox">
         {(data) => <Lists data={data} />}
       </When>
@@ -34,6 +42,18 @@ export function Inbox(): JSX.Element {
       ) : null}
     </>
   );
+}
+
+/** Whether the service keeps no records at all; asked only where nothing is pending. */
+function useIsEmpty(isQuiet: boolean): boolean {
+  const { client, has } = useSession();
+  const found = useLoad(
+    async (signal) => (isQuiet && has('read') ? client.get('/api/v1/stats', { signal }) : null),
+    [client, isQuiet],
+  );
+  if (found.data === null) return false;
+  const { entities, claims, agents, decisions, policies } = found.data;
+  return entities + claims + agents + decisions + policies === 0;
 }
 
 function Lists({ data: { mine, all } }: { readonly data: Pending }): JSX.Element {

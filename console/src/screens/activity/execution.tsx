@@ -1,0 +1,66 @@
+import type { JSX } from 'preact';
+import { useFeed } from '../../api/feed.js';
+import { useLoad } from '../../api/load.js';
+import { useNames } from '../../api/names.js';
+import { useSession } from '../../api/session.js';
+import type { Execution } from '../../api/types.js';
+import { words } from '../../ui/format.js';
+import { Json } from '../../ui/json.js';
+import { Link } from '../../ui/link.js';
+import { Badge, Needs, Panel, When } from '../../ui/parts.js';
+import { Ago } from '../../ui/time.js';
+import { Story } from './story.js';
+
+/** One execution: what was asked, what came of it, and its whole story. */
+export function ExecutionScreen({ id }: { readonly id: string }): JSX.Element {
+  const { client } = useSession();
+  const found = useLoad(
+    (signal) => client.get('/api/v1/executions/{id}', { path: { id }, query: {}, signal }),
+    [client, id],
+  );
+  useFeed(found.reload, ({ subjectId }) => subjectId === id);
+  return (
+    <>
+      <Link to="activity" class="back">
+        ← Activity
+      </Link>
+      <When of={found} what="the execution">
+        {(execution) => <View execution={execution} />}
+      </When>
+    </>
+  );
+}
+
+function View({ execution }: { readonly execution: Execution }): JSX.Element {
+  const { has } = useSession();
+  const nameOf = useNames();
+  const { id, agentId, action, resourceType, resourceId, outcome, reason, decisionId, createdAt } = execution;
+  return (
+    <div class="decision">
+      <header class="decision-head">
+        <h1>
+          {nameOf(agentId)} <span class="quiet">asked to</span> {action} <span class="quiet">on</span> {resourceType}{' '}
+          {resourceId}
+        </h1>
+        <p class="facts">
+          <Badge value={outcome} />
+          <Ago at={createdAt} />
+          {reason === null ? null : <span>{words(reason)}</span>}
+          {decisionId === null ? null : <Link to={`decisions/${decisionId}`}>Its decision</Link>}
+        </p>
+      </header>
+      <Panel title="Arguments">
+        <Json value={execution.parameters} label="Arguments" />
+      </Panel>
+      <Panel title="Its story">
+        {has('audit') ? (
+          <Story subjectIds={decisionId === null ? [id] : [decisionId, id]} version={outcome} />
+        ) : (
+          <Needs scope="audit" what="Seeing the story" />
+        )}
+        {execution.failureReason === null ? null : <p class="notice bad">{execution.failureReason}</p>}
+        {execution.result === null ? null : <Json value={execution.result} label="Result" />}
+      </Panel>
+    </div>
+  );
+}

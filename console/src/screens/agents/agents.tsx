@@ -1,0 +1,65 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useFeed } from '../../api/feed.js';
+import { useLoad } from '../../api/load.js';
+import { useSession } from '../../api/session.js';
+import { counted } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
+import { Badge, Empty, Needs, When } from '../../ui/parts.js';
+import { Keys } from './keys.js';
+
+const PAGE = 50;
+
+/** Who acts here, people and machines, and the keys they hold. */
+export function Agents(): JSX.Element {
+  const { client, has } = useSession();
+  const [limit, setLimit] = useState(PAGE);
+  const list = useLoad(
+    (signal) => client.get('/api/v1/agents', { query: { limit, order: 'desc' }, signal }),
+    [client, limit],
+  );
+  useFeed(list.reload, ({ action }) => action.startsWith('agent.'));
+  return (
+    <>
+      <header class="screen-head">
+        <h1>Agents and keys</h1>
+      </header>
+      <h2 class="list-head">Agents</h2>
+      <When of={list} what="the agents">
+        {({ data, total }) =>
+          total === 0 ? (
+            <Empty title="Nobody is registered." />
+          ) : (
+            <>
+              <ul class="rows">
+                {data.map(({ id, name, kind, roles, status, description }) => (
+                  <li key={id}>
+                    <Link to={`agents/${id}`} class="row">
+                      <Badge value={kind} text={kind === 'human' ? 'person' : 'machine'} />
+                      <span class="row-what">
+                        <strong>{name}</strong>
+                        <span class="row-who">{description}</span>
+                      </span>
+                      <span class="row-state">
+                        <span>{roles.length === 0 ? 'no roles' : roles.join(', ')}</span>
+                        {status === 'active' ? null : <span class="urgent">{status}</span>}
+                      </span>
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+              <p class="quiet total">{counted(total, 'agent')}</p>
+              {data.length < total && limit < 1_000 ? (
+                <button type="button" class="more" onClick={() => setLimit(limit + PAGE)}>
+                  Show more
+                </button>
+              ) : null}
+            </>
+          )
+        }
+      </When>
+      <h2 class="list-head">Keys</h2>
+      {has('admin') ? <Keys /> : <Needs scope="admin" what="Seeing and issuing keys" />}
+    </>
+  );
+}

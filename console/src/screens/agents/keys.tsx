@@ -1,0 +1,111 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useFeed } from '../../api/feed.js';
+import { useLoad } from '../../api/load.js';
+import { useNames } from '../../api/names.js';
+import { useSession } from '../../api/session.js';
+import type { Key } from '../../api/types.js';
+import { counted } from '../../ui/format.js';
+import { Badge, Empty, Problem, When } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
+import { IssueKey } from './issue-key.js';
+
+const PAGE = 50;
+
+/** The keys that were issued: who holds which, for what. */
+export function Keys(): JSX.Element {
+  const { client } = useSession();
+  const [limit, setLimit] = useState(PAGE);
+  const list = useLoad(
+    (signal) => client.get('/api/v1/api-keys', { query: { limit, order: 'desc' }, signal }),
+    [client, limit],
+  );
+  useFeed(list.reload, ({ action }) => action.startsWith('api_key.'));
+  return (
+    <>
+      <IssueKey done={list.reload} />
+      <When of={list} what="the keys">
+        {({ data, total }) =>
+          total === 0 ? (
+            <Empty title="No key was issued yet.">
+              <p>The operator's key of the environment works besides these.</p>
+            </Empty>
+          ) : (
+            <>
+              <ul class="rows">
+                {data.map((key) => (
+                  <KeyRow key={key.id} of={key} done={list.reload} />
+                ))}
+              </ul>
+              <p class="quiet total">{counted(total, 'key')}</p>
+              {data.length < total && limit < 1_000 ? (
+                <button type="button" class="more" onClick={() => setLimit(limit + PAGE)}>
+                  Show more
+                </button>
+              ) : null}
+            </>
+          )
+        }
+      </When>
+    </>
+  );
+}
+
+interface KeyRowProps {
+  readonly of: Key;
+  readonly done: () => void;
+}
+
+function KeyRow({ of: { id, name, scopes, agentId, status, expiresAt, prefix }, done }: KeyRowProps): JSX.Element {
+  const { client } = useSession();
+  const nameOf = useNames();
+  const [asks, setAsks] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const revoke = async (): Promise<void> => {
+    try {
+      await client.post('/api/v1/api-keys/{id}/revoke', { path: { id }, body: {} });
+      done();
+    } catch (reason) {
+      setError(reason);
+    }
+    setAsks(false);
+  };
+  return (
+    <li>
+      <div class="row">
+        <Badge value={status} />
+        <span class="row-what">
+          <strong>{name}</strong>
+          <span class="row-who">
+            {agentId === null ? 'bound to nobody' : `acts as ${nameOf(agentId)}`} · {scopes.join(', ')}
+          </span>
+          <code class="hash">{prefix}…</code>
+        </span>
+        <span class="row-state">
+          {expiresAt === null ? null : (
+            <span class="row-who">
+              until <At at={expiresAt} />
+            </span>
+          )}
+          {status !== 'active' ? null : asks ? (
+            <span class="buttons">
+              <button type="button" class="danger" onClick={() => void revoke()}>
+                Revoke for good
+              </button>
+              <button type="button" onClick={() => setAsks(false)}>
+                Keep
+              </button>
+            </span>
+          ) : (
+            <span class="buttons">
+              <button type="button" onClick={() => setAsks(true)} aria-label={`Revoke the key ${name}`}>
+                Revoke
+              </button>
+            </span>
+          )}
+        </span>
+      </div>
+      {error === null ? null : <Problem error={error} />}
+    </li>
+  );
+}

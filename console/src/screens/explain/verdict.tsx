@@ -1,0 +1,80 @@
+import type { JSX } from 'preact';
+import type { Evaluation, PolicyReference } from '../../api/types.js';
+import { counted, listText, words } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
+import { Badge, Panel } from '../../ui/parts.js';
+import { subjectText } from '../inbox/needs.js';
+
+const REASONS: Readonly<Record<string, string>> = {
+  no_policy_allows: 'No policy in force allows it, and what no policy allows is denied.',
+  policy_denied: 'A policy denies it.',
+  capability_missing: 'The agent does not have the capability for this action.',
+  agent_suspended: 'The agent is suspended.',
+  approval_required: 'It would wait for approval.',
+  approval_too_large: 'So many approvals are asked for that it is denied.',
+};
+
+/** The answer to a request, with the policies that made it. */
+export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Element {
+  const { effect, reason, approval, explanation = null } = answer;
+  return (
+    <div class="decision after" role="status">
+      <Panel title="The answer" aside={<Badge value={effect} />}>
+        <p>{reason === null ? 'It would be allowed.' : (REASONS[reason] ?? words(reason))}</p>
+        {approval === null ? null : (
+          <p>
+            It needs{' '}
+            {listText(
+              approval.approvers.map(
+                ({ subjects, approvals }) =>
+                  `${counted(approvals, 'approval')} of ${listText(subjects.map(subjectText), 'or')}`,
+              ),
+              'and',
+            )}
+            , within {approval.decideWithin}.
+          </p>
+        )}
+      </Panel>
+      <Panel title="Policies that match">
+        {explanation === null || explanation.matched.length === 0 ? <p class="quiet">None.</p> : null}
+        <ul class="history">
+          {explanation?.matched.map(({ policy, decided, lostTo }) => (
+            <li key={policy.id}>
+              <Badge value={policy.effect} /> <PolicyName policy={policy} />{' '}
+              <span class="quiet">
+                {decided
+                  ? 'decided'
+                  : lostTo === 'priority'
+                    ? 'lost to a higher priority'
+                    : 'lost to a stronger effect'}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </Panel>
+      {explanation === null || explanation.nearest.length === 0 ? null : (
+        <Panel title="Policies that nearly match">
+          <ul class="history">
+            {explanation.nearest.map(({ policy, missing }) => (
+              <li key={policy.id}>
+                <Badge value={policy.effect} /> <PolicyName policy={policy} />{' '}
+                <span class="quiet">lacks only its {listText(missing.map(words), 'and')}</span>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+      {explanation === null ? null : (
+        <p class="quiet">{counted(explanation.inForce, 'policy', 'policies')} in force.</p>
+      )}
+    </div>
+  );
+}
+
+function PolicyName({ policy: { id, name, version } }: { readonly policy: PolicyReference }): JSX.Element {
+  return (
+    <Link to={`policies/${id}`}>
+      {name} {version}
+    </Link>
+  );
+}

@@ -1,0 +1,45 @@
+/** One value of a metric, with its labels. */
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** The metrics of a moment, in the text format of Prometheus. */
+export class MetricsText {
+  private readonly samples = new Map<string, Sample[]>();
+
+  constructor(text: string) {
+    for (const line of text.split('\n')) {
+      const [, name, labels = '', value] = /^([a-z_:]+)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? [];
+      if (name === undefined) continue;
+      const known = this.samples.get(name) ?? [];
+      known.push({ labels: labelsOf(labels), value: Number(value) });
+      this.samples.set(name, known);
+    }
+  }
+
+  /** All values of a metric together; 0 for an unknown one. */
+  sum(name: string, matches: (labels: Sample['labels']) => boolean = () => true): number {
+    const all = this.samples.get(name) ?? [];
+    return all.filter(({ labels }) => matches(labels)).reduce((total, { value }) => total + value, 0);
+  }
+
+  /** The upper bound, in seconds, below which a share of a histogram lies; null for an empty one. */
+  quantile(name: string, share: number): number | null {
+    const total = this.sum(`${name}_count`);
+    if (total === 0) return null;
+    const bounds = new Map<number, number>();
+    for (const { labels, value } of this.samples.get(`${name}_bucket`) ?? []) {
+      const bound = labels['le'] === '+Inf' ? Infinity : Number(labels['le']);
+      bounds.set(bound, (bounds.get(bound) ?? 0) + value);
+    }
+    const sorted = [...bounds].sort(([one], [other]) => one - other);
+    return sorted.find(([, count]) => count >= share * total)?.[0] ?? null;
+  }
+}
+
+function labelsOf(text: string): Record<string, string> {
+  return Object.fromEntries(
+    [...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name = '', value = '']) => [name, value]),
+  );
+}

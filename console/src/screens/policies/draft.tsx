@@ -1,0 +1,91 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useSession } from '../../api/session.js';
+import type { NewPolicy, Plan } from '../../api/types.js';
+import { Panel, Problem } from '../../ui/parts.js';
+import { PlanView } from './plan.js';
+
+/** What a new policy begins with. */
+export const NEW_POLICY = {
+  name: 'a-new-policy',
+  version: '1.0',
+  description: '',
+  effect: 'require_approval',
+  subjects: ['role:support'],
+  actions: ['refund'],
+  resources: ['*'],
+  conditions: [{ parameter: '/amount', op: 'gt', value: 100 }],
+};
+
+interface DraftProps {
+  readonly initial: object;
+  readonly done: () => void;
+}
+
+interface Planned {
+  readonly plan: Plan;
+  readonly policy: NewPolicy;
+}
+
+/** A policy in the making: its plan is shown first, and only what was planned can be activated. */
+export function Draft({ initial, done }: DraftProps): JSX.Element {
+  const { client } = useSession();
+  const [text, setText] = useState(() => JSON.stringify(initial, null, 2));
+  const [planned, setPlanned] = useState<Planned | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+
+  const attempt = async (what: () => Promise<void>): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    await what().catch((reason: unknown) => setError(reason));
+    setBusy(false);
+  };
+  const plan = (): Promise<void> =>
+    attempt(async () => {
+      const policy = JSON.parse(text) as NewPolicy;
+      setPlanned({ policy, plan: await client.post('/api/v1/policies/plan', { body: { policies: [policy] } }) });
+    });
+  const activate = ({ plan: { base }, policy }: Planned): Promise<void> =>
+    attempt(async () => {
+      await client.post('/api/v1/policies/apply', { body: { base, policies: [policy] } });
+      done();
+    });
+  const edit = (now: string): void => {
+    setText(now);
+    // A plan is good for what was planned, and for nothing else.
+    setPlanned(null);
+  };
+
+  return (
+    <Panel title="A new version">
+      <label>
+        The policy
+        <textarea
+          class="code"
+          rows={16}
+          spellcheck={false}
+          value={text}
+          onInput={(event) => edit(event.currentTarget.value)}
+        />
+      </label>
+      {error === null ? null : <Problem error={error} />}
+      {planned === null ? null : <PlanView plan={planned.plan} />}
+      <div class="buttons">
+        {planned === null ? (
+          <button type="button" class="primary" disabled={busy} onClick={() => void plan()}>
+            {busy ? 'Working it out …' : 'Show what it would change'}
+          </button>
+        ) : (
+          <button type="button" class="primary" disabled={busy} onClick={() => void activate(planned)}>
+            Activate it
+          </button>
+        )}
+        <button type="button" onClick={done}>
+          Put away
+        </button>
+        <span class="help">Nothing changes before you activate it.</span>
+      </div>
+    </Panel>
+  );
+}

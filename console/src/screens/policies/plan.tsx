@@ -1,0 +1,101 @@
+import type { JSX } from 'preact';
+import { useNames } from '../../api/names.js';
+import type { Plan } from '../../api/types.js';
+import { counted, listText, words } from '../../ui/format.js';
+import { Badge } from '../../ui/parts.js';
+import { subjectText } from '../inbox/needs.js';
+
+type Effect = Plan['effects'][number];
+
+/** Which requests would be answered otherwise, and what else a set of policies brings. */
+export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
+  const { changes, effects, complete, reason, shadowed, warnings } = plan;
+  return (
+    <div class="plan" role="status">
+      <h3>What it would change</h3>
+      <ul>
+        {changes.map(({ change, name, version, replaces }) => (
+          <li key={`${name} ${version}`}>
+            <strong>{change}</strong> {name} {version}
+            {replaces === null ? '' : `, in place of ${replaces.version}`}
+          </li>
+        ))}
+      </ul>
+      {effects.length === 0 ? (
+        <p class="notice">
+          {complete ? 'Every request would be answered as it is now.' : 'No change was found so far.'}
+        </p>
+      ) : (
+        <>
+          <p>{counted(effects.length, 'kind')} of requests would be answered otherwise:</p>
+          <ul class="effects">
+            {effects.map((effect, index) => (
+              <Region key={index} effect={effect} />
+            ))}
+          </ul>
+        </>
+      )}
+      {complete ? null : <p class="notice warn">This is not all of it{reason === null ? '' : `: ${words(reason)}`}.</p>}
+      {shadowed.map(({ policy, by }) => (
+        <p key={policy.name} class="notice warn">
+          {policy.name} {policy.version} would never decide: {by.name} {by.version} matches whatever it matches.
+        </p>
+      ))}
+      {warnings.map((warning) => (
+        <p key={warning} class="notice warn">
+          {warning}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function Region({ effect }: { readonly effect: Effect }): JSX.Element {
+  const nameOf = useNames();
+  const { from, to, subjects, actions, resourceTypes, resources, when } = effect;
+  return (
+    <li>
+      <Verdict of={from} /> → <Verdict of={to} />
+      <p>
+        {listText(
+          subjects.map((subject) => subjectName(subject, nameOf)),
+          'or',
+        )}
+        : {patterns(actions)} on {patterns(resourceTypes)} {patterns(resources)}
+        {when.hold.length === 0
+          ? ''
+          : `, where the conditions of ${listText(
+              when.hold.map(({ name }) => name),
+              'and',
+            )} hold`}
+        {when.fail.length === 0
+          ? ''
+          : `, where those of ${listText(
+              when.fail.map(({ name }) => name),
+              'and',
+            )} do not`}
+      </p>
+    </li>
+  );
+}
+
+function Verdict({ of: { effect, approvers } }: { readonly of: Effect['from'] }): JSX.Element {
+  const groups = approvers?.map(
+    ({ subjects, approvals }) => `${approvals} of ${listText(subjects.map(subjectText), 'or')}`,
+  );
+  return <Badge value={effect} text={groups === undefined ? words(effect) : `needs ${listText(groups, 'and')}`} />;
+}
+
+function subjectName(subject: string, nameOf: (id: string) => string): string {
+  if (subject === 'other:machine') return 'any other machine';
+  if (subject === 'other:human') return 'any other person';
+  return nameOf(subject);
+}
+
+function patterns({ in: within, except }: Effect['actions']): string {
+  const named = listText(
+    within.map((pattern) => (pattern === '*' ? 'anything' : pattern)),
+    'or',
+  );
+  return except.length === 0 ? named : `${named} but ${listText(except, 'and')}`;
+}

@@ -1,0 +1,117 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useFeed } from '../../api/feed.js';
+import { useLoad } from '../../api/load.js';
+import { useSession } from '../../api/session.js';
+import type { Policy } from '../../api/types.js';
+import { counted } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
+import { Badge, Empty, Panel, When } from '../../ui/parts.js';
+import { Draft, NEW_POLICY } from './draft.js';
+
+const PAGE = 50;
+
+/** The policies: those in force, or all versions. */
+export function Policies(): JSX.Element {
+  const { client, has } = useSession();
+  const [all, setAll] = useState(false);
+  const [limit, setLimit] = useState(PAGE);
+  const [isNew, setNew] = useState(false);
+  const list = useLoad(
+    (signal) => {
+      const query = all ? { limit } : { limit, status: 'active' as const };
+      return client.get('/api/v1/policies', { query: { ...query, order: 'desc' }, signal });
+    },
+    [client, all, limit],
+  );
+  // Planning to change nothing says what is shadowed already.
+  const standing = useLoad(
+    (signal) => client.post('/api/v1/policies/plan', { body: { policies: [] }, signal }),
+    [client],
+  );
+  const refresh = (): void => {
+    list.reload();
+    standing.reload();
+  };
+  useFeed(refresh, ({ action }) => action.startsWith('policy.'));
+  const shadows = new Map(standing.data?.shadowed.map(({ policy, by }) => [policy.id, by]));
+
+  return (
+    <>
+      <header class="screen-head">
+        <h1>Policies</h1>
+        <label class="inline">
+          <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> All versions
+        </label>
+        {has('policies') ? (
+          <button type="button" onClick={() => setNew(!isNew)} aria-expanded={isNew}>
+            New policy
+          </button>
+        ) : null}
+      </header>
+      {isNew ? <Draft initial={NEW_POLICY} done={() => setNew(false)} /> : null}
+      <When of={list} what="the policies">
+        {({ data, total }) =>
+          total === 0 ? (
+            <Empty title="No policy is in force.">
+              <p>What no policy allows is denied, unless the service is set to allow it.</p>
+            </Empty>
+          ) : (
+            <>
+              <ul class="rows">
+                {data.map((policy) => (
+                  <Row key={policy.id} policy={policy} shadowedBy={shadows.get(policy.id)?.name ?? null} />
+                ))}
+              </ul>
+              <p class="quiet total">{counted(total, 'policy', 'policies')}</p>
+              {data.length < total && limit < 1_000 ? (
+                <button type="button" class="more" onClick={() => setLimit(limit + PAGE)}>
+                  Show more
+                </button>
+              ) : null}
+            </>
+          )
+        }
+      </When>
+      {standing.data === null || standing.data.warnings.length === 0 ? null : (
+        <Panel title="Warnings">
+          <ul>
+            {standing.data.warnings.map((warning) => (
+              <li key={warning}>{warning}</li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+    </>
+  );
+}
+
+interface RowProps {
+  readonly policy: Policy;
+  /** The policy that always decides before this one. */
+  readonly shadowedBy: string | null;
+}
+
+function Row({ policy, shadowedBy }: RowProps): JSX.Element {
+  const { id, name, version, effect, status, description, actions, subjects, warnings } = policy;
+  return (
+    <li>
+      <Link to={`policies/${id}`} class="row">
+        <Badge value={effect} />
+        <span class="row-what">
+          <strong>
+            {name} <small>{version}</small>
+          </strong>
+          <span class="row-who">
+            {description === '' ? `${actions.join(', ')} by ${subjects.join(', ')}` : description}
+          </span>
+        </span>
+        <span class="row-state">
+          <span>{status === 'active' ? 'in force' : 'not in force'}</span>
+          {shadowedBy === null ? null : <span class="urgent">never decides: shadowed by {shadowedBy}</span>}
+          {warnings.length === 0 ? null : <span class="urgent">{counted(warnings.length, 'warning')}</span>}
+        </span>
+      </Link>
+    </li>
+  );
+}

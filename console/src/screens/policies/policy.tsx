@@ -1,0 +1,120 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useFeed } from '../../api/feed.js';
+import { useLoad } from '../../api/load.js';
+import { useSession } from '../../api/session.js';
+import type { Policy } from '../../api/types.js';
+import { Json } from '../../ui/json.js';
+import { Link } from '../../ui/link.js';
+import { Badge, Needs, Panel, When } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
+import { Draft } from './draft.js';
+
+/** One policy and the other versions of its name. */
+export function PolicyScreen({ id }: { readonly id: string }): JSX.Element {
+  const { client } = useSession();
+  const found = useLoad(
+    async (signal) => {
+      const policy = await client.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal });
+      const query = { name: policy.name, limit: 100, order: 'desc' } as const;
+      return { policy, versions: (await client.get('/api/v1/policies', { query, signal })).data };
+    },
+    [client, id],
+  );
+  useFeed(found.reload, ({ action }) => action.startsWith('policy.'));
+  return (
+    <>
+      <Link to="policies" class="back">
+        ← Policies
+      </Link>
+      <When of={found} what="the policy">
+        {({ policy, versions }) => <View policy={policy} versions={versions} />}
+      </When>
+    </>
+  );
+}
+
+interface ViewProps {
+  readonly policy: Policy;
+  readonly versions: readonly Policy[];
+}
+
+function View({ policy, versions }: ViewProps): JSX.Element {
+  const { has } = useSession();
+  const [isNew, setNew] = useState(false);
+  const { name, version, description, effect, status, warnings } = policy;
+  return (
+    <div class="decision">
+      <header>
+        <h1>
+          {name} <span class="quiet">{version}</span>
+        </h1>
+        <p class="facts">
+          <Badge value={effect} />
+          <span>{status === 'active' ? 'in force' : 'not in force'}</span>
+          <span>
+            since <At at={policy.createdAt} />
+          </span>
+        </p>
+      </header>
+      {warnings.map((warning) => (
+        <p key={warning} class="notice warn">
+          {warning}
+        </p>
+      ))}
+      <Panel title="What it says">
+        {description === '' ? null : <p>{description}</p>}
+        <Json value={bodyOf(policy)} label="The policy" />
+      </Panel>
+      <Panel title="Versions">
+        <ul class="history">
+          {versions.map((one) => (
+            <li key={one.id}>
+              <Link to={`policies/${one.id}`} current={one.id === policy.id}>
+                {one.version}
+              </Link>
+              <Badge value={one.status} text={one.status === 'active' ? 'in force' : 'not in force'} />
+              <At at={one.createdAt} />
+            </li>
+          ))}
+        </ul>
+      </Panel>
+      {!has('policies') ? (
+        <Needs scope="policies" what="Writing a new version" />
+      ) : isNew ? (
+        <Draft initial={nextVersion(policy)} done={() => setNew(false)} />
+      ) : (
+        <p>
+          <button type="button" onClick={() => setNew(true)}>
+            Write a new version
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The members that make a policy, as `POST /policies` takes them. */
+function bodyOf(policy: Policy): object {
+  const { name, version, description, effect, subjects, actions, resources, resourceTypes, priority } = policy;
+  const { conditions, approval } = policy;
+  const body = {
+    name,
+    version,
+    description,
+    effect,
+    subjects,
+    actions,
+    resources,
+    resourceTypes,
+    priority,
+    conditions,
+  };
+  return approval === null ? body : { ...body, approval };
+}
+
+/** The same policy with the next number, to begin with. */
+function nextVersion(policy: Policy): object {
+  const version = policy.version.replace(/\d+$/, (number) => String(Number(number) + 1));
+  return { ...bodyOf(policy), version: version === policy.version ? `${version}.1` : version };
+}

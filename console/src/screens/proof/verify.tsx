@@ -1,0 +1,88 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useSession } from '../../api/session.js';
+import type { Verification } from '../../api/types.js';
+import { counted, durationText, words } from '../../ui/format.js';
+import { Panel, Problem } from '../../ui/parts.js';
+import { useNow } from '../../ui/time.js';
+
+/** Has the service compute everything again: the chain, the tree and every record. */
+export function Verify({ entries }: { readonly entries: number }): JSX.Element {
+  const { client } = useSession();
+  const [began, setBegan] = useState<number | null>(null);
+  const [found, setFound] = useState<Verification | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const run = async (): Promise<void> => {
+    setBegan(Date.now());
+    setError(null);
+    setFound(null);
+    try {
+      setFound(await client.post('/api/v1/provenance/verify', { body: { state: true } }));
+    } catch (reason) {
+      setError(reason);
+    }
+    setBegan(null);
+  };
+  return (
+    <Panel title="Verify the whole ledger">
+      <p>The service hashes every entry again and holds every record against its last entry.</p>
+      {began === null ? (
+        <button type="button" class="primary" onClick={() => void run()}>
+          Verify {counted(entries, 'entry', 'entries')}
+        </button>
+      ) : (
+        <Progress began={began} />
+      )}
+      {error === null ? null : <Problem error={error} />}
+      {found === null ? null : <Verdict of={found} />}
+    </Panel>
+  );
+}
+
+function Progress({ began }: { readonly began: number }): JSX.Element {
+  const now = useNow(500);
+  return (
+    <p role="status">
+      <progress aria-label="Verification" /> Verifying for {durationText(now - began)} …
+    </p>
+  );
+}
+
+function Verdict({ of: found }: { readonly of: Verification }): JSX.Element {
+  const { valid, entriesVerified, recordsVerified, durationMs, firstInvalid, brokenLinks, invalidHashes } = found;
+  const { firstInvalidRecords = [], firstInvalidDerived = [], tree } = found;
+  if (valid) {
+    return (
+      <div class="notice good" role="status">
+        <strong>The ledger is sound.</strong> {counted(entriesVerified, 'entry', 'entries')} and{' '}
+        {counted(recordsVerified ?? 0, 'record')} are what their hashes say ({durationText(durationMs)}).
+      </div>
+    );
+  }
+  return (
+    <div class="notice bad" role="alert">
+      <strong>The ledger was tampered with.</strong>
+      <ul>
+        {firstInvalid === null ? null : <li>The first entry at fault is {firstInvalid}.</li>}
+        {brokenLinks + invalidHashes === 0 ? null : (
+          <li>
+            {counted(invalidHashes, 'wrong hash', 'wrong hashes')} and {counted(brokenLinks, 'broken link')} in the
+            chain.
+          </li>
+        )}
+        {tree === null || tree.matches ? null : <li>The tree does not have the root that it should have.</li>}
+        {firstInvalidRecords.map(({ subjectType, subjectId, fault }) => (
+          <li key={subjectId}>
+            {words(subjectType)} {subjectId}: {words(fault)}
+          </li>
+        ))}
+        {firstInvalidDerived.map(({ data, name }) => (
+          <li key={`${data} ${name}`}>
+            {words(data)} {name} does not match its entries
+          </li>
+        ))}
+      </ul>
+      <p>Keep the database as it is, and compare it with a backup and with a checkpoint that somebody kept.</p>
+    </div>
+  );
+}

@@ -1,0 +1,183 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { SQLITE3 } from '../../src/database/sqlite/sqlite3-file-driver';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { CONSOLE, describeInBrowser, type Page, signIn, TestBrowser } from './browser';
+import { askToPay, type DemoCompany, startCompany } from './company';
+
+const AXE = readFileSync(createRequire(join(CONSOLE, 'package.json')).resolve('axe-core'), 'utf8');
+const SCREENS = ['Inbox', 'Activity', 'Explain', 'Policies', 'Agents and keys', 'Proof', 'Health'];
+const LOOKS = [
+  { width: 1280, dark: false },
+  { width: 390, dark: true },
+];
+
+/** What axe finds against WCAG 2.2 AA and good practice, a line each. */
+async function violations(page: Page): Promise<string[]> {
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
+  return page.evaluate(`(async () => {
+    const { violations } = await window.axe.run(document);
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200)));
+  })()`);
+}
+
+/** Axe is put into the page by the test, past the page's own policy. */
+async function withAxe(page: Page): Promise<void> {
+  await page.evaluate(AXE);
+}
+
+async function overflow(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+}
+
+describeInBrowser("The console's screens", () => {
+  let database: TemporaryDatabase;
+  let company: DemoCompany;
+  let browser: TestBrowser;
+  let decisionId: string;
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    company = await startCompany(database.environment);
+    decisionId = (await askToPay(company)).decisionId;
+    browser = await TestBrowser.launch();
+  }, 120_000);
+  afterEach(async () => {
+    expect(browser.takeFaults()).toEqual([]);
+    await browser.closeWindows();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await company.program.stop();
+    await database.remove();
+  });
+
+  it.each(LOOKS)('are accessible to everybody and fit their window: %j', async (look) => {
+    const { program } = company;
+    const page = await browser.open(`${program.url}/console`, look);
+    await withAxe(page);
+    expect(await violations(page)).toEqual([]);
+    await signIn(page, program.key);
+    const navigation = page.getByRole('navigation', { name: 'Screens' });
+    for (const name of SCREENS) {
+      await navigation.getByRole('link', { name }).click();
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+      expect([name, await violations(page), await overflow(page)]).toEqual([name, [], 0]);
+    }
+    for (const path of ['Policies', 'Agents and keys', 'Inbox']) {
+      await navigation.getByRole('link', { name: path }).click();
+      await page.getByRole('heading', { level: 1, name: path }).waitFor();
+      await page.getByRole('main').getByRole('listitem').getByRole('link').first().click();
+      await page.getByRole('link', { name: /^←/ }).waitFor();
+      expect([path, await violations(page), await overflow(page)]).toEqual([path, [], 0]);
+    }
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+  });
+
+  it('are used with the keyboard alone', async () => {
+    const { program, finn } = company;
+    const page = await browser.open(`${program.url}/console`);
+    await page.keyboard.type(finn.key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+    await page.getByRole('main').getByRole('link').first().waitFor();
+    const focused = (): Promise<string> => page.evaluate('document.activeElement.getAttribute("href") ?? ""');
+    for (let presses = 0; !(await focused()).includes('/decisions/'); presses += 1) {
+      expect(presses).toBeLessThan(20);
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+  });
+
+  it('say what a key may not see', async () => {
+    const { program, finn } = company;
+    const page = await browser.open(`${program.url}/console/proof`);
+    await signIn(page, finn.key);
+    const main = page.getByRole('main');
+    await main.getByText(/This screen needs audit/).waitFor();
+    expect(await page.getByRole('navigation').innerText()).toMatch(/Proof\s+needs audit/);
+  });
+
+  it('fold large arguments, which are opened before anybody approves', async () => {
+    const lines = Array.from({ length: 80 }, (_, line) => ({ line, amount: line * 7 }));
+    const asked = await askToPay(company, { lines });
+    const { program, finn } = company;
+    const page = await browser.open(`${program.url}/console/decisions/${asked.decisionId}`);
+    await signIn(page, finn.key);
+    const approve = page.getByRole('button', { name: 'Approve' });
+    await page.getByText('Not yet: the arguments are folded: show all of them first.').waitFor();
+    expect(await approve.isDisabled()).toBe(true);
+    await page.getByRole('button', { name: /Show all of it/ }).click();
+    expect(await page.getByRole('region', { name: 'Arguments' }).innerText()).toContain('"amount": 553');
+    expect(await approve.isEnabled()).toBe(true);
+  });
+
+  it('show the plan of a policy before it can be activated', async () => {
+    const { program } = company;
+    const page = await browser.open(`${program.url}/console/policies`);
+    await signIn(page, program.key);
+    await page.getByRole('link', { name: /bot-may-pay/ }).click();
+    await page.getByRole('button', { name: 'Write a new version' }).click();
+    const text = await page.getByLabel('The policy', { exact: true }).last().inputValue();
+    await page.getByLabel('The policy', { exact: true }).last().fill(text.replace('pay-invoice', 'pay-salary'));
+    const activate = page.getByRole('button', { name: 'Activate it' });
+    expect(await activate.count()).toBe(0);
+    await page.getByRole('button', { name: 'Show what it would change' }).click();
+    await page.getByText(/payment-bot: pay-salary on anything/).waitFor();
+    await activate.click();
+    await page.getByRole('listitem').filter({ hasText: '1.1' }).getByText('in force', { exact: true }).waitFor();
+  });
+
+  it('explain an answer', async () => {
+    const { program, sara } = company;
+    const page = await browser.open(`${program.url}/console/explain`);
+    await signIn(page, sara.key);
+    await page.getByLabel('Agent').fill('payment-bot');
+    await page.getByLabel('Action').fill('read-invoice');
+    await page.getByLabel('Resource type').fill('invoice');
+    await page.getByLabel('Resource', { exact: true }).fill('2026-0417');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByText('No policy in force allows it, and what no policy allows is denied.').waitFor();
+  });
+
+  it('issue a key, show its secret once, and revoke it', async () => {
+    const { program } = company;
+    const page = await browser.open(`${program.url}/console/agents`);
+    await signIn(page, program.key);
+    await page.getByRole('button', { name: 'Issue a key' }).click();
+    await page.getByLabel('Name').fill('for a visitor');
+    await page.getByRole('button', { name: 'Issue the key' }).click();
+    const secret = await page.getByRole('status').getByText(/^agk_/).innerText();
+    expect(secret).toMatch(/^agk_[0-9A-Z]{26}_[\w-]{43}$/);
+    await page.getByRole('button', { name: 'I have it' }).click();
+    expect(await page.content()).not.toContain(secret);
+    await page.getByRole('button', { name: 'Revoke the key for a visitor' }).click();
+    await page.getByRole('button', { name: 'Revoke for good' }).click();
+    await page.getByRole('listitem').filter({ hasText: 'for a visitor' }).getByText('revoked').waitFor();
+  });
+
+  it('prove an entry in the browser, and turn red when the ledger was changed behind the service', async () => {
+    const { program, sara } = company;
+    const page = await browser.open(`${program.url}/console/proof?entry=5`);
+    await signIn(page, sara.key);
+    await page.getByText('Your browser computed the path from entry 5 to the root: it is in the ledger.').waitFor();
+    await page.getByRole('button', { name: /^Verify/ }).click();
+    await page.getByText('The ledger is sound.').waitFor();
+    const foreign = await SQLITE3.open(database.path, 'write');
+    await foreign.run(`UPDATE agents SET description = 'harmless' WHERE name = 'payment-bot'`);
+    await foreign.close();
+    await page.getByRole('button', { name: /^Verify/ }).click();
+    await page.getByText('The ledger was tampered with.').waitFor();
+    expect(await page.getByRole('alert').innerText()).toContain(company.bot.id);
+  });
+
+  it('remember the decision that a link leads to', async () => {
+    const { program, finn } = company;
+    const page = await browser.open(`${program.url}/console/decisions/${decisionId}`);
+    await signIn(page, finn.key);
+    await page.getByRole('heading', { level: 1, name: /payment-bot wants to pay-invoice/ }).waitFor();
+  });
+});
