@@ -174,6 +174,16 @@ describe('policies', () => {
       expect(warnings).toEqual([expect.stringContaining('"user:x\u200b"')]);
     });
 
+    it('warns of a subject that reads as another than the agent of that name', async () => {
+      await createAgent(app, { name: 'team:caf\u00e9' });
+      const subjects = ['team:cafe\u0301', 'agent:team:caf\u00e9', 'team:other', 'team:*'];
+      const { id, warnings } = await createPolicy(app, { effect: 'deny', subjects });
+      expect(warnings).toEqual([
+        '"team:cafe\u0301" is "caf\u00e9" of the type "team", and not the agent of that name, which is "agent:team:cafe\u0301".',
+      ]);
+      await send(app, 'POST', `/api/v1/policies/${id}/deactivate`);
+    });
+
     it('warns of roles and actions that no agent can have', async () => {
       const { warnings } = await createPolicy(app, {
         subjects: ['role:ops\u200b', 'role: ops', 'role:ops'],

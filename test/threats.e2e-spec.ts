@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createTestApp, type TestApp } from './support/create-test-app';
 import {
   approve,
@@ -10,10 +13,12 @@ import {
   pending,
   requireApproval,
 } from './approvals/support';
-import { chainIsValid, createAgent, issueKey } from './support/factories';
+import { chainIsValid, createAgent, createPolicy, issueKey } from './support/factories';
 import { generatedSection, markdownTable } from './support/generated-section';
 import { type Answer, send } from './support/send';
+import { signedTokens } from './support/signed-tokens';
 
+const ISSUER = 'https://login.example.org';
 const DOCUMENT = 'docs/threats.md';
 
 /** What every chain may start from: a company of its own, and keys that were issued for good reasons. */
@@ -21,9 +26,24 @@ interface Scene {
   readonly people: Company;
   readonly place: { readonly resourceId: string };
   readonly keyOf: (agentId: string | null, ...scopes: string[]) => Promise<string>;
+  /** Of an identity provider that may speak for the role `auditing`, to which Tina belongs, and not for Sven. */
+  readonly tokens: Tokens;
 }
 
-type Send = (key: string, method: string, path: string, body?: object) => Promise<Answer>;
+interface Tokens {
+  readonly tina: string;
+  readonly tinaElsewhere: string;
+  readonly sven: string;
+}
+
+/** `key` may be a token. */
+type Send = (
+  key: string,
+  method: string,
+  path: string,
+  body?: object,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<Answer>;
 
 /** A chain of calls that must not lead to a right. The last answer refuses it. */
 interface Chain {
@@ -129,6 +149,44 @@ const CHAINS: readonly Chain[] = [
     end: [403, 'not_an_approver'],
   },
   {
+    right: 'be an approver',
+    holder: "a person's token that was issued for another service",
+    calls: 'approves',
+    walk: async ({ people, place, tokens: { tinaElsewhere } }, call) => {
+      const { decisionId } = await pending(app, people.bot, place);
+      return call(tinaElsewhere, 'POST', `decisions/${decisionId}/approve`, {});
+    },
+    end: [401],
+  },
+  {
+    right: 'be an approver',
+    holder: 'a token of a person for whom the identity provider may not speak',
+    calls: 'approves',
+    walk: async ({ people, place, tokens: { sven } }, call) => {
+      const { decisionId } = await pending(app, people.bot, place);
+      return call(sven, 'POST', `decisions/${decisionId}/approve`, {});
+    },
+    end: [403, 'agent_unknown'],
+  },
+  {
+    right: 'be an approver',
+    holder: "a person's token with `review`",
+    calls: 'approves as another person of finance',
+    walk: async ({ people, place, tokens: { tina } }, call) => {
+      const { decisionId } = await pending(app, people.bot, place);
+      return call(tina, 'POST', `decisions/${decisionId}/approve`, { approverId: people.ann.name });
+    },
+    end: [403, 'not_this_agent'],
+  },
+  {
+    right: 'be an approver',
+    holder: 'an unbound key, `agents`',
+    calls: 'turns a machine into a person',
+    walk: async ({ people, keyOf }, call) =>
+      call(await keyOf(null, 'agents'), 'PATCH', `agents/${people.bot.name}`, { kind: 'human' }),
+    end: [400],
+  },
+  {
     right: 'count as two approvers',
     holder: "a person's key, `review`",
     calls: 'approves twice',
@@ -142,6 +200,22 @@ const CHAINS: readonly Chain[] = [
       const { decisionId } = await pending(app, people.bot, place);
       expect((await call(key, 'POST', `decisions/${decisionId}/approve`, {})).body.status).toBe('proposed');
       return call(key, 'POST', `decisions/${decisionId}/approve`, {});
+    },
+    end: [409],
+  },
+  {
+    right: 'count as two approvers',
+    holder: "a person's token, and a key of the same person",
+    calls: 'approves once with each',
+    walk: async ({ people, place, keyOf, tokens: { tina } }, call) => {
+      await requireApproval(
+        app,
+        { approvers: [{ subjects: ['role:finance'], approvals: 2 }] },
+        { resources: [place.resourceId], priority: 5 },
+      );
+      const { decisionId } = await pending(app, people.bot, place);
+      expect((await call(tina, 'POST', `decisions/${decisionId}/approve`, {})).body.status).toBe('proposed');
+      return call(await keyOf('tina', 'review'), 'POST', `decisions/${decisionId}/approve`, {});
     },
     end: [409],
   },
@@ -168,6 +242,19 @@ const CHAINS: readonly Chain[] = [
   },
   {
     right: 'use an approval for more',
+    holder: "another key of the agent, `execute`, which knows the other's `Idempotency-Key`",
+    calls: 'repeats the resume of the other key',
+    walk: async ({ people, place, keyOf }, call) => {
+      const { id } = await approved(app, people, place);
+      const headers = { 'Idempotency-Key': `resume-${id}` };
+      const resumed = `executions/${id}/resume`;
+      expect((await call(await keyOf(people.bot.id, 'execute'), 'POST', resumed, undefined, headers)).status).toBe(200);
+      return call(await keyOf(people.bot.id, 'execute'), 'POST', resumed, undefined, headers);
+    },
+    end: [409],
+  },
+  {
+    right: 'use an approval for more',
     holder: "the agent's key, `execute`",
     calls: 'resumes twice',
     walk: async ({ people, place, keyOf }, call) => {
@@ -190,6 +277,58 @@ const CHAINS: readonly Chain[] = [
       return call(key, 'POST', `executions/${other.body.id}/resume`);
     },
     end: [409],
+  },
+  {
+    right: 'use an approval for more',
+    holder: "the agent's key, `execute`",
+    calls: 'names the same resource in another spelling: it waits for an approval of its own, and cannot be resumed',
+    walk: async ({ people, place: { resourceId } }, call) => {
+      await approved(app, people, { resourceId });
+      const { secret: key } = await issueKey(app, { agentId: people.bot.id, scopes: ['execute'] });
+      const other = await asked(key, people, { resourceId: `/${resourceId}` }, call);
+      expect([other.status, other.body.outcome]).toEqual([202, 'pending_approval']);
+      return call(key, 'POST', `executions/${other.body.id}/resume`);
+    },
+    end: [409],
+  },
+  {
+    right: 'use an approval for more',
+    holder: "the agent's key, `execute`",
+    calls: 'resumes after the policy names another group',
+    walk: async ({ people, place, keyOf }, call) => {
+      const { id } = await approved(app, people, place);
+      const approvers = [{ subjects: ['role:security'] }];
+      await requireApproval(app, { approvers }, { resources: [place.resourceId], priority: 5 });
+      return call(await keyOf(people.bot.id, 'execute'), 'POST', `executions/${id}/resume`);
+    },
+    end: [403, 'approval_insufficient'],
+  },
+  {
+    right: 'use an approval for more',
+    holder: "the agent's key, `execute`",
+    calls: 'resumes after the policy asks for a second person in another group, to which the first belongs, too',
+    walk: async ({ people, place, keyOf }, call) => {
+      const { id } = await approved(app, people, place);
+      const approvers = [{ subjects: ['role:finance'] }, { subjects: [people.ann.name] }];
+      await requireApproval(app, { approvers }, { resources: [place.resourceId], priority: 5 });
+      return call(await keyOf(people.bot.id, 'execute'), 'POST', `executions/${id}/resume`);
+    },
+    end: [403, 'approval_insufficient'],
+  },
+  {
+    right: 'use an approval for more',
+    holder: "the agent's key, `execute`",
+    calls: 'repeats an authorised resume under its `Idempotency-Key` after a deny',
+    walk: async ({ people, place, keyOf }, call) => {
+      const { id } = await approved(app, people, place);
+      const key = await keyOf(people.bot.id, 'execute');
+      const headers = { 'Idempotency-Key': `go-${id}` };
+      const resumed = `executions/${id}/resume`;
+      expect((await call(key, 'POST', resumed, undefined, headers)).body.outcome).toBe('authorized');
+      await createPolicy(app, { effect: 'deny', resources: [place.resourceId], priority: 5 });
+      return call(key, 'POST', resumed, undefined, headers);
+    },
+    end: [403, 'policy_denied'],
   },
   {
     right: 'have a rejection forgotten',
@@ -223,6 +362,24 @@ const CHAINS: readonly Chain[] = [
       return call(key, 'POST', `executions/${id}/result`, { outcome: 'executed' });
     },
     end: [409],
+  },
+  {
+    right: 'execute without an approval',
+    holder: "the agent's key, `execute`",
+    calls: 'leaves out, or sends as a text, what a limit looks at',
+    walk: async ({ people, place, keyOf }, call) => {
+      const rule = { actions: ['refund'], resources: [place.resourceId], priority: 5 };
+      await createPolicy(app, rule);
+      const conditions = [{ parameter: '/amount', op: 'gt', value: 50 }];
+      await createPolicy(app, { ...rule, effect: 'deny', conditions });
+      const key = await keyOf(people.bot.id, 'execute');
+      const under = await asked(key, people, { ...place, parameters: { amount: 50 } }, call);
+      expect(under.body.outcome).toBe('authorized');
+      for (const parameters of [{}, { amount: null }, { Amount: 1 }, { amount: ['1'] }])
+        expect((await asked(key, people, { ...place, parameters }, call)).status).toBe(403);
+      return asked(key, people, { ...place, parameters: { amount: '1' } }, call);
+    },
+    end: [403, 'policy_denied'],
   },
   {
     right: 'change the policies',
@@ -330,23 +487,42 @@ async function asked(key: string, { bot }: Company, body: object, call: Send): P
 describe('Rights cannot be obtained', () => {
   let number = 0;
 
+  let folder: string;
+  let tokens: Tokens;
+
   beforeAll(async () => {
-    app = await createTestApp();
+    const tina = { iss: ISSUER, aud: 'governance', sub: 'tina' };
+    const signed = await signedTokens(tina, { ...tina, aud: 'elsewhere' }, { ...tina, sub: 'sven' });
+    const [hers = '', elsewhere = '', his = ''] = signed.tokens.map(({ ES256 }) => ES256 ?? '');
+    tokens = { tina: hers, tinaElsewhere: elsewhere, sven: his };
+    folder = mkdtempSync(join(tmpdir(), 'threats-'));
+    const scopes = ['read', 'review'];
+    const issuer = { issuer: ISSUER, audience: 'governance', jwks: 'keys.json', agents: ['role:auditing'], scopes };
+    writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: signed.keys }));
+    writeFileSync(join(folder, 'issuers.json'), JSON.stringify([issuer]));
+    app = await createTestApp({ environment: { TOKEN_ISSUERS: join(folder, 'issuers.json') } });
     await requireApproval(app);
+    await createAgent(app, { name: 'tina', kind: 'human', roles: ['auditing', 'finance'] });
+    await createAgent(app, { name: 'sven', kind: 'human', roles: ['finance'] });
   });
   afterAll(async () => {
     await chainIsValid(app);
     await app.close();
+    rmSync(folder, { recursive: true });
   });
 
-  const call: Send = (key, method, path, body) =>
-    send(app, method, `/api/v1/${path}`, { key, ...(body !== undefined && { body }) });
+  const call: Send = (key, method, path, body, headers = {}) =>
+    send(app, method, `/api/v1/${path}`, {
+      ...(key.startsWith('eyJ') ? { key: null, headers: { Authorization: `Bearer ${key}` } } : { key, headers }),
+      ...(body !== undefined && { body }),
+    });
 
   async function scene(): Promise<Scene> {
     number += 1;
     return {
       people: await company(app, `-${number}`),
       place: { resourceId: `orders/${number}` },
+      tokens,
       keyOf: async (agentId, ...scopes) =>
         (await issueKey(app, { scopes, ...(agentId !== null && { agentId }) })).secret,
     };

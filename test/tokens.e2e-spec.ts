@@ -46,7 +46,10 @@ describe('Tokens of an issuer', () => {
 
   beforeAll(async () => {
     for (const algorithm of ALGORITHMS) pairs.set(algorithm, await pair(algorithm));
-    const { tokens, keys: keysOfJose } = await signedTokens(claims({ iss: `${ISSUER}/jose`, aud: [AUDIENCE, 'b'] }));
+    const {
+      tokens: [tokens = {}],
+      keys: keysOfJose,
+    } = await signedTokens(claims({ iss: `${ISSUER}/jose`, aud: [AUDIENCE, 'b'] }));
     tokensOfJose = tokens;
     keys = await Promise.all(ALGORITHMS.map((algorithm) => published(algorithm)));
     server = createServer((_request, response) => {
@@ -231,6 +234,18 @@ describe('Tokens of an issuer', () => {
     expect((await ask(await token('EdDSA', claims(), { kid: undefined, typ: 'at+jwt' }))).status).toBe(200);
   });
 
+  it('are not taken in another spelling of the same bytes', async () => {
+    const bearer = await token('ES256');
+    // The last character of 64 bytes has four bits that count for nothing.
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const next = alphabet[alphabet.indexOf(bearer.slice(-1)) + 1] ?? '';
+    const bytes = (text: string): Buffer => Buffer.from(text.split('.').at(-1) ?? '', 'base64url');
+    const other = `${bearer.slice(0, -1)}${next}`;
+    expect(bytes(other)).toEqual(bytes(bearer));
+    expect((await ask(other)).status).toBe(401);
+    expect((await ask(bearer)).status).toBe(200);
+  });
+
   it('are not taken in X-API-Key', async () => {
     expect((await send(app, 'GET', '/api/v1/me', { key: await token('ES256') })).status).toBe(401);
   });
@@ -274,6 +289,7 @@ describe('An issuer', () => {
     ['keys over http from elsewhere', [{ ...sound, jwks: 'http://x.example.org' }]],
     ['an unknown member', [{ ...sound, agentPattern: '*' }]],
     ['an issuer twice', [sound, sound]],
+    ['an issuer with a "#", which begins the subject in the name of an actor', [{ ...sound, issuer: `${ISSUER}#a` }]],
   ])('is refused at the start with %s', async (_what, content) => {
     const path = join(folder, 'faulty.json');
     writeFileSync(path, JSON.stringify(content));

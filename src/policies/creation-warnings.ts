@@ -2,16 +2,19 @@ import { Injectable } from '@nestjs/common';
 import { Slices } from '../shared/slices';
 import { ApproverSearch } from './approval/approver-search';
 import { conditionWarnings, policyWarnings } from './evaluation/policy-warnings';
+import { MistakenSubjects } from './mistaken-subjects';
 import type { PolicyContent } from './policy-content';
 
 /** What policies are warned of when they are created: what in them matches nothing, holds for more than it reads, or needs somebody who is not there. */
 @Injectable()
 export class CreationWarnings {
-  constructor(private readonly approvers: ApproverSearch) {}
+  constructor(
+    private readonly approvers: ApproverSearch,
+    private readonly mistaken: MistakenSubjects,
+  ) {}
 
   async of(policy: PolicyContent): Promise<string[]> {
-    const groups = policy.approval?.approvers ?? [];
-    return [...policyWarnings(policy), ...conditionWarnings(policy), ...(await this.approvers.warnings(groups))];
+    return this.warningsOf(policy, await this.approvers.warnings(policy.approval?.approvers ?? []));
   }
 
   /** In slices; what has equal groups of approvers is looked up once. */
@@ -25,8 +28,13 @@ export class CreationWarnings {
       const key = JSON.stringify(groups);
       const found = ofGroups.get(key) ?? (await this.approvers.warnings(groups));
       ofGroups.set(key, found);
-      warnings.set(policy, [...policyWarnings(policy), ...conditionWarnings(policy), ...found]);
+      warnings.set(policy, await this.warningsOf(policy, found));
     }
     return warnings;
+  }
+
+  private async warningsOf(policy: PolicyContent, ofGroups: readonly string[]): Promise<string[]> {
+    const mistaken = await this.mistaken.warnings(policy.subjects);
+    return [...policyWarnings(policy), ...mistaken, ...conditionWarnings(policy), ...ofGroups];
   }
 }

@@ -47,11 +47,14 @@ function read(item: unknown, at: string): TokenIssuer {
   const members = item as Members;
   const unknown = Object.keys(members).find((name) => !MEMBERS.includes(name));
   if (unknown !== undefined) throw new IssuerFault(`${at}.${unknown} is not a member of an issuer`);
+  const issuer = text(members, 'issuer', at);
+  // An actor is `<issuer>#<subject>`: nobody else's may read the same.
+  if (issuer.includes('#')) throw new IssuerFault(`${at}.issuer must not contain "#"`);
   const jwks = text(members, 'jwks', at);
   const fault = jwksFault(jwks);
   if (fault !== undefined) throw new IssuerFault(`${at}.jwks ${fault}`);
   return {
-    issuer: text(members, 'issuer', at),
+    issuer,
     audience: text(members, 'audience', at),
     jwks,
     agentClaim: members['agentClaim'] === undefined ? 'sub' : text(members, 'agentClaim', at),

@@ -28,7 +28,7 @@ export interface UnverifiedToken {
 export function readToken(text: string): UnverifiedToken | undefined {
   const parts = text.length > LONGEST ? [] : text.split('.');
   const [head = '', payload = '', signature = ''] = parts;
-  if (parts.length !== 3 || !parts.every((part) => PART.test(part))) return undefined;
+  if (parts.length !== 3 || !parts.every(isPart)) return undefined;
   const [header, claims] = [membersOf(head), membersOf(payload)];
   if (header === undefined || claims === undefined) return undefined;
   const { alg, kid, typ, crit } = header;
@@ -43,6 +43,11 @@ export function readToken(text: string): UnverifiedToken | undefined {
     signed: `${head}.${payload}`,
     signature: Buffer.from(signature, 'base64url'),
   };
+}
+
+/** What says the same in other characters could pass for another token. */
+function isPart(part: string): boolean {
+  return PART.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part;
 }
 
 function membersOf(part: string): Members | undefined {

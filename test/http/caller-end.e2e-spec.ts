@@ -33,7 +33,7 @@ describe('The end of a caller', () => {
     folder = mkdtempSync(join(tmpdir(), 'caller-end-'));
     const exp = Math.floor(Date.now() / 1000) + TOKEN_LIFE;
     const { keys, tokens } = await signedTokens({ iss: ISSUER, aud: 'governance', sub: 'follower', exp });
-    token = tokens['EdDSA'] ?? '';
+    token = tokens[0]?.['EdDSA'] ?? '';
     const issuer = {
       issuer: ISSUER,
       audience: 'governance',

@@ -1,17 +1,19 @@
-// Makes a pair of keys for each algorithm and signs the claims of the first argument with them, by the library `jose`. Without
-// `exp` among them the tokens are good for ten minutes.
+// Makes a pair of keys for each algorithm, and signs each of the claims in its arguments with each of them, by the library `jose`.
+// Claims without `exp` are good for ten minutes.
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
-const claims = { exp: Math.floor(Date.now() / 1000) + 600, ...JSON.parse(process.argv[2] ?? '{}') };
+const all = process.argv
+  .slice(2)
+  .map((claims) => ({ exp: Math.floor(Date.now() / 1000) + 600, ...JSON.parse(claims) }));
 const keys = [];
-const tokens = {};
+const tokens = all.map(() => ({}));
 for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA']) {
   const { publicKey, privateKey } = await generateKeyPair(alg);
   const kid = `jose-${alg}`;
   keys.push({ ...(await exportJWK(publicKey)), alg, kid, use: 'sig' });
-  tokens[alg] = await new SignJWT(claims)
-    .setProtectedHeader({ alg, kid, typ: 'at+jwt' })
-    .setIssuedAt()
-    .sign(privateKey);
+  for (const [index, claims] of all.entries()) {
+    const header = { alg, kid, typ: 'at+jwt' };
+    tokens[index][alg] = await new SignJWT(claims).setProtectedHeader(header).setIssuedAt().sign(privateKey);
+  }
 }
 console.log(JSON.stringify({ keys, tokens }));

@@ -1,0 +1,26 @@
+import { Injectable } from '@nestjs/common';
+import { findAgent } from '../agents/find-agent';
+import { RecordReader } from '../ledger/reading/record-reader';
+import { parseSubject } from './patterns/subject-pattern';
+
+/** Looks for agents that were meant where a subject reads as one that is not an agent. */
+@Injectable()
+export class MistakenSubjects {
+  constructor(private readonly records: RecordReader) {}
+
+  /** Says which subjects read as `<type>:<id>` although an agent has that very name. */
+  async warnings(subjects: readonly string[]): Promise<string[]> {
+    const warnings = await Promise.all(subjects.map((subject) => this.warningOf(subject)));
+    return warnings.flat();
+  }
+
+  private async warningOf(subject: string): Promise<string[]> {
+    const pattern = parseSubject(subject);
+    if (pattern.kind !== 'other' || pattern.id === '*') return [];
+    if ((await findAgent(this.records, subject)) === undefined) return [];
+    const { type, id } = pattern;
+    return [
+      `"${subject}" is "${id}" of the type "${type}", and not the agent of that name, which is "agent:${subject}".`,
+    ];
+  }
+}
