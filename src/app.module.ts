@@ -83,7 +83,7 @@ export const PIPELINE = [
 
 @Module({})
 export class AppModule {
-  /** The application as `AppOptions` tells: the environment or the process's, and extension modules besides its own. */
+  /** The application as `AppOptions` describes it: the environment or the process's, and extension modules besides its own. */
   static async forRoot(
     environment: Environment | undefined,
     extensions: readonly FeatureModule[],

@@ -94,7 +94,7 @@ describe('A caller that is refused', () => {
 });
 
 describe('The key of the environment, refused as a reviewer', () => {
-  it('is the subject "env", which is no record, and the records verify', async () => {
+  it('is the subject "env", which is not a record, and the records verify', async () => {
     const app = await createTestApp({ environment: { REQUIRE_BOUND_REVIEWERS: 'true' } });
     await send(app, 'POST', '/api/v1/decisions/x/approve');
     const entries = await auditOf(app, 'env');

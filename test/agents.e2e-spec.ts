@@ -338,7 +338,7 @@ describe('agents', () => {
   });
 
   describe('suspension', () => {
-    it('is told, repeated without effect, and lifted', async () => {
+    it('is shown, repeated without effect, and lifted', async () => {
       const agent = await createAgent(app, { name: newName() });
       const path = `${AGENTS}/${encodeURIComponent(agent.name)}`;
       const suspended = await send(app, 'POST', `${path}/suspend`, { body: { reason: 'odd behaviour' } });

@@ -55,7 +55,7 @@ describe('API keys', () => {
     ['X-API-Key', (key: string) => ({ 'X-API-Key': key })],
     ['Authorization', (key: string) => ({ Authorization: `Bearer ${key}` })],
     ['Authorization, the scheme in another case', (key: string) => ({ Authorization: `bEARER ${key}` })],
-    ['X-API-Key beside another scheme', (key: string) => ({ 'X-API-Key': key, Authorization: 'Basic YTpi' })],
+    ['X-API-Key with another scheme', (key: string) => ({ 'X-API-Key': key, Authorization: 'Basic YTpi' })],
   ])('open the door in %s', async (_where, headers) => {
     const { secret } = await issueKey(app);
     expect((await send(app, 'GET', '/api/v1/entities', { key: null, headers: headers(secret) })).status).toBe(200);
@@ -81,7 +81,7 @@ describe('API keys', () => {
     expect((await send(app, 'GET', '/api/v1/me', asked)).headers.get('x-request-id')).toBe(harmless);
   });
 
-  it('are told by GET /me', async () => {
+  it('are shown by GET /me', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const { id, secret } = await issueKey(app, { scopes: ['execute'], agentId: 'invoice-bot', expiresAt });
     const { body } = await send(app, 'GET', '/api/v1/me', { key: secret });
@@ -146,10 +146,10 @@ describe('API keys', () => {
     const answers = await Promise.all(
       [revoked.secret, expired.secret, ...wrong].map((key) => send(app, 'GET', '/api/v1/entities', { key })),
     );
-    const told = answers.map(({ status, body, headers }) =>
+    const answered = answers.map(({ status, body, headers }) =>
       JSON.stringify([status, body.error.code, body.error.message, headers.get('www-authenticate')]),
     );
-    expect(new Set(told).size).toBe(1);
+    expect(new Set(answered).size).toBe(1);
     expect(answers[0]?.status).toBe(401);
     expect(answers[0]?.headers.get('www-authenticate')).toBe('ApiKey realm="governance", Bearer realm="governance"');
   });

@@ -82,7 +82,7 @@ whereInstalled('With better-sqlite3 (skipped where it is not installed)', () => 
     await expect(start('better-sqlite3')).rejects.toThrow(DatabaseInUseError);
   });
 
-  it('faults are told by the kinds that the ledger knows', async () => {
+  it('faults have the kinds that the ledger knows', async () => {
     const writer = await app.application.get(Database).openWriter();
     const insert = `INSERT INTO "ledger_counters" ("name", "value") VALUES ($1, $2)`;
     await writer.run(insert, ['twice', 1]);

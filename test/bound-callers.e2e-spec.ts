@@ -126,7 +126,7 @@ describe('A caller that is bound to an agent', () => {
     expect((await ask(key, 'PATCH', `agents/${other}`, { description: 'Changed.' })).status).toBe(200);
   });
 
-  it('keeps machines alone, and so does whoever is no admin', async () => {
+  it('keeps machines alone, and so does whoever is not an admin', async () => {
     for (const key of [await keyFor(own, 'agents'), await keyFor(null, 'agents')]) {
       const created = await ask(key, 'POST', 'agents', { name: 'sock puppet', kind: 'human' });
       expect(refusalOf(created)).toEqual([403, 'scope_missing']);

@@ -123,7 +123,7 @@ describe('A project that depends on the package', () => {
     expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
   });
 
-  it('is told of the faults of its settings together with those of the service', async () => {
+  it('gets the faults of its settings together with those of the service', async () => {
     const failed = await start({ RATE_LIMIT: 'many', INCIDENT_MOST_AFFECTED: 'few' }).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(ProgramEnded);
     const { exitCode, printed } = failed as ProgramEnded;
@@ -189,7 +189,7 @@ describe('A project that depends on the package', () => {
     await service.stop();
   });
 
-  it('does not start with two copies of what it shares with the service, and is told where they are', async () => {
+  it('does not start with two copies of what it shares with the service, and says where they are', async () => {
     const second = join(folder, 'node_modules', PACKAGE, 'node_modules', 'class-validator');
     cpSync(join(folder, 'node_modules', 'class-validator'), second, { recursive: true });
     const failed = await start().catch((error: unknown) => error);

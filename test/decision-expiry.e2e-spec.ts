@@ -159,7 +159,7 @@ describe('Expiry of decisions', () => {
       expect(await auditOf(app, proposed.id)).toHaveLength(2);
     });
 
-    it('is what the same review is told again under its idempotency key, in the same words', async () => {
+    it('is what the same review is answered again under its idempotency key, in the same words', async () => {
       await stopSettling();
       const { id } = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
       await sleep(SOON + 10);

@@ -188,7 +188,7 @@ function putIn(name: string): [string, string, string, string, string] {
 
 /** Of tables and indexes, rows that were passed over included. */
 function rowsRead(plan: PlanNode | undefined): number {
-  if (plan === undefined) throw new Error('The server told no plan.');
+  if (plan === undefined) throw new Error('The server returned no plan.');
   const scans = nodesOf(plan).filter((node) => node['Relation Name'] !== undefined) as unknown as Partial<Count>[];
   return scans.reduce((sum, node) => {
     const rows = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0);

@@ -23,18 +23,18 @@ describe('A file for which there is no room, or no place', () => {
     return output.trimEnd();
   }
 
-  it('stays as it was, and nothing is left beside it', async () => {
+  it('stays as it was, and nothing is left next to it', async () => {
     const path = join(folder, 'kept');
-    writeFileSync(path, 'former');
+    writeFileSync(path, 'previous');
     expect(await replace(path, 'new', '0')).toBe('EFBIG');
     expect(readdirSync(folder)).toEqual(['kept']);
-    expect(readFileSync(path, 'utf8')).toBe('former');
+    expect(readFileSync(path, 'utf8')).toBe('previous');
     expect(await replace(path, 'new', 'unlimited')).toBe('');
     expect(readdirSync(folder)).toEqual(['kept']);
     expect(readFileSync(path, 'utf8')).toBe('new');
   });
 
-  it('leaves nothing beside what cannot be replaced', async () => {
+  it('leaves nothing next to what cannot be replaced', async () => {
     const path = join(folder, 'kept');
     mkdirSync(path);
     expect(await replace(path, 'new', 'unlimited')).toBe('EISDIR');

@@ -125,7 +125,7 @@ describe('executions', () => {
       ]);
     };
 
-    it('because no policy allows them, are told what one would have to allow', async () => {
+    it('because no policy allows them, say what one would have to allow', async () => {
       const refusal = await run({ action: 'odd' });
       expect(refusal).toMatchObject({
         status: 403,
@@ -137,7 +137,7 @@ describe('executions', () => {
       await expectStored(refusal, 'no_policy_allows', []);
     });
 
-    it('by a policy, are told which', async () => {
+    it('by a policy, say which', async () => {
       const refusal = await run({ action: 'write' });
       expect(refusal).toMatchObject({
         status: 403,
@@ -231,7 +231,7 @@ describe('executions', () => {
       expect(await total()).toBe(before);
     });
 
-    it('are told of every fault at once', async () => {
+    it('report every fault at once', async () => {
       expect(Object.keys(faults(await execute(app, 'bot', {}))).sort()).toEqual([
         'action',
         'resourceId',

@@ -113,7 +113,7 @@ describe('The export', () => {
     expect([status, text, headers.get('x-head-sequence')]).toEqual([200, '', String(length)]);
   });
 
-  it('breaks the connection at a state that is no JSON, or refuses when that is the first', async () => {
+  it('breaks the connection at a state that is not JSON, or refuses when that is the first', async () => {
     const [row] = await foreign.all<{ state: string }>('SELECT "state" FROM ledger_entries WHERE "sequence" = 120');
     await foreign.run(`UPDATE ledger_entries SET "state" = '{' WHERE "sequence" = 120`);
     await expectBroken();

@@ -77,7 +77,7 @@ describe('Files of the service', () => {
     for (const warning of warnings()) expect(warning).toMatch(new RegExp(`${folder}.*chmod`));
   });
 
-  it('that were open to others are closed, and a signing key is told of', async () => {
+  it('that were open to others are closed, and a signing key is reported', async () => {
     await (await start('there')).close();
     const folder = join(root, 'there');
     for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o666);

@@ -12,7 +12,7 @@ import { isReplayed, send, type Answer, type Parsed } from './support/send';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
 
 const DAY = 24 * 60 * 60 * 1000;
-const FORMER_KEY = 'a-former-key-for-tests-that-is-long';
+const PREVIOUS_KEY = 'a-previous-key-for-tests-that-is-long';
 const DOCUMENT = { resourceType: 'document', resourceId: 'docs/a' };
 
 /** Handlers of actions that a test lets end. */
@@ -107,7 +107,7 @@ describe('A POST with an Idempotency-Key', () => {
   });
 
   function start(): Promise<TestApp> {
-    const environment = { ...database.environment, API_KEY_PREVIOUS: FORMER_KEY };
+    const environment = { ...database.environment, API_KEY_PREVIOUS: PREVIOUS_KEY };
     return createTestApp({ environment, modules: [StepsModule] });
   }
 
@@ -133,7 +133,7 @@ describe('A POST with an Idempotency-Key', () => {
   }
 
   /** All that is to come out the same. */
-  function told({ status, headers, text }: Answer): object {
+  function answered({ status, headers, text }: Answer): object {
     const kept = ['location', 'etag', 'content-type'].map((name) => headers.get(name));
     return { status, text, kept };
   }
@@ -145,7 +145,7 @@ describe('A POST with an Idempotency-Key', () => {
     expect(isReplayed(first)).toBe(false);
     const before = await entries();
     const second = await post(path, body, key);
-    expect(told(second)).toEqual(told(first));
+    expect(answered(second)).toEqual(answered(first));
     expect(isReplayed(second)).toBe(true);
     expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
     expect(await entries()).toBe(before);
@@ -300,7 +300,7 @@ describe('A POST with an Idempotency-Key', () => {
 
       await post(`agents/${id}/resume`, {});
       const again = await post(path, body, key);
-      expect(told(again)).toEqual(told(first));
+      expect(answered(again)).toEqual(answered(first));
       expect(isReplayed(again)).toBe(true);
 
       await send(app, 'PATCH', `/api/v1/agents/${id}`, { body: { capabilities: ['unmatched'] } });
@@ -315,7 +315,7 @@ describe('A POST with an Idempotency-Key', () => {
       app = await start();
       expect(await post(path, body, key)).toMatchObject(DENIED);
       await post(`policies/${deny.id}/deactivate`, {});
-      expect(told(await post(path, body, key))).toEqual(told(first));
+      expect(answered(await post(path, body, key))).toEqual(answered(first));
     });
 
     it('is refused to all who ask after the change, and to none before it, whatever shares their batch', async () => {
@@ -334,7 +334,7 @@ describe('A POST with an Idempotency-Key', () => {
       );
       expect(answers.filter(({ status }) => status === 403)).toHaveLength(refused.length);
       for (const answer of answers.filter(({ status, body }) => status === 200 && body.outcome === 'authorized'))
-        expect(told(answer)).toEqual(told(first));
+        expect(answered(answer)).toEqual(answered(first));
       expect(await ask()).toMatchObject(SUSPENDED);
     });
 
@@ -346,7 +346,7 @@ describe('A POST with an Idempotency-Key', () => {
       expect(first).toMatchObject({ status: 200, body: { outcome: 'executed' } });
       await post(`agents/${id}/suspend`, {});
       const before = await entries();
-      expect(told(await ask())).toEqual(told(first));
+      expect(answered(await ask())).toEqual(answered(first));
       expect(await entries()).toBe(before);
     });
   });
@@ -367,13 +367,13 @@ describe('A POST with an Idempotency-Key', () => {
     const claim = { predicate: 'a', value: 1 };
     const first = await post(`entities/${id}/claims`, claim, 'gone');
     await send(app, 'DELETE', `/api/v1/entities/${id}`);
-    expect(told(await post(`entities/${id}/claims`, claim, 'gone'))).toEqual(told(first));
+    expect(answered(await post(`entities/${id}/claims`, claim, 'gone'))).toEqual(answered(first));
     expect((await post(`entities/${id}/claims`, claim, newKey())).status).toBe(404);
 
     const { id: agent } = await createAgent(app, { name: newKey() });
     const suspended = await post(`agents/${agent}/suspend`, {}, 'on-leave');
     await post(`agents/${agent}/resume`, {});
-    expect(told(await post(`agents/${agent}/suspend`, {}, 'on-leave'))).toEqual(told(suspended));
+    expect(answered(await post(`agents/${agent}/suspend`, {}, 'on-leave'))).toEqual(answered(suspended));
     expect(await get(`agents/${agent}`)).toMatchObject({ status: 'active', revision: 3 });
   });
 
@@ -387,7 +387,7 @@ describe('A POST with an Idempotency-Key', () => {
       expect(isReplayed(answer)).toBe(false);
     }
     expect(await entries()).toBe(before);
-    expect(told(await post('agents', { name: key }, key))).toEqual(told(first));
+    expect(answered(await post('agents', { name: key }, key))).toEqual(answered(first));
   });
 
   it('with another body is invalid first, and a conflict before the record is looked for', async () => {
@@ -406,7 +406,7 @@ describe('A POST with an Idempotency-Key', () => {
       ' {"properties": {"y": [1, 2e0], "x": 1}, "name": "Zo\\u00eb", "type": "a"}\n',
       'spelling',
     );
-    expect(told(again)).toEqual(told(first));
+    expect(answered(again)).toEqual(answered(first));
     const { id } = await createAgent(app, { name: newKey() });
     await post(`agents/${id}/suspend`, undefined, 'empty');
     expect(isReplayed(await post(`agents/${id}/suspend`, {}, 'empty'))).toBe(true);
@@ -423,18 +423,18 @@ describe('A POST with an Idempotency-Key', () => {
     expect(first.body.revision).toBe(2);
   });
 
-  it('is the same under the former API key: both are keys of one caller', async () => {
+  it('is the same under the previous API key: both are keys of one caller', async () => {
     const body = { type: 'rotated', name: 'x' };
     const key = newKey();
     const first = await post('entities', body, key);
     const path = '/api/v1/entities';
-    const again = await send(app, 'POST', path, { body, key: FORMER_KEY, headers: { 'Idempotency-Key': key } });
-    expect(told(again)).toEqual(told(first));
+    const again = await send(app, 'POST', path, { body, key: PREVIOUS_KEY, headers: { 'Idempotency-Key': key } });
+    expect(answered(again)).toEqual(answered(first));
     expect(isReplayed(again)).toBe(true);
     const other = { ...body, name: 'y' };
     const conflict = await send(app, 'POST', path, {
       body: other,
-      key: FORMER_KEY,
+      key: PREVIOUS_KEY,
       headers: { 'Idempotency-Key': key },
     });
     expect(conflict).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
@@ -467,7 +467,7 @@ describe('A POST with an Idempotency-Key', () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, () => post('entities', { type: 'race', name: key }, key)),
     );
-    expect(new Set(answers.map((answer) => JSON.stringify(told(answer)))).size).toBe(1);
+    expect(new Set(answers.map((answer) => JSON.stringify(answered(answer)))).size).toBe(1);
     expect(answers.filter((answer) => !isReplayed(answer))).toHaveLength(1);
     expect((await get('entities?type=race')).total).toBe(1);
     expect(await entries()).toBe(before + 1);
@@ -483,7 +483,7 @@ describe('A POST with an Idempotency-Key', () => {
     expect((await get(`entities?type=${key}`)).total).toBe(1);
   });
 
-  it('whose kept answer somebody damaged fails alone: what is written beside it takes effect once', async () => {
+  it('whose kept answer somebody damaged fails alone: what is written with it takes effect once', async () => {
     const key = newKey();
     const body = { type: 'damaged', name: 'x' };
     await post('entities', body, key);
@@ -492,7 +492,7 @@ describe('A POST with an Idempotency-Key', () => {
     await foreign.close();
     const before = Number((await get('stats')).entities);
     const writes = Array.from({ length: 60 }, (_unused, index) =>
-      index % 6 === 3 ? post('entities', body, key) : post('entities', { type: 'beside', name: 'x' }),
+      index % 6 === 3 ? post('entities', body, key) : post('entities', { type: 'next', name: 'x' }),
     );
     const statuses = (await Promise.all(writes)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 500)).toHaveLength(10);
@@ -508,7 +508,7 @@ describe('A POST with an Idempotency-Key', () => {
     const first = await post('decisions', body, key);
     expect(first.status).toBe(201);
     while (Date.now() <= Date.parse(expiresAt)) await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(told(await post('decisions', body, key))).toEqual(told(first));
+    expect(answered(await post('decisions', body, key))).toEqual(answered(first));
     expect(await post('decisions', body, newKey())).toMatchObject({ status: 400 });
   });
 
@@ -528,7 +528,7 @@ describe('A POST with an Idempotency-Key', () => {
     const answer = await first;
     expect(answer.body).toMatchObject({ id: running[0].id, outcome: 'executed', result: { waited: true } });
     for (const other of await Promise.all(others)) {
-      expect(told(other)).toEqual(told(answer));
+      expect(answered(other)).toEqual(answered(answer));
       expect(isReplayed(other)).toBe(true);
     }
     expect(contexts).toHaveLength(ran + 1);
@@ -557,9 +557,9 @@ describe('A POST with an Idempotency-Key', () => {
     const refused = await post('agents/bot/execute', { action: 'unknown', ...DOCUMENT }, 'restart');
     await app.close();
     app = await start();
-    expect(told(await post('entities', body, 'restart'))).toEqual(told(first));
-    expect(told(await post('agents/bot/execute', { action: 'unknown', ...DOCUMENT }, 'restart'))).toEqual(
-      told(refused),
+    expect(answered(await post('entities', body, 'restart'))).toEqual(answered(first));
+    expect(answered(await post('agents/bot/execute', { action: 'unknown', ...DOCUMENT }, 'restart'))).toEqual(
+      answered(refused),
     );
   });
 
@@ -583,8 +583,8 @@ describe('A POST with an Idempotency-Key', () => {
       const first = await post('entities', body, 'day');
       const verified = await post('provenance/verify', {}, 'day');
       await moveTime(DAY - 60_000);
-      expect(told(await post('entities', body, 'day'))).toEqual(told(first));
-      expect(told(await post('provenance/verify', {}, 'day'))).toEqual(told(verified));
+      expect(answered(await post('entities', body, 'day'))).toEqual(answered(first));
+      expect(answered(await post('provenance/verify', {}, 'day'))).toEqual(answered(verified));
       await restoreTime();
       expect(await keptKeys()).toBeGreaterThan(40);
       await moveTime(DAY + 60_000);
@@ -600,7 +600,7 @@ describe('A POST with an Idempotency-Key', () => {
       const body = { type: 'back', name: 'x' };
       const before = await post('entities', body, 'back');
       await moveTime(-10 * DAY);
-      expect(told(await post('entities', body, 'back'))).toEqual(told(before));
+      expect(answered(await post('entities', body, 'back'))).toEqual(answered(before));
       expect(isReplayed(await post('entities', { ...body, name: 'y' }, 'behind'))).toBe(false);
       await restoreTime();
       await moveTime(3 * DAY);
@@ -609,7 +609,7 @@ describe('A POST with an Idempotency-Key', () => {
       expect(ahead.body.id).not.toBe(before.body.id);
       // The ledger has seen that day, and stays there.
       await restoreTime();
-      expect(told(await post('entities', body, 'back'))).toEqual(told(ahead));
+      expect(answered(await post('entities', body, 'back'))).toEqual(answered(ahead));
       expect(isReplayed(await post('entities', { ...body, name: 'y' }, 'behind'))).toBe(false);
     });
 

@@ -32,9 +32,9 @@ describe('Lists', () => {
   ];
 
   describe.each(LISTS)('$path', ({ path, size, filter }) => {
-    const beside = (cursor: string, more: string): string => `${path}?cursor=${cursor}&${more}`;
+    const continued = (cursor: string, more: string): string => `${path}?cursor=${cursor}&${more}`;
 
-    it(`answers data and total, ${size} rows unless told otherwise`, async () => {
+    it(`answers data and total, ${size} rows by default`, async () => {
       const { status, body } = await get(path);
       expect(status).toBe(200);
       expect(Object.keys(body)).toEqual(['data', 'total', 'nextCursor']);
@@ -48,7 +48,7 @@ describe('Lists', () => {
       expect(body.data).toHaveLength(body.total);
     });
 
-    it(`begins with the ${path === 'audit' ? 'newest' : 'oldest'} unless told otherwise`, async () => {
+    it(`begins with the ${path === 'audit' ? 'newest' : 'oldest'} by default`, async () => {
       const order = path === 'audit' ? 'desc' : 'asc';
       expect((await get(path)).body.data).toEqual((await get(`${path}?order=${order}`)).body.data);
       const oldestFirst = (await get(`${path}?order=asc&limit=1000`)).body.data;
@@ -137,8 +137,8 @@ describe('Lists', () => {
 
       it.each(['offset=0', 'order=asc', 'order=desc', filter])('goes with limit only: %s', async (query) => {
         const { nextCursor } = (await get(`${path}?limit=2`)).body;
-        expect((await get(beside(nextCursor, 'limit=3'))).body.data).toHaveLength(3);
-        const answer = await get(beside(nextCursor, query));
+        expect((await get(continued(nextCursor, 'limit=3'))).body.data).toHaveLength(3);
+        const answer = await get(continued(nextCursor, query));
         expect(answer.status).toBe(400);
         expect(Object.keys(faults(answer))).toEqual(['query.cursor']);
       });

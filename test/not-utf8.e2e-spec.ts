@@ -23,7 +23,7 @@ const COLUMNS: readonly [table: string, column: string][] = [
   ['ledger_entries', 'state'],
 ];
 
-describeOnSqlite('A text that is no UTF-8, but is read as the one that stood there', () => {
+describeOnSqlite('A text that is not UTF-8, but is read as the one that stood there', () => {
   let app: TestApp;
   let foreign: SqlConnection;
 
@@ -46,7 +46,7 @@ describeOnSqlite('A text that is no UTF-8, but is read as the one that stood the
     return { service: body.valid, offline: exitCode === 0 };
   }
 
-  it('is no fault where it is the text itself', async () => {
+  it('is not a fault where it is the text itself', async () => {
     expect(await verdicts()).toEqual({ service: true, offline: true });
   });
 

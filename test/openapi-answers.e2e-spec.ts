@@ -48,7 +48,7 @@ describe('Answers are as the document says', () => {
   });
   afterAll(() => app.close());
 
-  /** The operation's request with the examples of the document, but for what is told otherwise. */
+  /** The operation's request with the examples of the document, but for what is given. */
   async function call(
     documented: DocumentedOperation,
     sent: Sent = {},

@@ -67,7 +67,7 @@ describe('Policies in force', () => {
     expect((await change(first.body.id, 'activate')).status).toBe(409);
   });
 
-  it('from before a lower limit stay, decide, and are told of at the start; no more come', async () => {
+  it('from before a lower limit stay, decide, and are reported at the start; no more come', async () => {
     await start({});
     await createAgent(app, { name: 'bot', capabilities: ['read'] });
     for (const name of ['a', 'b', 'c']) await createPolicy(app, { name, version: '1' });

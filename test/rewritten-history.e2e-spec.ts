@@ -142,7 +142,7 @@ describe('With a checkpoint that a client kept, verification', () => {
     expect(await verify(app)).toMatchObject({ valid: false, brokenLinks: 0, tree: { size: LENGTH, matches: false } });
   });
 
-  it('finds entries rewritten beside a tree that was left alone', async () => {
+  it('finds entries rewritten next to a tree that was left alone', async () => {
     const [{ frontier } = { frontier: '' }] = await foreign.all<{ frontier: string }>(
       'SELECT frontier FROM ledger_head',
     );
@@ -295,7 +295,7 @@ describe('The last checkpoint is kept outside the database', () => {
     return errors;
   }
 
-  it('with the key beside it, for nobody but the owner, and both are found again', async () => {
+  it('with the key next to it, for nobody but the owner, and both are found again', async () => {
     const first = await start();
     await fill(first, 3);
     const before = (await send(first, 'GET', `${PROVENANCE}/checkpoint`)).body;
@@ -333,35 +333,38 @@ describe('The last checkpoint is kept outside the database', () => {
     ['is older', only(3), /ends at entry 3, before the checkpoint's 5/],
     ['was rewritten', otherwise(2), /first 5 entries are others/],
     ['is empty', only(0), /ends at entry 0, before the checkpoint's 5/],
-  ])('so a database that %s does not start, unless told, and that is recorded', async (_what, alter, why) => {
-    await fill(await start(), 5);
-    await stop();
-    await alterStopped(alter);
-    const message = await refusal();
-    expect(message).toMatch(why);
-    expect(message.trimEnd()).not.toContain('\n');
-    const name = /ACCEPT_RESTORED_DATABASE=(5:[0-9a-f]{16})/.exec(message)?.[1] ?? '';
-    await refusal({ ACCEPT_RESTORED_DATABASE: name.replace('5:', '4:') });
-    const givenUp = readFileSync(kept('.checkpoint'), 'utf8');
+  ])(
+    'so a database that %s does not start unless that is accepted, and that is recorded',
+    async (_what, alter, why) => {
+      await fill(await start(), 5);
+      await stop();
+      await alterStopped(alter);
+      const message = await refusal();
+      expect(message).toMatch(why);
+      expect(message.trimEnd()).not.toContain('\n');
+      const name = /ACCEPT_RESTORED_DATABASE=(5:[0-9a-f]{16})/.exec(message)?.[1] ?? '';
+      await refusal({ ACCEPT_RESTORED_DATABASE: name.replace('5:', '4:') });
+      const givenUp = readFileSync(kept('.checkpoint'), 'utf8');
 
-    const accepted = await start({ ACCEPT_RESTORED_DATABASE: name });
-    const [entry] = (await send(accepted, 'GET', '/api/v1/audit?action=ledger.restored')).body.data;
-    expect(entry).toMatchObject({
-      actor: { type: 'system', id: 'service' },
-      subjectType: 'restoration',
-      subjectId: expect.stringMatching(/^rst_/),
-      details: { acceptedSize: entry.sequence - 1, givenUpSize: 5 },
-    });
-    const { body } = await send(accepted, 'GET', `${PROVENANCE}/${entry.sequence}`);
-    expect(body.state).toMatchObject({ givenUpCheckpoint: givenUp, acceptedSize: entry.sequence - 1 });
-    const next = await keep(accepted);
-    expect(await verify(accepted, next)).toMatchObject({ valid: true, checkpoint: { extended: true } });
-    expect(await verify(accepted, givenUp)).toMatchObject({ valid: false, checkpoint: { extended: false } });
-    await stop();
-    // The permission was for that one checkpoint: left on, it changes nothing.
-    const again = await start({ ACCEPT_RESTORED_DATABASE: name });
-    expect((await send(again, 'GET', '/api/v1/audit?action=ledger.restored')).body.total).toBe(1);
-  });
+      const accepted = await start({ ACCEPT_RESTORED_DATABASE: name });
+      const [entry] = (await send(accepted, 'GET', '/api/v1/audit?action=ledger.restored')).body.data;
+      expect(entry).toMatchObject({
+        actor: { type: 'system', id: 'service' },
+        subjectType: 'restoration',
+        subjectId: expect.stringMatching(/^rst_/),
+        details: { acceptedSize: entry.sequence - 1, givenUpSize: 5 },
+      });
+      const { body } = await send(accepted, 'GET', `${PROVENANCE}/${entry.sequence}`);
+      expect(body.state).toMatchObject({ givenUpCheckpoint: givenUp, acceptedSize: entry.sequence - 1 });
+      const next = await keep(accepted);
+      expect(await verify(accepted, next)).toMatchObject({ valid: true, checkpoint: { extended: true } });
+      expect(await verify(accepted, givenUp)).toMatchObject({ valid: false, checkpoint: { extended: false } });
+      await stop();
+      // The permission was for that one checkpoint: left on, it changes nothing.
+      const again = await start({ ACCEPT_RESTORED_DATABASE: name });
+      expect((await send(again, 'GET', '/api/v1/audit?action=ledger.restored')).body.total).toBe(1);
+    },
+  );
 
   it('so a start is refused while it cannot be read', async () => {
     await fill(await start(), 2);

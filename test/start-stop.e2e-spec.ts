@@ -11,7 +11,7 @@ const CLIENTS = 32;
 /** Milliseconds: five times what is promised. */
 const LONGEST_STOP = 5 * 10_000;
 
-/** What one client saw: the ids it was told are kept, and how its last request ended. */
+/** What one client saw: the ids that it was answered are kept, and how its last request ended. */
 interface ClientReport {
   readonly kept: readonly string[];
   /** A status, or the code of the error that came instead of an answer. */
@@ -40,7 +40,7 @@ function connectionFault(error: unknown): string {
   return cause?.code ?? cause?.message ?? String(error);
 }
 
-describe('The built program, told to stop,', () => {
+describe('The built program, asked to stop,', () => {
   let database: TemporaryDatabase;
 
   beforeEach(async () => {
@@ -149,7 +149,7 @@ async function held(program: StartedProgram, request: string): Promise<void> {
   await closed;
 }
 
-describe('The built program, told to stop while much is under way,', () => {
+describe('The built program, asked to stop while much is under way,', () => {
   let database: TemporaryDatabase;
 
   beforeAll(async () => {

@@ -120,7 +120,7 @@ describe('The built program', () => {
       });
     });
 
-    itOnSqlite('when the file is no database', async () => {
+    itOnSqlite('when the file is not a database', async () => {
       writeFileSync(database.path, 'These are the minutes of a meeting, not a database.\n'.repeat(100));
       const refused = await refuse({});
       expect(refused).toMatchObject({ exitCode: 1, output: '' });

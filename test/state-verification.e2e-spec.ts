@@ -105,7 +105,7 @@ describe('Verification of the records', () => {
     });
   });
 
-  it('finds a record that is gone, and not its claims beside it', async () => {
+  it('finds a record that is gone, and not its claims as well', async () => {
     await foreign.run('DELETE FROM claims WHERE "id" = $1', [claimId]);
     expect(await found()).toMatchObject({
       invalidRecords: 1,

@@ -107,7 +107,7 @@ describe.each(PLACES)('$name', ({ make, member, table }) => {
   });
 
   it.each(['', ',"admin":true', '}', ']', '\u0001', '{"a":01}'])(
-    'is not answered where it was altered and is no JSON: %j at its end',
+    'is not answered where it was altered and is not JSON: %j at its end',
     async (end) => {
       const stored = await storedText();
       await put(end === '' ? stored.slice(0, -1) : stored + end);
@@ -154,7 +154,7 @@ describe('The details and the state of an entry', () => {
     expect(audit.text).toBe(JSON.stringify(audit.body));
   });
 
-  it.each(['details', 'state'])('are not answered where they were altered and are no JSON: %s', async (column) => {
+  it.each(['details', 'state'])('are not answered where they were altered and are not JSON: %s', async (column) => {
     const [row] = await foreign.all<Parsed>(`SELECT "${column}" AS "text" FROM ledger_entries WHERE "sequence" = 1`);
     const put = (text: string): Promise<void> =>
       foreign.run(`UPDATE ledger_entries SET "${column}" = $1 WHERE "sequence" = 1`, [text]);

@@ -113,7 +113,7 @@ describe('What an earlier version has stored and is not accepted any more', () =
     expect(unable.body.error.message).toContain('A capability must not contain control or format characters.');
   });
 
-  it('is told when a version with it is put in force again', async () => {
+  it('is reported when a version with it is put in force again', async () => {
     const { id } = await createPolicy(app, { name: 'p', version: '1' });
     await createPolicy(app, { name: 'p', version: '2' });
     await store('policies', id, { resources: ['a//b'] });

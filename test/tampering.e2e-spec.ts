@@ -201,7 +201,7 @@ describe('Verification finds', () => {
   });
 
   itOnSqlite.each([FIRST, MIDDLE, LAST])(
-    'bytes in any column of entry %i, also beside the records',
+    'bytes in any column of entry %i, also next to the records',
     async (sequence) => {
       for (const column of Object.keys(await entry(sequence))) {
         await foreign.run(`UPDATE ledger_entries SET "${column}" = x'ff00' WHERE sequence = ${sequence}`);
@@ -243,7 +243,7 @@ describe('Verification finds', () => {
 });
 
 describe('A start', () => {
-  it('is refused with a clear line where entries have no head record beside them', async () => {
+  it('is refused with a clear line where entries have no head record next to them', async () => {
     const database = await temporaryDatabase();
     try {
       const app = await createTestApp({ environment: database.environment });

@@ -114,7 +114,7 @@ describe('The offline verifier', () => {
     expect(await faultsOf(before + text + nothing.text)).toEqual([]);
   });
 
-  it('calls an export without its end incomplete, each part of it, and takes it when told', async () => {
+  it('calls an export without its end incomplete, each part of it, and takes it when asked to', async () => {
     const unended = linesOf(entries);
     const others = [linesOf(entries.slice(0, -1)), '', linesOf(entries.slice(0, 9))];
     for (const text of [unended, ...others]) {
@@ -207,7 +207,7 @@ describe('The offline verifier', () => {
       /deeper than 100/,
     ],
     ['a line that is cut before others', () => exported.replace(/.{20}\n/, '\n'), /no JSON/],
-    ['a line that is no object', () => `${exported}[]\n`, /is no object/],
+    ['a line that is not an object', () => `${exported}[]\n`, /is no object/],
     [
       'another end',
       () => exported.replace('{"end":{"sequence":', '{"end":{"sequence":1'),
@@ -395,14 +395,14 @@ describe('The offline verifier', () => {
       expect(await faultsIn(path)).toEqual(Array(2).fill('records: its id is there twice'));
     });
 
-    it('says what to do where no files can be made beside the database', async () => {
+    it('says what to do where no files can be made next to the database', async () => {
       const path = await altered('PRAGMA journal_mode = WAL');
       symlinkSync(join(folder, 'nowhere', 'file'), `${path}-shm`);
       const { exitCode, errors } = await runVerifier([path]);
       expect([exitCode, errors]).toEqual([2, expect.stringMatching(/Verify a copy in a folder .* \(SQLITE_CANTOPEN/)]);
     });
 
-    it('takes a file that is no database of the service for unreadable', async () => {
+    it('takes a file that is not a database of the service for unreadable', async () => {
       const broken = file('broken.db', `SQLite format 3\0${'x'.repeat(5000)}`);
       expect(await runVerifier([broken])).toMatchObject({
         exitCode: 2,

@@ -19,15 +19,15 @@ export class DeadLabels implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     for (const { column, what } of LISTS) {
-      let told = 0;
+      let found = 0;
       for await (const label of this.counters.valuesInUse(AGENT, column)) {
         const fault = labelFault(label);
         if (fault === undefined) continue;
-        told += 1;
-        if (told <= MOST_LINES) this.logger.warn(lineOn(what, label, fault));
+        found += 1;
+        if (found <= MOST_LINES) this.logger.warn(lineOn(what, label, fault));
       }
-      if (told > MOST_LINES)
-        this.logger.warn(`${told - MOST_LINES} more of what agents have as a ${what} match nothing.`);
+      if (found > MOST_LINES)
+        this.logger.warn(`${found - MOST_LINES} more of what agents have as a ${what} match nothing.`);
     }
   }
 }

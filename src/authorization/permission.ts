@@ -67,7 +67,7 @@ export function answerForSubject(
   return { effect, reason: 'approval_required', policies, requirement };
 }
 
-/** What an agent is told that may not, and may not ask for an approval either; null for any other answer. */
+/** What is returned for an agent that may not, and may not ask for an approval either; null for any other answer. */
 export function refusalOf(
   { reason, policies }: PermissionAnswer,
   agent: Agent,

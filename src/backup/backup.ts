@@ -86,7 +86,7 @@ const PART_OF_LOG = 8;
 /**
  * Refuses a copy of so many bytes that its disk has no room for, and one that would leave the service, on the same disk, none
  * for its write-ahead log, which grows as long as the copy reads. Where the log has a disk of its own a backup is worth more
- * than a while without writes: `warn` is told.
+ * than a while without writes: `warn` is called.
  */
 async function checkRoom(database: string, copy: string, bytes: number, warn: (line: string) => void): Promise<void> {
   const log = Math.max(LEAST_LOG, Math.ceil(bytes / PART_OF_LOG));
@@ -114,7 +114,7 @@ const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
  * or is ended by a signal. `signal` is aborted for what the work has started.
  */
 async function inTemporaryFolder<Result>(
-  beside: string,
+  target: string,
   work: (folder: string, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const aborting = new AbortController();
@@ -128,7 +128,7 @@ async function inTemporaryFolder<Result>(
   const stopListening = (): void => SIGNALS.forEach((signal) => void process.off(signal, giveUp));
   // Listeners come first, and nothing is waited for in between: a signal finds the folder there and known, or neither.
   for (const signal of SIGNALS) process.on(signal, giveUp);
-  const folder = mkdtempSync(join(dirname(beside), `.${basename(beside)}-`));
+  const folder = mkdtempSync(join(dirname(target), `.${basename(target)}-`));
   try {
     return await work(folder, aborting.signal);
   } finally {

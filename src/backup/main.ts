@@ -15,7 +15,7 @@ Writes the SQLite database of DATABASE_URL to a new file and verifies what was w
 Ends with 0 when a valid backup was written, 1 when it failed or the database is not valid, 2 when it was asked wrongly.`;
 
 const ON_POSTGRES =
-  'DATABASE_URL is a PostgreSQL server: back it up with pg_dump --format=custom, as docs/operations.md#postgresql tells.';
+  'DATABASE_URL is a PostgreSQL server: back it up with pg_dump --format=custom, as docs/operations.md#postgresql describes.';
 
 async function main(words: readonly string[]): Promise<void> {
   const target = targetIn(words);
@@ -40,10 +40,10 @@ function written({ entries, head }: Verification, target: string): string {
 }
 
 function refused({ faults, firstFaults, head }: Verification, target: string): string {
-  const told = firstFaults.map(({ layer, place, fault }) => `FAULT ${layer}: ${place}: ${fault}\n`);
+  const lines = firstFaults.map(({ layer, place, fault }) => `FAULT ${layer}: ${place}: ${fault}\n`);
   const more = faults > firstFaults.length ? `… and ${faults - firstFaults.length} more\n` : '';
   return (
-    `head     ${head.sequence} ${head.hash}\n${told.join('')}${more}` +
+    `head     ${head.sequence} ${head.hash}\n${lines.join('')}${more}` +
     `INVALID: ${faults} ${faults === 1 ? 'fault' : 'faults'} in the database, so no backup was kept as ${target}.\n`
   );
 }

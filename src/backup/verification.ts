@@ -6,7 +6,7 @@ const VERIFIER = join(__dirname, '..', '..', 'verifier', 'main.mjs');
 /** The verifier's exit code for what it could not read. */
 const UNREADABLE = 2;
 
-/** What the offline verifier found, as docs/verifier.md tells it. */
+/** What the offline verifier found, as docs/verifier.md describes it. */
 export interface Verification {
   readonly valid: boolean;
   readonly entries: number;

@@ -4,7 +4,7 @@ import type { Database } from '../database/database';
 import { makeFolder, warnWhereOthersMayWrite } from '../shared/folder';
 import { closeToOthers } from '../shared/private-file';
 
-/** For a database on a server, unless told otherwise. */
+/** For a database on a server, unless a setting names another. */
 const USUAL_FOLDER = 'data';
 
 /** Where the service keeps what must not be in the database, as a backup of that is to be held against it. */

@@ -37,7 +37,7 @@ export class CheckpointsController {
 
   @Get('consistency')
   @ApiOperation({
-    summary: 'Prove that the log extends its former self',
+    summary: 'Prove that the log extends an earlier state of itself',
     description: 'Nothing in the first entries was changed, removed or put in between two sizes.',
   })
   @ApiOkResponse({ type: ConsistencyProofResponse, description: 'The proof and both roots.' })

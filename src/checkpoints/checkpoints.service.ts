@@ -98,7 +98,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     try {
       await this.kept.keep(issued);
     } catch (error) {
-      this.logger.error(`The checkpoint cannot be kept in ${this.kept.path}, so it is not told: ${String(error)}`);
+      this.logger.error(`The checkpoint cannot be kept in ${this.kept.path}, so it is not given out: ${String(error)}`);
       throw unavailable('The checkpoint cannot be kept now.');
     }
   }
@@ -112,7 +112,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     );
     return new DomainError(
       'INTERNAL_ERROR',
-      'The log contradicts an earlier checkpoint, so none is signed. The log of the service tells more.',
+      'The log contradicts an earlier checkpoint, so none is signed. See the log of the service.',
     );
   }
 

@@ -61,9 +61,9 @@ whenPresent('Proofs of others are judged as they say (../shared/vectors/merkle)'
 
   it.each(files(consistency))('consistency: %s', (name) => {
     const { size1, size2, root1, root2, proof, wantErr } = read(consistency, name) as ConsistencyCase;
-    const former = { size: size1, rootHash: hex(root1) };
-    const latter = { size: size2, rootHash: hex(root2) };
-    expect(isConsistent(former, latter, (proof ?? []).map(hex))).toBe(!wantErr);
+    const earlier = { size: size1, rootHash: hex(root1) };
+    const later = { size: size2, rootHash: hex(root2) };
+    expect(isConsistent(earlier, later, (proof ?? []).map(hex))).toBe(!wantErr);
   });
 });
 

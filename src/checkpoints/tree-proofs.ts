@@ -30,8 +30,8 @@ export class TreeProofs {
     if (from > to)
       throw invalidField('query.from', `must be at most ${asked === undefined ? "today's size" : 'to'}, ${to}`);
     const proof = await this.tree.consistency(from, to);
-    const isProven = from === 0 || isConsistent(proof.former, proof.latter, proof.hashes);
-    if (!isProven || !agree(proof.latter, today)) throw damaged();
+    const isProven = from === 0 || isConsistent(proof.earlier, proof.later, proof.hashes);
+    if (!isProven || !agree(proof.later, today)) throw damaged();
     return proof;
   }
 }

@@ -65,7 +65,7 @@ export abstract class Configuration {
   abstract readonly databaseDriver: DatabaseDriver;
   /** Seed of the key that signs checkpoints: never show it. Null: the service makes one and keeps it. */
   abstract readonly signingKey: Buffer | null;
-  /** Public keys of former signing keys. */
+  /** Public keys of previous signing keys. */
   abstract readonly previousVerifierKeys: readonly VerifierKey[];
   /** What the log calls itself in its checkpoints. */
   abstract readonly checkpointOrigin: string;

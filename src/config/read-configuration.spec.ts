@@ -314,7 +314,7 @@ describe('values', () => {
 });
 
 describe('faults', () => {
-  it('are told all at once, in the order of the table', () => {
+  it('are reported all at once, in the order of the table', () => {
     const everyOneWrong = Object.fromEntries(Object.values(VARIABLES).map(({ name }) => [name, ' ']));
     const names = faultsOf(everyOneWrong).map((fault) => fault.split(':')[0]);
     expect(names).toEqual(Object.values(VARIABLES).map(({ name }) => name));

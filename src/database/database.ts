@@ -24,7 +24,7 @@ export abstract class Database {
   /** A new writing connection, set up and checked for durable commits. The caller closes the previous one. */
   abstract openWriter(): Promise<SqlConnection>;
   /**
-   * A connection that writes what is no record, such as where a delivery stands, by single statements that do no harm when they
+   * A connection that writes what is not a record, such as where a delivery stands, by single statements that do no harm when they
    * run twice. A file that is locked is not waited for. The caller closes it.
    */
   abstract openSideWriter(): Promise<SqlConnection>;

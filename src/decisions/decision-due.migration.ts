@@ -4,11 +4,11 @@ import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
 export class DecisionDue1763900000040 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createIndex('decisions', due());
-    await queryRunner.dropIndex('decisions', former());
+    await queryRunner.dropIndex('decisions', previous());
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.createIndex('decisions', former());
+    await queryRunner.createIndex('decisions', previous());
     await queryRunner.dropIndex('decisions', due());
   }
 }
@@ -18,6 +18,6 @@ function due(): TableIndex {
   return new TableIndex({ columnNames: ['expiresAt', 'id'], where });
 }
 
-function former(): TableIndex {
+function previous(): TableIndex {
   return new TableIndex({ columnNames: ['status', 'expiresAt'] });
 }

@@ -43,11 +43,11 @@ const FAULTS_IN_MESSAGE = 3;
 /** A malformed or invalid request, with the faults found in it. */
 export function invalid(faults: readonly FieldFault[]): DomainError {
   const list = FaultList.of(faults);
-  const told = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
-  const untold = faults.length - told.length;
+  const named = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
+  const unnamed = faults.length - named.length;
   // Where the list is full, whoever found them stopped as well.
-  const more = list.isFull ? `at least ${untold} more` : `${untold} more`;
-  const summary = untold > 0 ? `${told.join('; ')}; and ${more}` : told.join('; ');
+  const more = list.isFull ? `at least ${unnamed} more` : `${unnamed} more`;
+  const summary = unnamed > 0 ? `${named.join('; ')}; and ${more}` : named.join('; ');
   return new DomainError('VALIDATION_ERROR', `Invalid input: ${summary}.`, { details: list.faults });
 }
 
@@ -101,7 +101,7 @@ const MOST_CHARACTERS = 128 * 1024;
 
 /** The faults of a request that are reported. Once it is full, no further one needs to be put into words. */
 export class FaultList {
-  private readonly told: FieldFault[] = [];
+  private readonly kept: FieldFault[] = [];
   private characters = 0;
 
   static of(faults: Iterable<FieldFault>): FaultList {
@@ -114,17 +114,17 @@ export class FaultList {
   }
 
   get isFull(): boolean {
-    return this.told.length >= MOST_FAULTS || this.characters >= MOST_CHARACTERS;
+    return this.kept.length >= MOST_FAULTS || this.characters >= MOST_CHARACTERS;
   }
 
   get faults(): readonly FieldFault[] {
-    return this.told;
+    return this.kept;
   }
 
   /** Does nothing when the list is full. */
   add(fault: FieldFault): void {
     if (this.isFull) return;
-    this.told.push(fault);
+    this.kept.push(fault);
     this.characters += fault.field.length + fault.message.length;
   }
 }

@@ -41,7 +41,7 @@ export class LiveEntries implements OnModuleDestroy {
     if (this.followers.size === 0) this.position = position;
     this.followers.add(follower);
     this.endTail ??= this.tail.onGrowth(() => this.readOn());
-    // The tail tells of what comes from now on.
+    // The tail reports what comes from now on.
     this.readOn();
     return true;
   }

@@ -16,7 +16,7 @@ export class ForeignLooks {
   private readonly repeated = new Repeated(
     INTERVAL,
     () => this.now(),
-    (error) => this.tell(error),
+    (error) => this.report(error),
   );
   private hasFailed = false;
 
@@ -46,7 +46,7 @@ export class ForeignLooks {
   }
 
   /** Once, until it succeeds again. */
-  private tell(error: unknown): void {
+  private report(error: unknown): void {
     if (!this.hasFailed && !this.repeated.isStopping)
       this.logger.warn(`What other processes have committed cannot be read now: ${String(error)}`);
     this.hasFailed = true;

@@ -11,7 +11,7 @@ export interface KeyedWrite {
 }
 
 /**
- * A request that takes effect once, however often it is sent. Its writes are told apart by their order: where a crash came
+ * A request that takes effect once, however often it is sent. Its writes are distinguished by their order: where a crash came
  * between two of them, sending it again answers the first from what is kept and runs the second.
  */
 export class IdempotentRequest {

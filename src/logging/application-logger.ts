@@ -5,9 +5,9 @@ import type { Level, Logger } from 'pino';
 import { currentRequestId } from './current-request';
 import { LOG } from './log';
 
-/** Nest tells each module and route it sets up; the banner says in a few lines what an operator needs. */
+/** Nest logs each module and route it sets up; the banner says in a few lines what an operator needs. */
 const START_CONTEXTS: readonly unknown[] = ['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer'];
-/** Tells why a start failed, which is thrown as well; whoever starts the application tells it once. */
+/** Logs why a start failed, which is thrown as well; whoever starts the application reports it once. */
 const FAILED_START_CONTEXT = 'ExceptionHandler';
 /** Nest gives some errors as two texts, the message and the stack. */
 const STACK = /\n\s*at /;

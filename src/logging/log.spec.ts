@@ -22,7 +22,7 @@ describe('serializeError', () => {
     });
   });
 
-  it('leaves what is no error alone', () => {
+  it('leaves what is not an error alone', () => {
     expect(serializeError('text')).toBe('text');
   });
 });

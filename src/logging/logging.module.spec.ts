@@ -96,7 +96,7 @@ describe('LoggingModule', () => {
     ]);
   });
 
-  it('tells requests apart that are served at the same time, and has each id once', async () => {
+  it('distinguishes requests that are served at the same time, and has each id once', async () => {
     const url = await start({});
     lines.splice(0);
     texts.splice(0);
@@ -215,7 +215,7 @@ describe('LoggingModule', () => {
     expect(lines).toHaveLength(expected);
   });
 
-  it('does not tell each route at the start', async () => {
+  it('does not log each route at the start', async () => {
     await start({});
     expect(lines.filter(({ context }) => context === 'RouterExplorer')).toEqual([]);
   });

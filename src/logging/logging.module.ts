@@ -6,7 +6,7 @@ import { createLog, LOG } from './log';
 import { LOG_STREAM, standardOutput } from './log-stream';
 import { RequestLog } from './request-log';
 
-/** Structured logs: a line per request, and what the service tells through Nest's `Logger`. */
+/** Structured logs: a line per request, and what the service logs through Nest's `Logger`. */
 @Module({
   providers: [
     { provide: LOG_STREAM, useFactory: standardOutput },

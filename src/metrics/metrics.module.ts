@@ -11,7 +11,7 @@ import { MetricsController } from './metrics.controller';
 import { MetricsServer } from './metrics-server';
 import { RequestMetrics } from './request-metrics';
 
-/** What the service tells Prometheus, at `/metrics`. */
+/** What the service reports to Prometheus, at `/metrics`. */
 @Module({
   imports: [AnswersModule, BodyModule, CheckpointsModule],
   controllers: [MetricsController],

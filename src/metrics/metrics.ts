@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
-/** What the process tells of itself (CPU, memory, event loop, garbage collection): once, however many applications it runs. */
+/** What the process reports of itself (CPU, memory, event loop, garbage collection): once, however many applications it runs. */
 let ofProcess: Registry | null = null;
 
 /** Holds the metrics of this application; whoever measures something registers it here. */

@@ -3,9 +3,9 @@ import type { AnyRecordKind } from '../ledger/record-kind';
 import { sampleId, sampleName } from './sample-id';
 
 export interface RecordIdParameter {
-  /** Name of the path parameter; `id` unless told otherwise. */
+  /** Name of the path parameter; `id` by default. */
   readonly parameter?: string;
-  /** Which record of its kind the example names; the first unless told otherwise. */
+  /** Which record of its kind the example names; the first by default. */
   readonly sample?: number;
 }
 

@@ -55,10 +55,10 @@ export class PoliciesService {
     return this.ledger.write(caller, async (transaction): Promise<CreatedPolicy> => {
       const same = await transaction.findBy(POLICY, { name, version });
       if (same !== undefined) return inForceAlready(same, content);
-      const former = await inForce(transaction, name);
-      this.activePolicies.requireRoom(content, former);
+      const previous = await inForce(transaction, name);
+      this.activePolicies.requireRoom(content, previous);
       const id = transaction.newId(POLICY);
-      const policySet = this.supersede(transaction, former, id);
+      const policySet = this.supersede(transaction, previous, id);
       const policy = { id, ...content, status: 'active', warnings, createdAt: transaction.now } as const;
       const note = noteOn(policy, 'policy.created', { policySet });
       return this.followed(transaction, transaction.insert(POLICY, policy, note));
@@ -70,9 +70,9 @@ export class PoliciesService {
     return this.ledger.write(caller, async (transaction) => {
       const policy = await existing(transaction, id);
       if (policy.status === 'active') return policy;
-      const former = await inForce(transaction, policy.name);
-      this.activePolicies.requireRoom(policy, former);
-      const policySet = this.supersede(transaction, former, id);
+      const previous = await inForce(transaction, policy.name);
+      this.activePolicies.requireRoom(policy, previous);
+      const policySet = this.supersede(transaction, previous, id);
       const active = { ...policy, status: 'active' } as const;
       return this.followed(
         transaction,
@@ -95,11 +95,11 @@ export class PoliciesService {
   }
 
   /** Returns the set that is in force once the successor is. */
-  private supersede(transaction: LedgerTransaction, former: Policy | undefined, supersededBy: string): string {
-    if (former === undefined) return this.activePolicies.policySetWith([supersededBy], []);
-    const policySet = this.activePolicies.policySetWith([supersededBy], [former.id]);
-    const superseded = { ...former, status: 'superseded' } as const;
-    const note = noteOn(former, 'policy.superseded', { supersededBy, policySet });
+  private supersede(transaction: LedgerTransaction, previous: Policy | undefined, supersededBy: string): string {
+    if (previous === undefined) return this.activePolicies.policySetWith([supersededBy], []);
+    const policySet = this.activePolicies.policySetWith([supersededBy], [previous.id]);
+    const superseded = { ...previous, status: 'superseded' } as const;
+    const note = noteOn(previous, 'policy.superseded', { supersededBy, policySet });
     this.followed(transaction, transaction.update(POLICY, superseded, note));
     return policySet;
   }

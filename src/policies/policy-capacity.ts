@@ -31,7 +31,7 @@ export class PolicyCapacity {
     this.texts.delete(id);
   }
 
-  /** Why a policy cannot come into force, in place of another or beside all; undefined when it can. */
+  /** Why a policy cannot come into force, in place of another or next to all; undefined when it can. */
   faultOf(policy: PolicyPatterns, replacedId: string | null): string | undefined {
     const { maxPolicies, maxPolicyText } = this.limits;
     const replaced = replacedId === null ? undefined : this.texts.get(replacedId);

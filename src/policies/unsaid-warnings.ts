@@ -7,7 +7,7 @@ const MOST_WARNINGS = 5;
 
 /**
  * Log lines about policies that match less than they read: what they list was accepted by an earlier version, and is not
- * any more. What a policy itself tells in its `warnings` is not repeated. Those that deny come first.
+ * any more. What a policy itself says in its `warnings` is not repeated. Those that deny come first.
  */
 export function unsaidWarnings(policies: readonly Policy[]): string[] {
   const lines = [...policies].sort(denyingFirst).flatMap((policy) => {
@@ -20,8 +20,8 @@ export function unsaidWarnings(policies: readonly Policy[]): string[] {
 
 function lineOn({ name, version, effect }: Policy, warnings: readonly string[]): string {
   const more = warnings.length - MOST_WARNINGS;
-  const told = more > 0 ? [...warnings.slice(0, MOST_WARNINGS), `So do ${more} more.`] : warnings;
-  return `The policy "${name}" (version ${version}, ${effect}) matches less than it reads; follow it with a new version. ${told.join(' ')}`;
+  const listed = more > 0 ? [...warnings.slice(0, MOST_WARNINGS), `So do ${more} more.`] : warnings;
+  return `The policy "${name}" (version ${version}, ${effect}) matches less than it reads; follow it with a new version. ${listed.join(' ')}`;
 }
 
 function denyingFirst(left: Policy, right: Policy): number {

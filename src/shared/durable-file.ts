@@ -6,35 +6,35 @@ let written = 0;
 
 /** Replaces the file, or makes it: whoever reads it, also after a power cut, finds the previous text or the new one. */
 export async function replaceFile(path: string, text: string): Promise<void> {
-  const beside = await writeBeside(path, text);
-  await orRemoved(beside, rename(beside, path));
+  const temporary = await writeTemporary(path, text);
+  await orRemoved(temporary, rename(temporary, path));
   await syncToDisk(dirname(path));
 }
 
 /** Makes the file, whole from its first moment; throws EEXIST when another process was first. */
 export async function createFile(path: string, text: string): Promise<void> {
-  const beside = await writeBeside(path, text);
+  const temporary = await writeTemporary(path, text);
   try {
-    await link(beside, path);
+    await link(temporary, path);
   } finally {
-    await rm(beside);
+    await rm(temporary);
   }
   await syncToDisk(dirname(path));
 }
 
-async function writeBeside(path: string, text: string): Promise<string> {
+async function writeTemporary(path: string, text: string): Promise<string> {
   written += 1;
-  const beside = `${path}.${process.pid}-${written}.new`;
-  await orRemoved(beside, writeToDisk(beside, text));
-  return beside;
+  const temporary = `${path}.${process.pid}-${written}.new`;
+  await orRemoved(temporary, writeToDisk(temporary, text));
+  return temporary;
 }
 
 /** A file next to it that came to nothing is left to nobody: there can be one a minute. */
-async function orRemoved(beside: string, work: Promise<void>): Promise<void> {
+async function orRemoved(temporary: string, work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    await rm(beside, { force: true });
+    await rm(temporary, { force: true });
     throw error;
   }
 }

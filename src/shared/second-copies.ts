@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** Packages that keep what they are told in memory of their own: with two copies, a module and the service miss each other. */
+/** Packages that keep what they are given in memory of their own: with two copies, a module and the service miss each other. */
 const SHARED =
   /^(.*[\\/]node_modules[\\/](@nestjs[\\/][^\\/]+|typeorm|class-validator|class-transformer|reflect-metadata))[\\/]/;
 

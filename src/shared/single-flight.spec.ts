@@ -89,7 +89,7 @@ describe('SingleFlight', () => {
     expect(beginnings()).toEqual([5, 6]);
   });
 
-  it('tells all that share a run what it fails with, and goes on', async () => {
+  it('rejects all that share a run that fails, and goes on', async () => {
     const failing = new SingleFlight<never, never>((from) => Promise.reject(new Error(`failed ${from}`)));
     const calls = [1, 2, 2, 3].map((from) => failing.call(from));
     expect(

@@ -11,7 +11,7 @@ const REPORT: StartReport = {
 };
 
 describe('banner', () => {
-  it('tells database, chain and addresses', () => {
+  it('shows database, chain and addresses', () => {
     expect(banner(REPORT)).toBe(`
 The governance service is ready.
   Database  /var/lib/governance.db
@@ -54,7 +54,7 @@ The governance service is ready.
   it.each([
     [0, 'empty'],
     [1, '1 entry, head 3f9c0b6e8d2a…'],
-  ])('tells a chain of %d', (sequence, expected) => {
+  ])('shows a chain of %d', (sequence, expected) => {
     const text = banner({ ...REPORT, head: { ...REPORT.head, sequence } });
     expect(text).toContain(`  Chain     ${expected}\n`);
   });

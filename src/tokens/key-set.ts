@@ -53,7 +53,7 @@ export class KeySet {
   private async read(): Promise<void> {
     const text = /^https?:\/\//i.test(this.source) ? await fetched(this.source) : await readFile(this.source, 'utf8');
     const keys = tokenKeys(text);
-    if (keys === undefined) throw new Error(`What was found at ${this.source} is no key set.`);
+    if (keys === undefined) throw new Error(`What was found at ${this.source} is not a key set.`);
     this.keys = keys;
     this.fetchedAt = performance.now();
   }

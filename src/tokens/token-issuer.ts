@@ -34,7 +34,7 @@ export function parseTokenIssuers(
     return { issuers };
   } catch (error) {
     if (error instanceof IssuerFault) return { fault: error.message };
-    if (error instanceof SyntaxError) return { fault: 'is no JSON' };
+    if (error instanceof SyntaxError) return { fault: 'is not JSON' };
     throw error;
   }
 }

@@ -11,7 +11,7 @@ import { openHasher } from './worker-hasher';
 /** Milliseconds between lines of progress. */
 const PROGRESS_INTERVAL = 10_000;
 
-/** Where a run begins unless told otherwise: also an entry that was put in before the first one is read. */
+/** Where a run begins unless it is given: also an entry that was put in before the first one is read. */
 const BEGINNING = Number.MIN_SAFE_INTEGER;
 
 export interface TimedVerdict extends Omit<ChainVerdict, 'tree'> {
@@ -84,14 +84,14 @@ export class ChainVerifier implements OnModuleDestroy {
 
   /** While one piece is hashed, the next is read. */
   private async hash(hasher: ChainHasher, { from, upTo, abandoned }: HashedPart): Promise<void> {
-    let told = performance.now();
+    let reportedAt = performance.now();
     let piece = await this.entries.piece(from - 1, upTo);
     while (piece !== null) {
       this.refuseWhenStopping();
       abandoned.throwIfAborted();
       [piece] = await Promise.all([this.entries.piece(piece.last, upTo), hasher.add(piece.entries)]);
-      if (piece === null || performance.now() - told < PROGRESS_INTERVAL) continue;
-      told = performance.now();
+      if (piece === null || performance.now() - reportedAt < PROGRESS_INTERVAL) continue;
+      reportedAt = performance.now();
       this.logger.log(`Verifying the chain: at entry ${piece.last} of ${upTo}.`);
     }
   }

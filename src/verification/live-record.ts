@@ -54,7 +54,7 @@ export function liveRecord(codec: RecordCodec, row: readonly SqlValue[]): LiveRe
   };
 }
 
-/** Items that cannot be read are told by one that no record has. */
+/** Items that cannot be read are shown by one that no record has. */
 function itemsIn(text: SqlValue): SqlValue[][] {
   if (text === null) return [];
   return isStoredText(text) ? (JSON.parse(text) as SqlValue[][]) : [[null]];

@@ -99,7 +99,7 @@ export class StateVerifier implements OnModuleDestroy {
     await this.checkHead(findings);
   }
 
-  /** Those of a module that is not loaded any more cannot be told from others; its entries show that there was one. */
+  /** Those of a module that is not loaded any more cannot be distinguished from others; its entries show that there was one. */
   private async checkStrayCounters(findings: StateFindings): Promise<void> {
     let isOfUnknownKinds: boolean | null = null;
     for await (const names of this.derived.strayCounters()) {

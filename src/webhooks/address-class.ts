@@ -47,7 +47,7 @@ const refused = new BlockList();
 for (const [network, prefix] of REFUSED_IPV4) refused.addSubnet(network, prefix, 'ipv4');
 for (const [network, prefix] of REFUSED_IPV6) refused.addSubnet(network, prefix, 'ipv6');
 
-/** Whether nothing may be delivered to an address unless private ones are allowed; what is no address is refused, too. */
+/** Whether nothing may be delivered to an address unless private ones are allowed; what is not an address is refused, too. */
 export function isRefusedAddress(address: string): boolean {
   const [bare = ''] = address.split('%');
   switch (isIP(bare)) {

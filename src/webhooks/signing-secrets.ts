@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 /** What Standard Webhooks begin a secret with; the rest is its bytes in base64. */
 const MARK = 'whsec_';
 const RANDOM_BYTES = 32;
-/** Milliseconds for which the former secret signs, too, once there is a new one. */
+/** Milliseconds for which the previous secret signs, too, once there is a new one. */
 const OVERLAP = 24 * 3_600_000;
 
 /** A secret that deliveries are signed with. */
@@ -25,8 +25,8 @@ export function hashOfSecret(secret: string): string {
 /** The secrets once there is a new one: the newest two sign for a day. */
 export function rotated(secrets: readonly SigningSecret[], secret: string, now: string): readonly SigningSecret[] {
   const until = new Date(Date.parse(now) + OVERLAP).toISOString();
-  const former = secrets.slice(0, 1).map((newest) => ({ secret: newest.secret, until }));
-  return [{ secret, until: null }, ...former];
+  const previous = secrets.slice(0, 1).map((newest) => ({ secret: newest.secret, until }));
+  return [{ secret, until: null }, ...previous];
 }
 
 /** The secrets that sign at a time. */

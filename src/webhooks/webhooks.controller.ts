@@ -91,7 +91,7 @@ export class WebhooksController {
   @AnswersSecret()
   @ApiOperation({
     summary: 'Give a webhook a new secret',
-    description: 'For 24 hours deliveries are signed with the former one, too. The secret is in this answer only.',
+    description: 'For 24 hours deliveries are signed with the previous one, too. The secret is in this answer only.',
   })
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its new secret.' })

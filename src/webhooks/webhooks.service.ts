@@ -35,7 +35,7 @@ export interface NewWebhook {
   readonly description?: string | undefined;
 }
 
-/** A webhook and its newest secret, which is told this once. */
+/** A webhook and its newest secret, which is shown this once. */
 export interface WebhookWithSecret {
   readonly webhook: ShownWebhook;
   readonly secret: string;

@@ -94,7 +94,7 @@ describe('Events', () => {
     expect(reader.events.map(({ event }) => event)).toEqual(['entity.deleted', 'agent.resumed']);
   });
 
-  it('are refused from beyond the last one, or from what is no place', async () => {
+  it('are refused from beyond the last one, or from what is not a place', async () => {
     const beyond = (await head()) + 1;
     const refused = (query: string, id?: string) =>
       send(app, 'GET', `${EVENTS}${query}`, id === undefined ? {} : { headers: { 'Last-Event-ID': id } });

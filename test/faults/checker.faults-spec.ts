@@ -106,7 +106,7 @@ describe('The checker', () => {
     expect(faults(alteredRepetition(alter))).resolves.not.toEqual([]),
   );
 
-  it('finds what took effect twice under one key, and what a lost attempt left beside another', async () => {
+  it('finds what took effect twice under one key, and what a lost attempt left next to another', async () => {
     const isMade = ({ operation, key, answer }: Attempt): boolean =>
       operation === 'createEntity' && key === undefined && answer?.status === 201;
     const twice = history.attempts.filter(isMade).slice(0, 2);
@@ -176,7 +176,7 @@ describe('The checker', () => {
     expect(transitionFaults({ ...snapshot, entries: [suspended, authorized] }).join()).toContain('suspended');
   });
 
-  it('finds a health that was told although nothing could be committed', () => {
+  it('finds a health that was reported although nothing could be committed', () => {
     const refused = { ...altered('createEntity', 201, (it) => withAnswer(it, 503)).attempts[0] } as Attempt;
     const seen = new History();
     seen.attempts.push({

@@ -48,7 +48,7 @@ describeWithFaultyDisk('A disk that fails', () => {
     { operation: 'write', file: 'log', action: 'EIO' },
     { operation: 'write', file: 'log', action: 'EIO', count: 7 },
   ])(
-    'at $operation of the $file with $action: nobody is told that it was written, and the process stops',
+    'at $operation of the $file with $action: nobody is answered that it was written, and the process stops',
     async (fault) => {
       await writeSome(30);
       const clients = load.run(served.url, CLIENTS, new AbortController().signal);

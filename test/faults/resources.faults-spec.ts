@@ -27,7 +27,7 @@ describe('The service', () => {
   });
   afterEach(() => served.remove());
 
-  describe('beside clients that hold connections', () => {
+  describe('with clients that hold connections', () => {
     const sockets = new Set<Socket>();
 
     afterEach(() => {

@@ -26,7 +26,7 @@ describe('The address of a client', () => {
     expect(await audited('Forwarded: for=198.51.100.1', 'X-Forwarded-For: a', 'X-Forwarded-For: b')).toBe('127.0.0.1');
   });
 
-  it('is the one the trusted proxy added, not those it was told', async () => {
+  it('is the one the trusted proxy added, not those it was given', async () => {
     await start({ TRUST_PROXY: '1' });
     expect(await audited('X-Forwarded-For: 198.51.100.1')).toBe('198.51.100.1');
     expect(await audited('X-Forwarded-For: 203.0.113.9, 198.51.100.1')).toBe('198.51.100.1');
@@ -38,7 +38,7 @@ describe('The address of a client', () => {
   });
 
   it.each(['', ' ', ',', 'unknown', '198.51.100', '198.51.100.1:80', '[2001:db8::1]', "'; DROP TABLE x", '<script>'])(
-    'is the proxy\u2019s when what it says is no address: %j',
+    'is the proxy\u2019s when what it says is not an address: %j',
     async (forwarded) => {
       await start({ TRUST_PROXY: '1' });
       expect(await audited(`X-Forwarded-For: ${forwarded}`)).toBe('127.0.0.1');

@@ -72,7 +72,7 @@ describe('A request whose frame is in doubt is refused and changes nothing', () 
     ['a chunk that ends with a bare LF', chunked(`${SIZE}\n${BODY}\r\n0\r\n\r\n`), CUT],
     ['a chunk with a huge extension', chunked(`${SIZE};x=${'y'.repeat(20_000)}\r\n${BODY}\r\n0\r\n\r\n`), CUT],
     ['a trailer that is a length', chunked(`${SIZE}\r\n${BODY}\r\n0\r\nContent-Length: 5\r\n\r\n`), CUT],
-    ['chunks beside another Upgrade', upload([CHUNKED, 'Upgrade: h2c', 'Transfer-Encoding: x'], CHUNKS), NO_HTTP],
+    ['chunks with another Upgrade', upload([CHUNKED, 'Upgrade: h2c', 'Transfer-Encoding: x'], CHUNKS), NO_HTTP],
     ['folded headers', get('HTTP/1.1', 'X-A: b\r\n c'), NO_HTTP],
     ['a bare LF between headers', get('HTTP/1.1', 'X-A: b\nX-B: c'), NO_HTTP],
     ['a bare CR between headers', get('HTTP/1.1', 'X-A: b\rX-B: c'), NO_HTTP],
@@ -132,7 +132,7 @@ describe('A request whose frame is in doubt is refused and changes nothing', () 
     expect((await exchange(app, request)).map(told)).toEqual([{ status }]);
   });
 
-  it('what follows a body that is not read is no request', async () => {
+  it('what follows a body that is not read is not a request', async () => {
     const before = await statistics(app);
     const head = `GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n`;
     const request = Buffer.from(`${head}Content-Length: ${SMUGGLED.length}\r\n\r\n${SMUGGLED}`);

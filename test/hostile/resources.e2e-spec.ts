@@ -68,7 +68,7 @@ describe('A resource that a policy denies', () => {
     await expectRefusal(app, post('/api/v1/policies', JSON.stringify(policy)), invalid('resourceTypes[0]'));
   });
 
-  it('is told what would be right', async () => {
+  it('is answered with what would be right', async () => {
     const answer = await send(app, 'POST', EXECUTE, { body: JSON.parse(asked({ resourceId: 'secret%2Fa' })) });
     expect(answer.body.error.message).toContain('resourceId must not percent-encode "/"');
     const other = await send(app, 'POST', EXECUTE, { body: JSON.parse(asked({ resourceId: '%73ecret/a' })) });

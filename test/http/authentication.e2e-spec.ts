@@ -49,7 +49,7 @@ describe('Authentication', () => {
     ['a path that cannot be decoded', 'GET', '/api/v1/samples/%ff'],
     ['a path with half an escape', 'GET', '/api/v1/samples/%4'],
     ['a path with NUL', 'GET', '/api/v1/samples/a%00b'],
-    ['a body that is no JSON', 'POST', '/api/v1/samples'],
+    ['a body that is not JSON', 'POST', '/api/v1/samples'],
   ])('comes before %s', async (_what, method, path) => {
     const keyless = await send(app, method, path, { key: null, ...(method === 'POST' && { body: '{' }) });
     expect(keyless.status).toBe(401);

@@ -85,13 +85,13 @@ describe('A body', () => {
     },
   );
 
-  it('that is malformed is told where', async () => {
+  it('that is malformed is answered with the place', async () => {
     expect(faults(await post('{"name": "a",\n "value": x}'))['body']).toMatch(
       /\(see line 2, column 11\)$|^must be valid JSON$/,
     );
   });
 
-  it.each(['[]', '"text"', '1', 'null', 'true'])('that is no object is 400: %s', async (body) => {
+  it.each(['[]', '"text"', '1', 'null', 'true'])('that is not an object is 400: %s', async (body) => {
     const answer = await post(body);
     expect(answer.status).toBe(400);
     expect(faults(answer)).toEqual({ body: 'must be a JSON object' });
@@ -109,7 +109,7 @@ describe('A body', () => {
     expect((await post(`\uFEFF${JSON.stringify(LEAST)}`)).status).toBe(201);
   });
 
-  it('that is empty is no body, whatever its type', async () => {
+  it('that is empty counts as none, whatever its type', async () => {
     const headers = { 'Content-Type': 'text/plain' };
     expect((await send(app, 'POST', '/api/v1/samples/1/act', { headers })).status).toBe(200);
     const chunked =

@@ -87,10 +87,10 @@ describe('Connections', () => {
   }
 
   it.each([
-    ['as many as it is told', { MAX_CONNECTIONS_PER_ADDRESS: '4' }, 4],
+    ['as many as a setting says', { MAX_CONNECTIONS_PER_ADDRESS: '4' }, 4],
     ['a fifth of all', { MAX_CONNECTIONS: '20' }, 4],
     ['two at least', { MAX_CONNECTIONS: '4' }, 2],
-  ])('of one address are %s, beside which others get through', async (_what, environment, most) => {
+  ])('of one address are %s, and others get through', async (_what, environment, most) => {
     app = await start(environment);
     const held = await hold(most);
     expect(await isServed(CLIENT)).toBe(false);

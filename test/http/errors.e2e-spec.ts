@@ -87,7 +87,7 @@ describe('An error', () => {
   });
 
   it.each(['error', 'text', 'nothing', 'nest-500', 'nest-599'])(
-    'nobody foresaw is told in one neutral sentence: %s',
+    'nobody foresaw is reported in one neutral sentence: %s',
     async (kind) => {
       const answer = await fail(kind);
       expect(answer.status).toBe(500);

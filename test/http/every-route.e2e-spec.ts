@@ -68,7 +68,7 @@ describe('Every route', () => {
     }
   });
 
-  it('refuses a body that is no JSON, no object, or of another type', async () => {
+  it('refuses a body that is not JSON, not an object, or of another type', async () => {
     for (const route of routes.filter(({ method }) => METHODS_WITH_BODY.includes(method))) {
       expect((await send(app, route.method, route.path, { body: '{' })).status).toBe(400);
       expect((await send(app, route.method, route.path, { body: [] })).status).toBe(400);

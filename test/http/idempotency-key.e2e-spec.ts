@@ -102,7 +102,7 @@ describe('The Idempotency-Key header', () => {
     expect(one?.body.id).not.toBe(two?.body.id);
   });
 
-  it('is told among the other faults', async () => {
+  it('is reported among the other faults', async () => {
     expect(Object.keys(faults(await post('', 'entities', { type: '' })))).toEqual(
       expect.arrayContaining([FIELD, 'type', 'name']),
     );

@@ -144,7 +144,7 @@ describe('A free-form object', () => {
     ['unknown members with faults inside', `{${members(60_000, 'm', '1e999')}}`],
     ['wrong items of a list', `{"tags":[${'1,'.repeat(400_000)}1]}`],
     ['one item again and again', `{"tags":[${'"a",'.repeat(200_000)}"a"]}`],
-  ])('is told a bounded list of %s', async (_, body) => {
+  ])('is answered with a bounded list of %s', async (_, body) => {
     for (const path of ['/api/v1/samples', '/api/v1/samples/1/act']) {
       const answer = await send(app, 'POST', path, { body });
       expect(answer.status).toBe(400);

@@ -34,10 +34,10 @@ describe('A list', () => {
     expect(next.body).not.toHaveProperty('nextCursor');
   });
 
-  it('refuses a cursor beside what it holds', async () => {
+  it('refuses a cursor with what it holds', async () => {
     const { nextCursor } = (await list('type=x')).body;
-    for (const beside of ['offset=0', 'order=asc', 'type=x', 'from=2026-01-01']) {
-      const answer = await list(`cursor=${nextCursor}&${beside}`);
+    for (const other of ['offset=0', 'order=asc', 'type=x', 'from=2026-01-01']) {
+      const answer = await list(`cursor=${nextCursor}&${other}`);
       expect(answer.status).toBe(400);
       expect(faults(answer)).toEqual({ 'query.cursor': expect.stringContaining('only limit') });
     }

@@ -4,7 +4,7 @@ import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app
 import { SampleModule } from '../support/sample.module';
 import { type Parsed, sendRaw } from '../support/send';
 
-describe('A request that is no valid HTTP', () => {
+describe('A request that is not valid HTTP', () => {
   let app: TestApp;
 
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe('A request that is no valid HTTP', () => {
     ['a request line that is none', 'NONSENSE\r\n\r\n'],
     ['a header without a name', 'GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
     ['two lengths', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n'],
-    ['a length that is no number', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n'],
+    ['a length that is not a number', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n'],
     ['a tunnel', 'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n'],
   ])('is answered in the common shape: %s', async (_what, request) => {
     const { status, headers, body } = parsed(await sendRaw(app, request));

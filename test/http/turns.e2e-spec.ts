@@ -138,7 +138,7 @@ describe('Requests that come behind one another on a connection', () => {
     expect(begun.filter((one) => one !== 'large')).toEqual(['2']);
   });
 
-  it('are answered before what is no HTTP behind them is refused', async () => {
+  it('are answered before what is not HTTP behind them is refused', async () => {
     expect(await statuses(get('1'), get('2'), 'NONSENSE\r\n\r\n')).toEqual([200, 200, 400]);
     const broken = post('x').replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked');
     expect(await statuses(get('1'), get('2'), broken)).toEqual([200, 200, 400]);

@@ -86,7 +86,7 @@ describe('Commands of one batch', () => {
     expect(await notes.reader.findBy(NOTE, { slug })).toEqual({ ...added, text: 'third', topic: 'other' });
   });
 
-  it('whose lookups were told beforehand find what they would find without', async () => {
+  it('whose lookups were named beforehand find what they would find without', async () => {
     const [slug, missing] = [newSlug(), newSlug()];
     const known = await notes.add(newSlug());
     const expecting = (...lookups: Lookup[]): LedgerWriter => notes.ledger.prefetching(...lookups);
@@ -175,7 +175,7 @@ describe('Commands of one batch', () => {
   });
 
   it.each<[what: string, fault: (transaction: LedgerTransaction) => unknown]>([
-    ['details that are no JSON', (transaction) => insert(transaction, {}, { number: NaN })],
+    ['details that are not JSON', (transaction) => insert(transaction, {}, { number: NaN })],
     ['a column without a value', (transaction) => insert(transaction, { topic: undefined })],
     ['a value of another type', (transaction) => insert(transaction, { text: 7 })],
   ])('that write %s leave nothing', async (_what, fault) => {
@@ -385,7 +385,7 @@ describe('Connections that read', () => {
     expect(await notes.repository.find()).toMatchObject([{ slug: 'there', text: '' }]);
   });
 
-  it('of the service cannot write either, whatever they are told', async () => {
+  it('of the service cannot write either, whatever they are asked to', async () => {
     const database = app.application.get(Database);
     for (const connection of [database.points, database.lists, database.chain]) {
       if (!onPostgres) await connection.run('PRAGMA query_only = OFF');

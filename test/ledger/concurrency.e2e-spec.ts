@@ -87,7 +87,7 @@ describe('Writes at once', () => {
     expect((await send(app, 'GET', '/api/v1/stats')).body).toMatchObject({ agents: 20, provenanceEntries: 20 });
   });
 
-  it('are counted in totals that never disagree with what stands beside them', async () => {
+  it('are counted in totals that never disagree with what stands next to them', async () => {
     const written = new AbortController();
     const writing = together(200, (index) => createEntity(app, { type: index % 2 === 0 ? 'even' : 'odd' })).finally(
       () => written.abort(),

@@ -47,9 +47,9 @@ describe('The built program, killed while clients repeat what was not answered',
   /** Whoever ran before does not run any more. */
   async function start(): Promise<void> {
     const { DATABASE_URL } = database.environment;
-    const former = attempts === 0 ? [] : await leaseHolders(DATABASE_URL);
+    const previous = attempts === 0 ? [] : await leaseHolders(DATABASE_URL);
     program = await startProgram(WITH_ACTIONS, { ...database.environment, RATE_LIMIT: '10000000' });
-    await lapse(DATABASE_URL, former);
+    await lapse(DATABASE_URL, previous);
   }
 
   function post(path: string, body: object, word: string): Promise<Answer> {

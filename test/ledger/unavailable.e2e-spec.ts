@@ -63,7 +63,7 @@ describeOnSqlite('While the database cannot take a write', () => {
         send(app, 'POST', '/api/v1/agents/bot/execute', { body: execute }),
       ]);
       await expectUnavailable(created);
-      // A refusal that cannot be recorded is not told.
+      // A refusal that cannot be recorded is not answered.
       await expectUnavailable(refused);
       expect((await send(app, 'GET', `/api/v1/entities/${entity.id}`)).body).toEqual(entity);
     } finally {

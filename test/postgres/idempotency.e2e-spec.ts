@@ -61,7 +61,7 @@ describe('One idempotency key at two replicas', () => {
     return post(program, 'agents/bot/execute', body, word);
   }
 
-  const told = ({ status, text, headers }: Answer): string =>
+  const answered = ({ status, text, headers }: Answer): string =>
     JSON.stringify([status, text, headers.get('location'), headers.get('etag')]);
 
   /** The only execution on the resource, once there is one. */
@@ -96,7 +96,7 @@ describe('One idempotency key at two replicas', () => {
       const [path, body] = await request(make, word, ids);
       const both = Array.from({ length: 2 * AT_ONCE }, (_unused, index) => post(replica(index), path, body, word));
       const answers = await Promise.all(both);
-      expect(new Set(answers.map(told)).size).toBe(1);
+      expect(new Set(answers.map(answered)).size).toBe(1);
       expect(answers.filter((answer) => !isReplayed(answer))).toHaveLength(1);
       expect(answers[0]?.status).toEqual(operation.endsWith('refused') ? 403 : expect.any(Number));
       const effects = (await effectsByWord(replica(round))).get(word) ?? [];
@@ -110,7 +110,7 @@ describe('One idempotency key at two replicas', () => {
     end();
     const [first, second] = [await original, await repetition];
     expect(first?.body).toMatchObject({ outcome: 'executed', result: { ranIn: replica(0).process.pid } });
-    expect(first && told(first)).toBe(told(second));
+    expect(first && answered(first)).toBe(answered(second));
     expect(isReplayed(second)).toBe(true);
     expect((await effectsByWord(plain)).get('elsewhere')).toEqual(['execution.authorized,execution.completed']);
   });
@@ -127,7 +127,7 @@ describe('One idempotency key at two replicas', () => {
     expect(answer).toMatchObject({ status: 200, body: { outcome: 'interrupted', result: null } });
     expect(isReplayed(answer)).toBe(true);
     end();
-    for (const program of replicas) expect(told(await execute(program, body, 'killed'))).toBe(told(answer));
+    for (const program of replicas) expect(answered(await execute(program, body, 'killed'))).toBe(answered(answer));
     expect((await effectsByWord(replica(0))).get('killed')).toEqual(['execution.authorized']);
     await chainIsValid(replica(0));
   });

@@ -135,7 +135,7 @@ describe('The service, whose sessions end,', () => {
     expect(await stored(type)).toBe(rows);
   });
 
-  it('by a network that is cut tells 503 to writes and reads, lives, and heals', async () => {
+  it('by a network that is cut answers writes and reads with 503, lives, and heals', async () => {
     gate.cut();
     await sleep(100);
     expect(await health()).toBe(503);
@@ -148,7 +148,7 @@ describe('The service, whose sessions end,', () => {
     expect((await post('open')).status).toBe(201);
   });
 
-  it('by a network that says nothing any more tells 503 within a bounded time, and heals', async () => {
+  it('by a network that says nothing any more answers 503 within a bounded time, and heals', async () => {
     gate.hold();
     const answers = await Promise.all([post('held'), send(app, 'GET', ENTITIES), send(app, 'GET', '/api/v1/stats')]);
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);

@@ -14,7 +14,7 @@ export async function planIn(
   parameters: readonly SqlValue[] = [],
 ): Promise<PlanNode> {
   const [row] = await session.all<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`EXPLAIN (FORMAT JSON) ${sql}`, parameters);
-  if (row === undefined) throw new Error('The server told no plan.');
+  if (row === undefined) throw new Error('The server returned no plan.');
   return row['QUERY PLAN'][0].Plan;
 }
 

@@ -48,9 +48,9 @@ export function watchLog(line: string): void {
 
 /** True when the text, percent-decoded once or more often, holds the secret. */
 function isEncodedIn(text: string, secret: string): boolean {
-  for (let former = text, decoded = decodedOnce(text); decoded !== former; decoded = decodedOnce(former)) {
+  for (let previous = text, decoded = decodedOnce(text); decoded !== previous; decoded = decodedOnce(previous)) {
     if (decoded.includes(secret)) return true;
-    former = decoded;
+    previous = decoded;
   }
   return false;
 }

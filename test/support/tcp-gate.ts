@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Stands between the service and a server, and takes the server away when told to. */
+/** Stands between the service and a server, and takes the server away when asked to. */
 export interface TcpGate {
   readonly port: number;
   /** Ends the connections and refuses new ones. */

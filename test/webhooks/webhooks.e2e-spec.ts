@@ -79,7 +79,7 @@ describe('Webhooks', () => {
     expect(sealed).not.toContain('whsec_');
   });
 
-  it('refuse what is no endpoint', async () => {
+  it('refuse what is not an endpoint', async () => {
     const strict = await createTestApp();
     const refused = async (body: object): Promise<Record<string, string>> =>
       faults(await send(strict, 'POST', WEBHOOKS, { body: { url: 'https://a.example', actions: ['*'], ...body } }));

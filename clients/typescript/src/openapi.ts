@@ -883,7 +883,7 @@ export interface paths {
         put?: never;
         /**
          * Give a webhook a new secret
-         * @description For 24 hours deliveries are signed with the former one, too. The secret is in this answer only.
+         * @description For 24 hours deliveries are signed with the previous one, too. The secret is in this answer only.
          *
          *     Scope: `admin`.
          */
@@ -968,7 +968,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Prove that the log extends its former self
+         * Prove that the log extends an earlier state of itself
          * @description Nothing in the first entries was changed, removed or put in between two sizes.
          *
          *     Scope: `audit`.
@@ -1037,7 +1037,7 @@ export interface paths {
         put?: never;
         /**
          * Verify the chain
-         * @description Recomputes every hash and link, of the whole chain or from a sequence on, up to the head found at the start. Calls that arrive meanwhile share the next run. With `state` the records themselves are held against the chain, too. With a checkpoint it also tells whether the log extends it: whether history was cut, forked or rewritten since, even where the chain and its head are sound.
+         * @description Recomputes every hash and link, of the whole chain or from a sequence on, up to the head found at the start. Calls that arrive meanwhile share the next run. With `state` the records themselves are held against the chain, too. With a checkpoint it also says whether the log extends it: whether history was cut, forked or rewritten since, even where the chain and its head are sound.
          *
          *     Scope: `audit`.
          */
@@ -1606,7 +1606,7 @@ export interface components {
              */
             effect: components["schemas"]["PolicyEffect"];
             /**
-             * @description `*`: everybody. `role:<role>`, `role:*`: who has the role, any role. `agent:<id or name>`, or an agent id or name alone; `agent:*`: every agent. `kind:human`, `kind:machine`. `<type>:<id>`, `<type>:*`: subjects that are no agents. Names that nobody can have are named in `warnings`.
+             * @description `*`: everybody. `role:<role>`, `role:*`: who has the role, any role. `agent:<id or name>`, or an agent id or name alone; `agent:*`: every agent. `kind:human`, `kind:machine`. `<type>:<id>`, `<type>:*`: subjects that are not agents. Names that nobody can have are named in `warnings`.
              * @example [
              *       "role:collections"
              *     ]
@@ -2128,7 +2128,7 @@ export interface components {
              */
             resourceType: string;
             /**
-             * @description A resource path or name, without empty, `.` and `..` segments; one leading `/` is ignored. Or a URL `<scheme>://…` in its canonical form, with a path, and without query, fragment and user name. Refused are `\`, control and format characters, white space at the ends of a segment, beside a `/` also `?`, `#` and `;`; percent-encoded `/`, `\`, letters, digits, `-._~` and bytes that are not UTF-8; more than 64 segments.
+             * @description A resource path or name, without empty, `.` and `..` segments; one leading `/` is ignored. Or a URL `<scheme>://…` in its canonical form, with a path, and without query, fragment and user name. Refused are `\`, control and format characters, white space at the ends of a segment, in a path with `/` also `?`, `#` and `;`; percent-encoded `/`, `\`, letters, digits, `-._~` and bytes that are not UTF-8; more than 64 segments.
              * @example invoices/2026/0042
              */
             resourceId: string;
@@ -2967,7 +2967,7 @@ export interface components {
         };
         ConsistencyProofResponse: {
             /**
-             * @description Number of entries of the former tree.
+             * @description Number of entries of the earlier tree.
              * @example 1
              */
             from: number;
@@ -2977,7 +2977,7 @@ export interface components {
              */
             to: number;
             /**
-             * @description Root of the former tree, in hex.
+             * @description Root of the earlier tree, in hex.
              * @example b159bfa47f8eecc4f4b4fbc92c5f6eee13a68132f4f74e68af6bcc1aa45ce503
              */
             fromRoot: string;
@@ -2987,7 +2987,7 @@ export interface components {
              */
             toRoot: string;
             /**
-             * @description Consistency proof of RFC 6962, section 2.1.2, in hex; empty when the former tree is empty or of the same size.
+             * @description Consistency proof of RFC 6962, section 2.1.2, in hex; empty when the earlier tree is empty or of the same size.
              * @example []
              */
             hashes: string[];
@@ -3087,7 +3087,7 @@ export interface components {
              * @example true
              */
             state?: boolean | null;
-            /** @description A checkpoint of this log, kept since: verify tells whether the log extends it. */
+            /** @description A checkpoint of this log, kept since: verify says whether the log extends it. */
             checkpoint?: string | null;
         };
         ChainHeadResponse: {
@@ -6173,7 +6173,7 @@ export interface operations {
     checkpoints_proveConsistency: {
         parameters: {
             query: {
-                /** @description Number of entries of the former tree, such as that of a kept checkpoint. */
+                /** @description Number of entries of the earlier tree, such as that of a kept checkpoint. */
                 from: number;
                 /** @description Number of entries of the latter tree. Without it, today’s. */
                 to?: number;

@@ -20,7 +20,7 @@ export class ExecuteActionRequest {
     description:
       'A resource path or name, without empty, `.` and `..` segments; one leading `/` is ignored. Or a URL `<scheme>://…` in its ' +
       'canonical form, with a path, and without query, fragment and user name. Refused are `\\`, control and ' +
-      'format characters, white space at the ends of a segment, beside a `/` also `?`, `#` and `;`; percent-encoded `/`, `\\`, ' +
+      'format characters, white space at the ends of a segment, in a path with `/` also `?`, `#` and `;`; percent-encoded `/`, `\\`, ' +
       'letters, digits, `-._~` and bytes that are not UTF-8; more than 64 segments.',
     example: 'invoices/2026/0042',
     rule: resourcePathFault,

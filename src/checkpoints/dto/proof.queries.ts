@@ -14,7 +14,7 @@ export class ConsistencyProofQuery {
     required: true,
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
-    description: 'Number of entries of the former tree, such as that of a kept checkpoint.',
+    description: 'Number of entries of the earlier tree, such as that of a kept checkpoint.',
     example: 1,
   })
   readonly from!: number;

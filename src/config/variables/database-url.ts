@@ -32,7 +32,7 @@ export function explainDatabaseUrl(text: string): string | undefined {
   return undefined;
 }
 
-/** Shows a URL without password and query; of a text whose parts cannot be told apart the scheme at most. */
+/** Shows a URL without password and query; of a text whose parts cannot be distinguished the scheme at most. */
 export function maskDatabaseUrl(text: string): string {
   const mayHoldPassword = /[:@]/.test(text.replace(/^sqlite:/, ''));
   if (!mayHoldPassword) return JSON.stringify(text);

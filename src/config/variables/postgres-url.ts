@@ -14,7 +14,7 @@ export function isPostgresUrl(text: string): boolean {
 /** Why a connection cannot be made of the URL, without quoting it; undefined when it can. */
 export function postgresUrlFault(text: string): string | undefined {
   if (!/^postgres(ql)?:\/\/[\x21-\x7e]+$/i.test(text) || !URL.canParse(text)) {
-    return 'it is no URL; write the special characters of user and password percent-encoded';
+    return 'it is not a URL; write the special characters of user and password percent-encoded';
   }
   const { username, password, hostname, pathname, searchParams, hash } = new URL(text);
   if (hash !== '') return 'it has a #; write that as %23';

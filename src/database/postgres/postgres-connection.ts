@@ -12,7 +12,7 @@ const GOODBYE = 1_000;
 const SUCCESSFUL_COMPLETION = '00000';
 
 /**
- * One session of the server. Statements are sent as they are called, without waiting for the answers to former ones; the
+ * One session of the server. Statements are sent as they are called, without waiting for the answers to earlier ones; the
  * server runs them in that order. A lost session stays lost: whoever has it opens another.
  */
 export class PostgresConnection implements SqlConnection {

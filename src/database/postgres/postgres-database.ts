@@ -115,7 +115,7 @@ export class PostgresDatabase extends Database {
     return true;
   }
 
-  /** The server's disk is the server's to watch: there the probe of a commit tells. */
+  /** The server's disk is the server's to watch: there the probe of a commit shows it. */
   async hasRoom(): Promise<boolean> {
     return true;
   }

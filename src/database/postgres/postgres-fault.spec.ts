@@ -50,7 +50,7 @@ describe('A fault', () => {
     expect(endsSession(new DatabaseFault('unavailable', 'UNCONFIRMED', 'A standby may not have it.'))).toBe(false);
   });
 
-  it('of a host with several addresses tells them all, and never a password', () => {
+  it('of a host with several addresses names them all, and never a password', () => {
     const error = new AggregateError([
       new Error('connect ECONNREFUSED ::1:5432'),
       new Error('connect ECONNREFUSED 127.0.0.1:5432'),

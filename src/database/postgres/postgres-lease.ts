@@ -56,7 +56,7 @@ export class PostgresLease {
     return processIds.filter((processId) => !living.has(processId));
   }
 
-  /** Gives the lease up, where the server can be told. */
+  /** Gives the lease up, where the server can be reached. */
   async end(): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);
     await this.renewing;

@@ -20,7 +20,7 @@ function kindOf(code: string): FaultKind {
   return STORAGE.has(code) ? 'storage' : 'programming';
 }
 
-/** Of an extended code, such as SQLITE_CONSTRAINT_UNIQUE, which only some drivers tell, the primary one. */
+/** Of an extended code, such as SQLITE_CONSTRAINT_UNIQUE, which only some drivers report, the primary one. */
 function primaryCode(code: string): string {
   return /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? 'SQLITE_MISUSE';
 }
@@ -40,7 +40,7 @@ const NOT_WRITABLE = 'its folder or its files cannot be written. Give this user 
 const DISK_FULL = 'its disk is full. Make room, then start again';
 
 /**
- * Why a file cannot be opened, by the primary result code that SQLite tells (https://sqlite.org/rescode.html), or by the
+ * Why a file cannot be opened, by the primary result code that SQLite reports (https://sqlite.org/rescode.html), or by the
  * system's where the service makes a file.
  */
 const REASONS: Readonly<Record<string, string>> = {
@@ -55,7 +55,7 @@ const REASONS: Readonly<Record<string, string>> = {
   SQLITE_PERM: 'this user has no right to it',
   SQLITE_IOERR: 'the disk reports an error. Check the disk, then start again',
   SQLITE_CORRUPT: 'the file is damaged. Keep it, and restore a backup',
-  SQLITE_NOTADB: 'the file is no database, or its beginning is damaged. Name another file, or restore a backup',
+  SQLITE_NOTADB: 'the file is not a database, or its beginning is damaged. Name another file, or restore a backup',
   SQLITE_BUSY: 'another program holds its lock. End that one, then start again',
 };
 
@@ -68,7 +68,7 @@ export function openingError(path: string, error: unknown): unknown {
   return new Error(`The database ${path} cannot be opened: ${reason} (${code}).`, { cause: error });
 }
 
-/** Ours, the driver's, or the driver's inside of TypeORM's; one of the drivers tells it in the message, too. */
+/** Ours, the driver's, or the driver's inside of TypeORM's; one of the drivers gives it in the message, too. */
 function codeOf(error: Error): string {
   const { driverCode, code, driverError } = error as Error & Readonly<Record<string, unknown>>;
   const inner = (driverError as { readonly code?: unknown } | undefined)?.code;

@@ -56,7 +56,7 @@ export function refuseReadOnly(path: string): void {
   }
 }
 
-/** What tells one file from another that took its name: device and inode. */
+/** What distinguishes one file from another that took its name: device and inode. */
 export interface FileIdentity {
   readonly path: string;
   readonly device: number;

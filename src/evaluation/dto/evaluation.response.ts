@@ -105,8 +105,8 @@ export class AnswerResponse {
   static from(this: void, { answer, explanation }: ExplainedAnswer): AnswerResponse {
     const { effect, reason, policies, requirement } = answer;
     const approval = requirement === null ? null : ApprovalResponse.from(requirement);
-    const told = { effect, reason, policies: policies.map(DecidingPolicyResponse.from), approval };
-    return explanation === null ? told : { ...told, explanation: ExplanationResponse.from(explanation) };
+    const response = { effect, reason, policies: policies.map(DecidingPolicyResponse.from), approval };
+    return explanation === null ? response : { ...response, explanation: ExplanationResponse.from(explanation) };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../json/json-value';
 import type { Caller } from '../../ledger/caller';
 
-/** What a handler is told about the execution it carries out. */
+/** What a handler gets to know of the execution it carries out. */
 export interface ActionContext {
   /** Who asked for the execution: the caller to name when the handler writes through the ledger. */
   readonly caller: Caller;

@@ -28,7 +28,7 @@ export class AnswerMemory {
 
   /**
    * To be asked before an answer is made of a value. Throws UNAVAILABLE when it is large and there is no room for it. A text
-   * is made already: the metrics, which tell of this.
+   * is made already: the metrics, which show this.
    */
   refuseLarge(request: ServiceRequest, answer: unknown): void {
     if (typeof answer === 'string') return;

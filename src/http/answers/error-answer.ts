@@ -67,7 +67,7 @@ function fromExpress(thrown: unknown): DomainError | undefined {
   return new DomainError(CODE_OF_STATUS.get(status) ?? 'VALIDATION_ERROR', 'The request is malformed.');
 }
 
-/** All a client is told of something unforeseen. */
+/** All that a client learns of something unforeseen. */
 export const INTERNAL_ERROR = new DomainError(
   'INTERNAL_ERROR',
   'The service could not answer this request because of an error of its own; it is logged under the request id.',

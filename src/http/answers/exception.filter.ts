@@ -16,9 +16,9 @@ export class AllExceptionsFilter implements ExceptionFilter {
   /** What a caller is refused for who it is goes on record first. */
   catch(thrown: unknown, host: ArgumentsHost): void {
     const [request] = host.getArgs<Exchange>();
-    const told = thrown instanceof CallerRefusal ? this.refusals.note(request, thrown) : thrown;
-    if (told instanceof Promise) void told.then((error: unknown) => this.answer(error, host));
-    else this.answer(told, host);
+    const reported = thrown instanceof CallerRefusal ? this.refusals.note(request, thrown) : thrown;
+    if (reported instanceof Promise) void reported.then((error: unknown) => this.answer(error, host));
+    else this.answer(reported, host);
   }
 
   private answer(thrown: unknown, host: ArgumentsHost): void {

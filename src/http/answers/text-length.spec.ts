@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { isLonger } from './text-length';
 
 describe('isLonger', () => {
-  it('tells no value for longer than its JSON, and none for shorter than its texts', () => {
+  it('takes no value for longer than its JSON, and none for shorter than its texts', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(200), (value, most) => {
         if (isLonger(value, most)) expect(JSON.stringify(value).length).toBeGreaterThan(most);

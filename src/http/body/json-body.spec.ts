@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { scanJson } from './json-body';
 
-/** What the scan must find, told by the parsed value alone, for values that JSON.stringify has written. */
+/** What the scan must find, derived from the parsed value alone, for values that JSON.stringify has written. */
 function faultyPaths(value: unknown, path = ''): string[] {
   if (typeof value === 'string') return isSound(value) ? [] : [path];
   if (Array.isArray(value)) return value.flatMap((item, index) => faultyPaths(item, `${path}[${index}]`));

@@ -20,7 +20,7 @@ export class CursorCodec {
   private readonly sealingKey: Buffer;
   private readonly acceptedKeys: readonly Buffer[];
 
-  /** Seals with a key derived from `secret`; what a former secret sealed is read too. */
+  /** Seals with a key derived from `secret`; what a previous secret sealed is read too. */
   constructor(secret: string, formerSecrets: readonly string[] = []) {
     this.sealingKey = derivedKey(secret);
     this.acceptedKeys = [this.sealingKey, ...formerSecrets.map(derivedKey)];

@@ -56,7 +56,7 @@ describe('Lists', () => {
 describe('CursorCodec', () => {
   const cursor = { list: 'things', filters: { type: 'é"' }, order: 'desc', total: 9, position: 7 } as const;
 
-  it('reads what it wrote, and what its former secret wrote', () => {
+  it('reads what it wrote, and what its previous secret wrote', () => {
     expect(new CursorCodec('a').decode(new CursorCodec('a').encode(cursor))).toEqual(cursor);
     expect(new CursorCodec('b', ['a']).decode(new CursorCodec('a').encode(cursor))).toEqual(cursor);
     expect(new CursorCodec('b').decode(new CursorCodec('a').encode(cursor))).toBeUndefined();

@@ -22,7 +22,7 @@ export class Lists {
     this.cursors = new CursorCodec(apiKey, apiKeyPrevious === null ? [] : [apiKeyPrevious]);
   }
 
-  /** `name` tells this list's cursors from those of others. Throws VALIDATION_ERROR on a cursor that is not this list's. */
+  /** `name` distinguishes this list's cursors from those of others. Throws VALIDATION_ERROR on a cursor that is not this list's. */
   open<Query extends ListQuery>(name: string, query: Query, defaults: ListDefaults): OpenList<Filters<Query>> {
     const { limit, offset, order, cursor, ...filters } = query;
     if (cursor !== undefined) {
@@ -47,13 +47,13 @@ export class Lists {
     });
   }
 
-  private continued(name: string, cursor: string, beside: object): ListCursor {
+  private continued(name: string, cursor: string, others: object): ListCursor {
     const start = this.cursors.decode(cursor);
     if (start?.list !== name) {
       throw invalidField('query.cursor', 'must be the nextCursor of a page of this list, unaltered');
     }
-    if (Object.values(beside).some((value) => value !== undefined)) {
-      throw invalidField('query.cursor', 'holds the filters and the order: only limit can be given beside it');
+    if (Object.values(others).some((value) => value !== undefined)) {
+      throw invalidField('query.cursor', 'holds the filters and the order: only limit can be given with it');
     }
     return start;
   }

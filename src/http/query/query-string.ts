@@ -73,6 +73,6 @@ function withoutFaulty(parameters: Parameters, faults: ReadonlyMap<string, strin
   for (const name of faults.keys()) {
     parameters.delete(name);
   }
-  const told = [...faults].map(([name, message]) => ({ field: `query.${name}`, message }));
-  return { parameters, faults: told };
+  const reported = [...faults].map(([name, message]) => ({ field: `query.${name}`, message }));
+  return { parameters, faults: reported };
 }

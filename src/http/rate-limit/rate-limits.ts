@@ -24,7 +24,7 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   ) {}
 
   /**
-   * Counts a request from `address` and tells how that client stands in the bucket now: at once where the count is in
+   * Counts a request from `address` and returns how that client stands in the bucket now: at once where the count is in
    * memory, since a promise for each request would cost more than the count. The promise never rejects.
    */
   count(bucket: string, address: string): RateStanding | Promise<RateStanding> {

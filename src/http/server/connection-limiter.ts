@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { countedClient, unmapped } from '../request/client-address';
 import type { Turns } from './turns';
 
-/** Of the connections that may be, those that one client may hold unless told otherwise, and those that are kept free of idle ones. */
+/** Of the connections that may be, those that one client may hold unless a setting says otherwise, and those that are kept free of idle ones. */
 const PART = 1 / 5;
 /** One to ask, and one to look whether it is answered. */
 const LEAST_PER_CLIENT = 2;

@@ -95,7 +95,7 @@ describe('shutDown', () => {
     await shutDown(application);
   });
 
-  it('tells long work to end', async () => {
+  it('asks long work to end', async () => {
     const { answer } = await askForWork('watching');
     await shutDown(application);
     expect(await answer).toMatchObject({ status: 200, text: 'cut short' });

@@ -1,7 +1,7 @@
 import { type FieldFault, invalid } from '../../errors/domain-error';
 
 /**
- * Gathers the faults of one request, whose query and body are validated one after the other, so that all are told at
+ * Gathers the faults of one request, whose query and body are validated one after the other, so that all are reported at
  * once: the part that is validated last speaks for all.
  */
 export class InputCheck {

@@ -10,7 +10,7 @@ export interface FaultInside {
 /** What is wrong with a member's value: a message, faults located inside it, or nothing. */
 export type MemberRule = (value: unknown) => string | readonly FaultInside[] | undefined;
 
-/** Checks a member of a DTO. `name` tells the rule from others on the same member. */
+/** Checks a member of a DTO. `name` distinguishes the rule from others on the same member. */
 export function CheckedBy(name: string, rule: MemberRule): PropertyDecorator {
   return (target, property) => {
     let found: readonly FaultInside[] = [];

@@ -1,7 +1,7 @@
 import type { FaultInside } from './member-rule';
 
 export interface TextLimits {
-  /** Code points at least; 1 unless told otherwise, 0 when it may be blank. */
+  /** Code points at least; 1 by default, 0 when it may be blank. */
   readonly min?: number;
   /** Code points at most. */
   readonly max: number;

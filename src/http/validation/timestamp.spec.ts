@@ -39,7 +39,7 @@ describe('parseTimestamp', () => {
     ' 2026-11-20T06:18:03Z',
     '2026-11-20T06:18:03Z\n',
     '',
-  ])('%j is no time', (text) => {
+  ])('%j is not a time', (text) => {
     expect(parseTimestamp(text)).toBeUndefined();
   });
 

@@ -15,7 +15,7 @@ function faultsOf(error: ValidationError, field: string): FieldFault[] {
   return [...own, ...inside];
 }
 
-/** class-validator begins its own messages with the member's name, which the field tells already. */
+/** class-validator begins its own messages with the member's name, which the field says already. */
 function plain(message: string, property: string): string {
   return message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
 }

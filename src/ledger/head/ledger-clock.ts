@@ -5,7 +5,7 @@ import type { SqlConnection } from '../../database/sql-connection';
 import type { WriteStops } from './fail-stop';
 
 const SECOND = 1_000;
-/** Milliseconds an answer may take that tells the time; after a longer one, such as of a process that stood still, it is stale. */
+/** Milliseconds an answer may take that gives the time; after a longer one, such as of a process that stood still, it is stale. */
 const SLOWEST_ANSWER = 60 * SECOND;
 const CAUSE = 'clock';
 
@@ -36,7 +36,7 @@ export class LedgerClock {
     return Date.now() + this.ahead;
   }
 
-  /** @throws UNAVAILABLE when writing has been stopped; DatabaseFault when the database does not tell its time. */
+  /** @throws UNAVAILABLE when writing has been stopped; DatabaseFault when the database does not give its time. */
   async look(connection: Pick<SqlConnection, 'all'>): Promise<void> {
     if (this.sql === null) this.watch();
     else await this.lookAtDatabase(connection, this.sql);
@@ -53,7 +53,7 @@ export class LedgerClock {
     const [row] = await connection.all<{ now: number }>(sql);
     const answered = Date.now();
     if (row === undefined || answered - asked > SLOWEST_ANSWER)
-      throw new DatabaseFault('unavailable', 'CLOCK', 'The database took too long to tell its time.');
+      throw new DatabaseFault('unavailable', 'CLOCK', 'The database took too long to give its time.');
     this.ahead = row.now - answered;
     this.take({ clock: answered, steady: row.now });
   }

@@ -99,7 +99,7 @@ describe('The tree', () => {
     expect(TreeFrontier.parse(text)).toBeNull();
   });
 
-  it('has another leaf for what is no hash', () => {
+  it('has another leaf for what is not a hash', () => {
     const [entry = ''] = ENTRIES;
     const leaves = [entry, entry.toUpperCase(), `${entry}00`, entry.slice(2), '', 'x'].map(leafHash);
     expect(new Set(leaves).size).toBe(leaves.length);
@@ -131,15 +131,15 @@ describe('Proofs', () => {
     fc.assert(
       fc.property(anySize, anySize, (one, other) => {
         const [from, to] = [Math.min(one, other), Math.max(one, other)];
-        const [former = '', latter = '', ...hashes] = roots(
+        const [earlier = '', later = '', ...hashes] = roots(
           [{ begin: 0, end: from }, { begin: 0, end: to }, ...consistencyRanges(from, to)],
           tree,
         );
-        const isProven = isConsistent({ size: from, rootHash: former }, { size: to, rootHash: latter }, hashes);
+        const isProven = isConsistent({ size: from, rootHash: earlier }, { size: to, rootHash: later }, hashes);
         // Every tree extends the empty one: there is nothing to prove.
         expect(isProven).toBe(from > 0);
         const forged = { size: from, rootHash: leafHash('x') };
-        expect(isConsistent(forged, { size: to, rootHash: latter }, hashes)).toBe(false);
+        expect(isConsistent(forged, { size: to, rootHash: later }, hashes)).toBe(false);
       }),
     );
   });

@@ -26,28 +26,28 @@ export function isIncluded(index: number, leaf: TreeHash, tree: TreeHead, hashes
 }
 
 /** True when the hashes show that one tree, which is not empty, extends another: RFC 9162, section 2.1.4.2. */
-export function isConsistent(former: TreeHead, latter: TreeHead, hashes: readonly TreeHash[]): boolean {
-  const isOrdered = areSizes(former.size, latter.size) && former.size > 0 && former.size <= latter.size;
+export function isConsistent(earlier: TreeHead, later: TreeHead, hashes: readonly TreeHash[]): boolean {
+  const isOrdered = areSizes(earlier.size, later.size) && earlier.size > 0 && earlier.size <= later.size;
   if (!isOrdered) return false;
-  if (former.size === latter.size) return hashes.length === 0 && former.rootHash === latter.rootHash;
-  const path = isPowerOfTwo(former.size) ? [former.rootHash, ...hashes] : hashes;
+  if (earlier.size === later.size) return hashes.length === 0 && earlier.rootHash === later.rootHash;
+  const path = isPowerOfTwo(earlier.size) ? [earlier.rootHash, ...hashes] : hashes;
   const [first, ...others] = path;
   if (first === undefined || hashes.length === 0 || !path.every(isTreeHash)) return false;
-  let [node, last] = [former.size - 1, latter.size - 1];
+  let [node, last] = [earlier.size - 1, later.size - 1];
   while (node % 2 === 1) [node, last] = [half(node), half(last)];
-  let [formerRoot, latterRoot] = [first, first];
+  let [earlierRoot, laterRoot] = [first, first];
   for (const hash of others) {
     if (last === 0) return false;
     if (node % 2 === 1 || node === last) {
-      formerRoot = nodeHash(hash, formerRoot);
-      latterRoot = nodeHash(hash, latterRoot);
+      earlierRoot = nodeHash(hash, earlierRoot);
+      laterRoot = nodeHash(hash, laterRoot);
       while (node % 2 === 0 && node !== 0) [node, last] = [half(node), half(last)];
     } else {
-      latterRoot = nodeHash(latterRoot, hash);
+      laterRoot = nodeHash(laterRoot, hash);
     }
     [node, last] = [half(node), half(last)];
   }
-  return last === 0 && formerRoot === former.rootHash && latterRoot === latter.rootHash;
+  return last === 0 && earlierRoot === earlier.rootHash && laterRoot === later.rootHash;
 }
 
 function areSizes(...numbers: readonly number[]): boolean {

@@ -42,7 +42,7 @@ export function consistencyRanges(from: number, to: number): LeafRange[] {
       begin = middle;
     }
   }
-  // The former tree as a whole is known to whoever checks the proof.
+  // The earlier tree as a whole is known to whoever checks the proof.
   if (begin > 0) ranges.push({ begin, end });
   return ranges.reverse();
 }

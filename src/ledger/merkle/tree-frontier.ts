@@ -72,7 +72,7 @@ function ones(size: number): number {
   return count;
 }
 
-/** The tree as the head record tells it. One that is not of the chain's length must neither grow nor be signed. */
+/** The tree as the head record has it. One that is not of the chain's length must neither grow nor be signed. */
 export function treeOf({ sequence, frontier }: Pick<LedgerPosition, 'sequence' | 'frontier'>): TreeFrontier {
   const tree = TreeFrontier.parse(frontier);
   if (tree?.size === sequence) return tree;

@@ -35,8 +35,8 @@ export interface InclusionProof {
 
 /** That one tree extends another: RFC 6962, section 2.1.2. */
 export interface ConsistencyProof {
-  readonly former: TreeHead;
-  readonly latter: TreeHead;
+  readonly earlier: TreeHead;
+  readonly later: TreeHead;
   readonly hashes: readonly TreeHash[];
 }
 
@@ -48,7 +48,7 @@ export interface ConsistencyProof {
 export class TreeReader {
   constructor(@Inject(Database) private readonly database: Pick<Database, 'points' | 'chain' | 'dialect'>) {}
 
-  /** Today's tree, as the head record tells it; empty before there is a head record. */
+  /** Today's tree, as the head record has it; empty before there is a head record. */
   async head(): Promise<TreeHead> {
     const [row] = await this.database.points.all<{ sequence: number; frontier: string }>(SELECT_HEAD);
     const { size, root } = row === undefined ? TreeFrontier.empty() : treeOf(row);
@@ -66,8 +66,8 @@ export class TreeReader {
   /** @param to at most today's size; `from` at most `to`. */
   async consistency(from: number, to: number): Promise<ConsistencyProof> {
     const ranges = [{ begin: 0, end: from }, { begin: 0, end: to }, ...consistencyRanges(from, to)];
-    const [former = '', latter = '', ...hashes] = await this.roots(ranges);
-    return { former: { size: from, rootHash: former }, latter: { size: to, rootHash: latter }, hashes };
+    const [earlier = '', later = '', ...hashes] = await this.roots(ranges);
+    return { earlier: { size: from, rootHash: earlier }, later: { size: to, rootHash: later }, hashes };
   }
 
   /**
@@ -107,7 +107,7 @@ export class TreeReader {
       return JSON.parse(text) as [number, unknown][];
     } catch (error) {
       if (!isUnwritable(error)) throw error;
-      throw new TreeDamagedError(`Hashes of the tree are no text (${error.message}).`);
+      throw new TreeDamagedError(`Hashes of the tree are not texts (${error.message}).`);
     }
   }
 }

@@ -35,11 +35,11 @@ const LATER_FORM: RecordKind<Note> = { ...FIRST_FORM, laterMembers: { labels: nu
 const NOTE: Note = { id: 'not_1', createdSequence: 1, text: 'first', labels: null, tone: 'plain', places: [] };
 
 describe('the hashed form of a record', () => {
-  const former = new RecordCodec(FIRST_FORM, SQLITE_DIALECT);
+  const earlier = new RecordCodec(FIRST_FORM, SQLITE_DIALECT);
   const later = new RecordCodec(LATER_FORM, SQLITE_DIALECT);
 
   it('does not change when a kind is given a member that is unset', () => {
-    expect(later.encode(NOTE).state).toBe(former.encode(NOTE).state);
+    expect(later.encode(NOTE).state).toBe(earlier.encode(NOTE).state);
   });
 
   it('covers the later member, in its place, once it is set', () => {

@@ -109,8 +109,8 @@ export class RecordCodec {
 
   /** Bytes of free-form content: as the database says, or near enough of a row that was read without asking. */
   sizeOf(stored: SqlRow): number {
-    const told = stored[SIZE];
-    if (typeof told === 'number') return told;
+    const size = stored[SIZE];
+    if (typeof size === 'number') return size;
     return this.longColumns.reduce((size, name) => size + String(stored[name] ?? '').length, 0);
   }
 

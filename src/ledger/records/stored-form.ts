@@ -4,7 +4,7 @@ import type { SqlValue } from '../../database/sql-connection';
 /** Half of a surrogate pair: UTF-8 cannot hold it, so no text in a database has it. */
 const MARK = '\ud800';
 
-/** What `StorageForms.form` tells. What is not a text, or a text that is not UTF-8, becomes a text that is equal to no stored one. */
+/** What `StorageForms.form` returns. What is not a text, or a text that is not UTF-8, becomes a text that is equal to no stored one. */
 export function storedValue(form: SqlValue): SqlValue {
   if (typeof form !== 'string') return form;
   const [storage, hex = ''] = form.split(':');

@@ -17,7 +17,7 @@ const MAXIMUM_BATCH = 512;
 /** Milliseconds after which a batch counts as stuck. It is left alone: a COMMIT may wait for its standby. */
 const LONGEST_BATCH = 10_000;
 
-/** Empties the queue, one batch at a time, and tells each caller what came of its command. */
+/** Empties the queue, one batch at a time, and reports to each caller what came of its command. */
 export class BatchLoop {
   observer: LedgerObserver | null = null;
   private readonly logger = new Logger('Ledger');
@@ -28,7 +28,7 @@ export class BatchLoop {
   private batchLimit = MAXIMUM_BATCH;
   /** Monotonic milliseconds; null between batches. */
   private batchBegan: number | null = null;
-  private isToldStuck = false;
+  private isReportedStuck = false;
 
   constructor(
     private readonly queue: LedgerQueue,
@@ -50,10 +50,10 @@ export class BatchLoop {
     this.working ??= this.outsideRequests.runInAsyncScope(() => this.work());
   }
 
-  /** Tells, once, that a batch is stuck. */
+  /** Reports, once, that a batch is stuck. */
   watch(): void {
-    if (!this.isStuck || this.isToldStuck) return;
-    this.isToldStuck = true;
+    if (!this.isStuck || this.isReportedStuck) return;
+    this.isReportedStuck = true;
     this.logger.error(`A batch has not ended for ${LONGEST_BATCH / 1000} seconds: until it does, nothing is written.`);
   }
 
@@ -100,8 +100,8 @@ export class BatchLoop {
     this.batchBegan = performance.now();
     const result = await batch();
     this.batchBegan = null;
-    if (this.isToldStuck) this.logger.log('The batch that was stuck has ended.');
-    this.isToldStuck = false;
+    if (this.isReportedStuck) this.logger.log('The batch that was stuck has ended.');
+    this.isReportedStuck = false;
     return result;
   }
 

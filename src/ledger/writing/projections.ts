@@ -25,7 +25,7 @@ interface FollowedProjection {
 }
 
 /**
- * Keeps what is in memory in step with the chain. The head row tells the last entry that changed any memory; it is read
+ * Keeps what is in memory in step with the chain. The head row names the last entry that changed any memory; it is read
  * under the lock of the batch, so no command decides by what another process has changed already.
  */
 export class Projections {

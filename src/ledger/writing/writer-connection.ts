@@ -102,7 +102,7 @@ export class WriterConnection {
     }
   }
 
-  /** What failed tells nothing of the database when somebody else held a lock. */
+  /** What failed says nothing of the database when somebody else held a lock. */
   async giveUp(error: unknown): Promise<void> {
     if (isBusy(error)) await this.rollBack();
     else await this.failed(error);

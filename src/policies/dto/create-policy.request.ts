@@ -51,7 +51,7 @@ export class CreatePolicyRequest {
     rule: subjectFault,
     description:
       '`*`: everybody. `role:<role>`, `role:*`: who has the role, any role. `agent:<id or name>`, or an agent id or name ' +
-      'alone; `agent:*`: every agent. `kind:human`, `kind:machine`. `<type>:<id>`, `<type>:*`: subjects that are no agents. ' +
+      'alone; `agent:*`: every agent. `kind:human`, `kind:machine`. `<type>:<id>`, `<type>:*`: subjects that are not agents. ' +
       'Names that nobody can have are named in `warnings`.',
     example: ['role:collections'],
   })

@@ -87,7 +87,7 @@ export function compareByRank(left: CompiledPolicy, right: CompiledPolicy): numb
   return left.reference.id < right.reference.id ? -1 : 1;
 }
 
-/** Whether the policy matches in everything but the resource path. Most that do not are told by their bits. */
+/** Whether the policy matches in everything but the resource path. Their bits show that of most that do not. */
 export function matchesBesidesPath(policy: CompiledPolicy, asked: AskedNames, use: PathUse): boolean {
   return (
     !(asked.isReview && (policy.approval !== null || policy.conditions !== null)) &&

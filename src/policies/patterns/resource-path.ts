@@ -55,7 +55,7 @@ function characterFault(path: string): string | undefined {
 
 function segmentsFault(path: string, hasSlash: boolean): string | undefined {
   if (hasSlash && END_OF_PATH.test(path))
-    return 'must not contain "?", "#" or ";" beside a "/", also not percent-encoded';
+    return 'must not contain "?", "#" or ";" in a path with "/", also not percent-encoded';
   const segments = path.split('/');
   const counted = segments.at(-1) === '*' ? segments.length - 1 : segments.length;
   if (counted > MOST_SEGMENTS) return `must have at most ${MOST_SEGMENTS} segments`;

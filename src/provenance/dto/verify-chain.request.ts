@@ -11,7 +11,7 @@ const LONGEST_CHECKPOINT = 65_536;
 function wholeChainOnly({ from, checkpoint }: Readonly<Record<string, unknown>>): FieldFault[] {
   const isPart = typeof from === 'number' && from > 1;
   if (!isPart || typeof checkpoint !== 'string') return [];
-  return [{ field: 'from', message: 'must be left out, or 1, beside a checkpoint: it speaks of the whole chain' }];
+  return [{ field: 'from', message: 'must be left out, or 1, with a checkpoint: it speaks of the whole chain' }];
 }
 
 @WholeRequest(wholeChainOnly)
@@ -36,7 +36,7 @@ export class VerifyChainRequest {
     max: LONGEST_CHECKPOINT,
     rule: checkpointFault,
     // Without an example: it would be the checkpoint of another log, and make a sound chain invalid.
-    description: 'A checkpoint of this log, kept since: verify tells whether the log extends it.',
+    description: 'A checkpoint of this log, kept since: verify says whether the log extends it.',
   })
   readonly checkpoint?: string;
 }

@@ -20,7 +20,7 @@ export class DeliveryLease {
   private renewedAt: Moment | null = null;
   private current = 0;
 
-  /** Each holder's number is higher than the one before: what a former one writes late is refused by it. */
+  /** Each holder's number is higher than the one before: what a previous one writes late is refused by it. */
   get term(): number {
     return this.current;
   }

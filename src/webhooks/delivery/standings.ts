@@ -40,7 +40,7 @@ const GIVE_UP = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
 /** Milliseconds after which a statement that found a SQLite file locked by the ledger's writer is tried again. */
 const BUSY_PAUSE = 5;
 
-/** Where the endpoints stand, and who delivers: written beside the ledger, on a connection of its own. */
+/** Where the endpoints stand, and who delivers: written next to the ledger, on a connection of its own. */
 @Injectable()
 export class Standings implements OnApplicationShutdown {
   private readonly upsert: string;

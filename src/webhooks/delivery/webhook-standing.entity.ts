@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Where an endpoint stands. Written beside the ledger: a delivery is no change of a record, and nothing is hashed here. */
+/** Where an endpoint stands. Written next to the ledger: a delivery is not a change of a record, and nothing is hashed here. */
 @Entity('webhook_standings')
 export class WebhookStanding {
   @PrimaryColumn('text')

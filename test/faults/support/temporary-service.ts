@@ -8,7 +8,7 @@ export async function temporaryService(): Promise<ServedDatabase> {
   return new ServedDatabase(database.path, { tidyUp: () => database.remove() });
 }
 
-/** One whose disk fails when it is told to; the disk goes with the database. */
+/** One whose disk fails when it is asked to; the disk goes with the database. */
 export async function serviceOnFaultyDisk(): Promise<{ served: ServedDatabase; disk: FaultyDisk }> {
   const database = await temporaryDatabase();
   const disk = faultyDisk(database.path);
