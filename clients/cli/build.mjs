@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 // The typed client is compiled in with it, so that the package stands alone.
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const dist = join(folder, 'dist');
-const demo = join(folder, '..', '..', 'examples', 'demo.json');
+const root = join(folder, '..', '..');
+/** What commands read next to their code. */
+const DATA = [join(root, 'examples', 'demo.json'), join(root, 'policies.schema.json')];
 if (isStale()) build();
 
 /** Made in full before it gets its place: a command may be running, and a build may be interrupted. */
@@ -16,17 +18,17 @@ function build() {
   const made = join(`${dist}.new`, String(process.pid));
   execFileSync(process.execPath, [compiler, '-p', folder, '--outDir', made], { stdio: 'inherit' });
   chmodSync(join(made, 'cli', 'src', 'main.js'), 0o755);
-  copyFileSync(demo, join(made, 'demo.json'));
+  for (const path of DATA) copyFileSync(path, join(made, basename(path)));
   rmSync(dist, { recursive: true, force: true });
   renameSync(made, dist);
   rmSync(`${dist}.new`, { recursive: true, force: true });
 }
 
 function isStale() {
-  const built = join(dist, 'demo.json');
+  const built = join(dist, basename(DATA[0]));
   if (!existsSync(built)) return true;
   const sources = [folder, join(folder, '..', 'typescript')].flatMap((client) => filesBelow(join(client, 'src')));
-  const newest = [...sources, demo, join(folder, 'package-lock.json'), join(folder, 'build.mjs')].map(changedAt);
+  const newest = [...sources, ...DATA, join(folder, 'package-lock.json'), join(folder, 'build.mjs')].map(changedAt);
   return Math.max(...newest) > changedAt(built);
 }
 

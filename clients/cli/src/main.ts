@@ -21,7 +21,7 @@ const program = new Command('gov')
   .description('The command line of the agent governance service.')
   .addHelpText(
     'after',
-    '\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL.\nExit codes: 0 done, 1 refused or failed.',
+    '\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL.\nExit codes: 0 done, 1 refused or failed, 2 a plan that changes something.',
   )
   .showHelpAfterError()
   .exitOverride();

@@ -17,7 +17,7 @@ export function printJson(value: unknown): void {
 
 /** A table for people, with a line that says how many rows there are beyond those shown. */
 export function printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], total = rows.length): void {
-  const cells = rows.map((row) => columns.map(({ value }) => value(row).replace(CONTROL, ' ')));
+  const cells = rows.map((row) => columns.map(({ value }) => plain(value(row))));
   const widths = columns.map(({ title }, index) =>
     Math.max(title.length, ...cells.map((row) => row[index]?.length ?? 0)),
   );
@@ -32,6 +32,11 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
   else if (total > rows.length) process.stdout.write(styled('dim', `${rows.length} of ${total}.\n`));
 }
 
+/** What others have named, as it may be shown. */
+export function plain(text: string): string {
+  return text.replace(CONTROL, ' ');
+}
+
 export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -39,6 +44,11 @@ export function printLine(text: string): void {
 /** Colours on a terminal alone, and not where NO_COLOR is set. */
 export function styled(style: Style, text: string): string {
   return process.stdout.isTTY && process.env['NO_COLOR'] === undefined ? styleText(style, text) : text;
+}
+
+/** Such as "1 policy" and "2 policies". */
+export function counted(count: number, one: string, more = `${one}s`): string {
+  return `${count} ${count === 1 ? one : more}`;
 }
 
 /** How long something takes or took, in its largest unit. */

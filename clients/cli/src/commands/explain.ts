@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { printJson, printLine, styled } from '../output.js';
+import { plain, printJson, printLine, styled } from '../output.js';
 import { client } from '../settings.js';
 import type { Schemas } from '../../../typescript/src/index.js';
 
@@ -31,11 +31,11 @@ async function explain(
 function printVerdict({ effect, reason, policies, approval, explanation }: Schemas['EvaluationResponse']): void {
   const colour = { allow: 'green', deny: 'red', require_approval: 'yellow' } as const;
   printLine(`${styled(colour[effect], effect)}${reason === null ? '' : ` (${reason})`}`);
-  for (const { name, version, id } of policies) printLine(`  decided by ${name} ${version} (${id})`);
+  for (const { name, version, id } of policies) printLine(plain(`  decided by ${name} ${version} (${id})`));
   for (const { subjects, approvals } of approval?.approvers ?? [])
-    printLine(`  needs ${approvals} of ${subjects.join(', ')}`);
+    printLine(plain(`  needs ${approvals} of ${subjects.join(', ')}`));
   for (const { policy, missing } of explanation?.nearest ?? []) {
-    printLine(`  ${policy.name} ${policy.version} would change it, but for its ${missing.join(', ')}`);
+    printLine(plain(`  ${policy.name} ${policy.version} would change it, but for its ${missing.join(', ')}`));
   }
 }
 

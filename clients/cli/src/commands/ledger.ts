@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { writeChain } from '../chain-export.js';
-import { printLine, styled } from '../output.js';
+import { plain, printLine, styled } from '../output.js';
 import { runService, runToTheEnd } from '../service-program.js';
 import { client, settings } from '../settings.js';
 import type { AuditEntry } from '../../../typescript/src/index.js';
@@ -46,5 +46,5 @@ async function follow({ after, action, json }: { after?: number; action?: string
 
 function lineOf({ timestamp, action, subjectId, actor, outcome }: AuditEntry): string {
   const told = outcome === 'success' ? action : styled('red', `${action} (${outcome})`);
-  return `${timestamp}  ${told}  ${subjectId}  by ${actor.type} ${actor.id}`;
+  return `${timestamp}  ${told}  ${plain(subjectId)}  by ${actor.type} ${plain(actor.id)}`;
 }

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Column, printJson, printTable } from '../output.js';
 import { client } from '../settings.js';
+import { addPolicyFileCommands } from './policies.js';
 import { GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 
 type PagePath = '/api/v1/agents' | '/api/v1/api-keys' | '/api/v1/audit' | '/api/v1/executions' | '/api/v1/policies';
@@ -25,9 +26,12 @@ export function addRecordCommands(program: Command): void {
   const agents = listCommand(program, 'agents', 'agents and people');
   agents.option('--role <role>').option('--capability <name>').option('--status <status>').option('--kind <kind>');
   agents.action((options: ListOptions) => list<Schemas['AgentResponse']>('/api/v1/agents', options, AGENT_COLUMNS));
-  const policies = listCommand(program, 'policies', 'policies, in force and earlier');
+  const policies = listCommand(program, 'policies', 'policies, in force and earlier; and policies as files');
   policies.option('--status <status>').option('--effect <effect>').option('--name <name>');
+  // Its options and those of the commands below it have the same names.
+  policies.enablePositionalOptions();
   policies.action((options: ListOptions) => list('/api/v1/policies', options, POLICY_COLUMNS));
+  addPolicyFileCommands(policies);
   const executions = listCommand(program, 'executions', 'what agents asked for, and what came of it');
   executions.option('--agent-id <agent>').option('--action <action>').option('--outcome <outcome>');
   executions.action((options: ListOptions) => list('/api/v1/executions', options, EXECUTION_COLUMNS));

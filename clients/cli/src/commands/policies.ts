@@ -1,0 +1,183 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import { counted, printJson, printLine, styled } from '../output.js';
+import { lintFaults } from '../policies/lint.js';
+import { isChange } from '../policies/plan-text.js';
+import { type PolicyFiles, readPolicyFiles } from '../policies/policy-files.js';
+import { printPlan, printTests } from '../policies/print-plan.js';
+import { policyFileName, policyFileText } from '../policies/pulled-policy.js';
+import { client, SettingsError } from '../settings.js';
+import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
+
+type Plan = Schemas['PolicyPlanResponse'];
+
+interface PlanOptions {
+  readonly prune?: boolean;
+  readonly json?: boolean;
+  readonly markdown?: boolean;
+}
+
+interface ApplyOptions extends PlanOptions {
+  readonly base?: string;
+  readonly yes?: boolean;
+}
+
+const FOLDER = 'policies';
+const FILES = ['[paths...]', `files, or folders of files; ${FOLDER} unless given`] as const;
+const PRUNE = ['--prune', 'the files are the whole set: what they do not name is taken out of force'] as const;
+/** A plan that changes something, for pipelines. */
+const CHANGES = 2;
+
+/** Policies as files: what `gov policies` does besides listing them. */
+export function addPolicyFileCommands(policies: Command): void {
+  policies
+    .command('pull')
+    .description('write the policies in force into files, one for each')
+    .argument('[folder]', 'where to', FOLDER)
+    .option('--force', 'overwrite files that differ')
+    .action(pull);
+  policies
+    .command('lint')
+    .description('check the form of policy files, without a service')
+    .argument(...FILES)
+    .action(lint);
+  policies
+    .command('test')
+    .description('run the tests of policy files against the set as it would be; nothing is applied')
+    .argument(...FILES)
+    .option(...PRUNE)
+    .option('--json', 'the result as JSON')
+    .action(test);
+  policies
+    .command('plan')
+    .description(
+      'what applying policy files would change. Exit code 2 where it changes something, 1 where a test fails',
+    )
+    .argument(...FILES)
+    .option(...PRUNE)
+    .option('--markdown', 'fit for a comment on a pull request')
+    .option('--json', 'the whole plan as JSON')
+    .action(plan);
+  policies
+    .command('apply')
+    .description('bring policy files into force, all in one commit, when their tests pass')
+    .argument(...FILES)
+    .option(...PRUNE)
+    .option('--base <digest>', 'the base of the plan that was looked at: with another set in force nothing is done')
+    .option('--markdown', 'fit for the summary of a job')
+    .option('--json', 'what was applied as JSON')
+    .option('--yes', 'do not ask; needed where there is no terminal')
+    .action(apply);
+}
+
+async function pull(folder: string, { force }: { force?: boolean }): Promise<void> {
+  const taken = new Set<string>();
+  const files: { path: string; text: string }[] = [];
+  for await (const policy of client().pages('/api/v1/policies', { query: { status: 'active' } })) {
+    const name = policyFileName(policy, taken);
+    taken.add(name.toLowerCase());
+    files.push({ path: join(folder, name), text: policyFileText(policy) });
+  }
+  const others = files.filter(({ path, text }) => existsSync(path) && readFileSync(path, 'utf8') !== text);
+  if (others.length > 0 && force !== true) {
+    const names = others.map(({ path }) => path).join(', ');
+    throw new SettingsError(
+      `Nothing was written, as these files differ from what is in force: ${names}. --force overwrites them.`,
+    );
+  }
+  mkdirSync(folder, { recursive: true });
+  for (const { path, text } of files) writeFileSync(path, text);
+  printLine(`${counted(files.length, 'policy', 'policies')} written to ${folder}.`);
+}
+
+/** @throws SettingsError with a line for each fault. */
+function lint(paths: readonly string[]): void {
+  const { files, policies, tests } = wellFormed(paths);
+  const counts = [
+    counted(files.length, 'file'),
+    counted(policies.length, 'policy', 'policies'),
+    counted(tests.length, 'test'),
+  ];
+  printLine(`${counts.join(', ')}: well-formed.`);
+}
+
+function wellFormed(paths: readonly string[]): PolicyFiles {
+  const set = readPolicyFiles(paths.length === 0 ? [FOLDER] : paths);
+  const faults = lintFaults(set);
+  if (faults.length > 0) throw new SettingsError(faults.join('\n'));
+  return set;
+}
+
+async function test(paths: readonly string[], { prune = false, json }: PlanOptions): Promise<void> {
+  const set = wellFormed(paths);
+  if (set.tests.length === 0) throw new SettingsError('There are no tests in these files.');
+  const planned = await planOf(client(), set, prune);
+  if (json === true) printJson(planned.tests);
+  else printTests(set, planned);
+  if (hasFailedTests(planned)) process.exitCode = 1;
+}
+
+async function plan(paths: readonly string[], { prune = false, json, markdown }: PlanOptions): Promise<void> {
+  const set = wellFormed(paths);
+  const governance = client();
+  const planned = await planOf(governance, set, prune);
+  if (json === true) printJson(planned);
+  else await printPlan(governance, set, planned, markdown === true);
+  if (hasFailedTests(planned)) process.exitCode = 1;
+  else if (planned.changes.some(isChange)) process.exitCode = CHANGES;
+}
+
+async function apply(
+  paths: readonly string[],
+  { prune = false, base, yes, json, markdown }: ApplyOptions,
+): Promise<void> {
+  const set = wellFormed(paths);
+  const governance = client();
+  const planned = await planOf(governance, set, prune);
+  if (base !== undefined && base !== planned.base) throw new SettingsError(NO_LONGER);
+  if (json !== true) await printPlan(governance, set, planned, markdown === true);
+  if (hasFailedTests(planned)) throw new SettingsError('Nothing was applied: tests fail.');
+  if (!planned.changes.some(isChange)) return;
+  if (yes !== true && !(await isConfirmed())) throw new SettingsError('Nothing was applied.');
+  const body = { base: planned.base, policies: set.policies, prune };
+  const applied = await explained(set, governance.post('/api/v1/policies/apply', { body }));
+  if (json === true) printJson(applied);
+  else printLine(`\n${styled('green', 'Applied.')} The set in force is ${applied.policySet}.`);
+}
+
+const NO_LONGER =
+  'Nothing was applied: the policies in force are no longer those of the plan. Plan again, and look at it.';
+
+async function planOf(governance: GovernanceClient, set: PolicyFiles, prune: boolean): Promise<Plan> {
+  const tests = set.tests.length === 0 ? {} : { tests: set.tests };
+  const body = { policies: set.policies, prune, ...tests };
+  return explained(set, governance.post('/api/v1/policies/plan', { body }));
+}
+
+/** Faults that the service finds are said with the file and line that they are about. */
+async function explained<Answer>(set: PolicyFiles, answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof GovernanceError)) throw error;
+    if (error.status === 412) throw new SettingsError(NO_LONGER);
+    if (error.details.length === 0) throw error;
+    throw new SettingsError(error.details.map((fault) => set.located(fault)).join('\n'));
+  }
+}
+
+function hasFailedTests({ tests }: Plan): boolean {
+  return tests !== undefined && tests.failed.length > 0;
+}
+
+async function isConfirmed(): Promise<boolean> {
+  if (!process.stdin.isTTY) throw new SettingsError('Nothing was applied: without a terminal, --yes has to be given.');
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^y(es)?$/i.test((await lines.question('Apply? [y/N] ')).trim());
+  } finally {
+    lines.close();
+  }
+}

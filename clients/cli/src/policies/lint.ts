@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { Ajv, type ErrorObject } from 'ajv';
+import type { PolicyFile } from './policy-file.js';
+import type { PolicyFiles } from './policy-files.js';
+
+/** The build puts `policies.schema.json` here. */
+const SCHEMA = new URL('../../../policies.schema.json', import.meta.url);
+
+/** What of the form is wrong in policy files, each with its place, without a service; whether patterns are is known to the service. */
+export function lintFaults(set: PolicyFiles): string[] {
+  const isValid = new Ajv({ allErrors: true, strict: false }).compile(
+    JSON.parse(readFileSync(SCHEMA, 'utf8')) as object,
+  );
+  const faults = set.files.flatMap((file) => {
+    isValid(file.value);
+    return [...new Set((isValid.errors ?? []).map((error) => faultOf(file, error)).filter((text) => text !== null))];
+  });
+  return [...faults, ...namedTwice(set)];
+}
+
+function faultOf(
+  file: PolicyFile,
+  { instancePath, keyword, params, message = 'is wrong' }: ErrorObject,
+): string | null {
+  const field = instancePath
+    .slice(1)
+    .split('/')
+    .map((name) => (/^\d+$/.test(name) ? `[${name}]` : `.${name.replaceAll('~1', '/').replaceAll('~0', '~')}`))
+    .join('')
+    .replace(/^\./, '');
+  const at = (name: string, text: string): string =>
+    `${file.placeOf(name)}: ${name === '' ? 'the file' : name} ${text}`;
+  switch (keyword) {
+    case 'additionalProperties': {
+      const name = (params as { additionalProperty: string }).additionalProperty;
+      return at(field === '' ? name : `${field}.${name}`, 'is not known here');
+    }
+    case 'required':
+      // That one of the two is needed is said of the file as a whole.
+      return field === '' ? null : at(field, `lacks ${(params as { missingProperty: string }).missingProperty}`);
+    case 'enum':
+      return at(
+        field,
+        `must be one of ${(params as { allowedValues: unknown[] }).allowedValues.filter(Boolean).join(', ')}`,
+      );
+    case 'const':
+      return at(field, `must be ${String((params as { allowedValue: unknown }).allowedValue)} here`);
+    case 'type':
+      return at(field, typeFault(valueAt(file.value, instancePath), (params as { type: string | string[] }).type));
+    case 'if':
+    case 'anyOf':
+      // What they consist of is said already.
+      return field === '' ? at('', 'must have policies, tests, or both') : null;
+    case 'oneOf':
+      return at(field, 'must have either agent or subject');
+    default:
+      return at(field, message);
+  }
+}
+
+/** YAML reads 1.0 as a number: most faults of type are of quotes. */
+function typeFault(value: unknown, types: string | string[]): string {
+  const wanted = [types].flat().filter((type) => type !== 'null');
+  const isUnquoted = wanted.includes('string') && ['number', 'boolean'].includes(typeof value);
+  const names = wanted.map((type) => (type === 'string' ? 'text' : `of the type ${type}`));
+  return `must be ${names.join(' or ')}${isUnquoted ? ', so put it in quotes' : ''}`;
+}
+
+function valueAt(value: unknown, pointer: string): unknown {
+  const names = pointer.split('/').slice(1);
+  return names.reduce<unknown>(
+    (of, name) => (typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined),
+    value,
+  );
+}
+
+function namedTwice(set: PolicyFiles): string[] {
+  const first = new Map<unknown, number>();
+  return set.policies.flatMap((policy: { readonly name?: unknown } | null, index) => {
+    const name = policy?.name;
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, index);
+    if (earlier === undefined || typeof name !== 'string') return [];
+    const message = `is that of policies[${earlier}]: a set has one version of a policy`;
+    return [set.located({ field: `policies[${index}].name`, message })];
+  });
+}

@@ -1,0 +1,60 @@
+import { extname } from 'node:path';
+import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
+
+/** One file of policies and tests, in YAML or in JSON, which YAML includes. */
+export class PolicyFile {
+  /** Why it is not well-formed, each with its place; what it holds is not looked at. */
+  readonly faults: readonly string[];
+  value: unknown;
+  private readonly document: Document;
+  private readonly lines = new LineCounter();
+
+  constructor(
+    readonly path: string,
+    text: string,
+  ) {
+    this.document = parseDocument(text, { lineCounter: this.lines, prettyErrors: false, stringKeys: true });
+    this.faults = [...this.document.errors.map(({ message, pos }) => `${this.placeAt(pos[0])}: ${message}`)];
+    if (this.faults.length > 0) return;
+    this.faults = extname(path) === '.json' ? faultsOf(path, () => JSON.parse(text) as unknown) : [];
+    this.faults = [...this.faults, ...faultsOf(path, () => (this.value = this.document.toJS({ maxAliasCount: 100 })))];
+  }
+
+  get policies(): readonly unknown[] {
+    return this.listOf('policies');
+  }
+
+  get tests(): readonly unknown[] {
+    return this.listOf('tests');
+  }
+
+  /** Where a member stands, such as `refunds.yaml:12:5`; of one that is missing, where it would belong. */
+  placeOf(field: string): string {
+    const path = [...field.matchAll(/([^.[\]]+)/g)].map(([, name = '']) => (/^\d+$/.test(name) ? Number(name) : name));
+    for (; path.length > 0; path.pop()) {
+      const node = this.document.getIn(path, true);
+      if (isNode(node) && node.range) return this.placeAt(node.range[0]);
+    }
+    return this.path;
+  }
+
+  private listOf(name: string): readonly unknown[] {
+    const value: unknown = typeof this.value === 'object' && this.value !== null ? Reflect.get(this.value, name) : null;
+    return Array.isArray(value) ? value : [];
+  }
+
+  private placeAt(offset: number): string {
+    const { line, col } = this.lines.linePos(offset);
+    return `${this.path}:${line}:${col}`;
+  }
+}
+
+/** A file named so is read as JSON by others, too; and aliases of YAML may be more than one wants to hold. */
+function faultsOf(path: string, read: () => unknown): string[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    return [`${path}: ${(error as Error).message}`];
+  }
+}

@@ -1,0 +1,78 @@
+import { plain, printLine, styled } from '../output.js';
+import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
+import { isChange, namedAgents, type PlanLine, planLines, planTitle } from './plan-text.js';
+import type { PolicyFiles } from './policy-files.js';
+
+type Plan = Schemas['PolicyPlanResponse'];
+
+const OTHERS = new Map([
+  ['other:machine', 'machines that are not registered'],
+  ['other:human', 'people who are not registered'],
+]);
+
+/** A plan is not worth more of the rate limit. */
+const MOST_LOOKED_UP = 30;
+
+/** The plan for people, on a terminal or in a comment on a pull request, with its tests. */
+export async function printPlan(
+  governance: GovernanceClient,
+  set: PolicyFiles,
+  planned: Plan,
+  asMarkdown: boolean,
+): Promise<void> {
+  const names = await agentNames(governance, planned);
+  const nameOf = (subject: string): string => names.get(subject) ?? OTHERS.get(subject) ?? subject;
+  const base = planned.changes.some(isChange) ? [{ mark: ' ', text: `Base: ${planned.base}` } as const] : [];
+  const lines = [...planLines(planned, nameOf), BLANK, ...testLines(set, planned), ...base];
+  if (asMarkdown) printLine(`### Policies: ${planTitle(planned)}\n\n${fenced(lines.map(diffLine).join('\n'))}\n`);
+  else printLine([styled('bold', `Policies: ${planTitle(planned)}`), ...lines.map(styledLine)].join('\n'));
+}
+
+/** The tests that failed, each with its place, and how many there were. */
+export function printTests(set: PolicyFiles, planned: Plan): void {
+  for (const line of testLines(set, planned)) printLine(styledLine(line));
+}
+
+function testLines(set: PolicyFiles, { tests }: Plan): PlanLine[] {
+  if (tests === undefined) return [];
+  const failed = tests.failed.map(({ index, expect, effect, reason, policies }): PlanLine => {
+    const by = policies.map(({ name, version }) => `${name} ${version}`).join(', ') || 'no policy';
+    const wanted = set.tests[index]?.by;
+    const expected = `${expect}${wanted === undefined || wanted === null ? '' : ` by ${wanted}`}`;
+    const message = `should be ${expected}, and is ${effect} by ${by}${reason === null ? '' : ` (${reason})`}`;
+    return { mark: '-', text: set.located({ field: `tests[${index}]`, message }) };
+  });
+  return [...failed, { mark: ' ', text: `Tests: ${tests.passed} passed, ${tests.failed.length} failed.` }];
+}
+
+const BLANK: PlanLine = { mark: ' ', text: '' };
+
+/** A name in the text ends the fence as little as it steers a terminal. */
+function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}diff\n${text}\n${fence}`;
+}
+
+/** Ids where the key may not read agents, as one with `policies` alone. */
+async function agentNames(governance: GovernanceClient, planned: Plan): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  const { scopes } = await governance.get('/api/v1/me');
+  if (!scopes.includes('read')) return names;
+  for (const id of namedAgents(planned).slice(0, MOST_LOOKED_UP)) {
+    const { name } = await governance.get('/api/v1/agents/{id}', { path: { id } });
+    names.set(id, name);
+  }
+  return names;
+}
+
+/** In the fence of a diff, `#` has no colour, and a line needs its mark at the beginning. */
+function diffLine({ mark, text }: PlanLine): string {
+  return mark === '#' || text === '' ? plain(text) : `${mark} ${plain(text)}`;
+}
+
+function styledLine({ mark, text }: PlanLine): string {
+  const colours = { '+': 'green', '-': 'red', '!': 'yellow' } as const;
+  if (mark === '#' || text === '') return styled('bold', plain(text));
+  return mark === ' ' ? `  ${plain(text)}` : styled(colours[mark], `${mark} ${plain(text)}`);
+}

@@ -1,0 +1,37 @@
+import { stringify } from 'yaml';
+import type { Schemas } from '../../../typescript/src/index.js';
+import type { Policy } from './policy-files.js';
+
+type InForce = Schemas['PolicyResponse'];
+
+/** The file of one policy as it is in force: what is as by default is left out. */
+export function policyFileText(policy: InForce): string {
+  return stringify({ policies: [bodyOf(policy)] }, { lineWidth: 120 });
+}
+
+/** Its name with what a file's name cannot have, or should not, written as `-`; `taken` are those that others have. */
+export function policyFileName({ name }: InForce, taken: ReadonlySet<string>): string {
+  const plain =
+    name
+      .replace(/[^\p{L}\p{N}._-]+/gu, '-')
+      .replace(/^[.-]+|[.-]+$/g, '')
+      .slice(0, 100) || 'policy';
+  for (let number = 1; ; number += 1) {
+    const file = number === 1 ? `${plain}.yaml` : `${plain}-${number}.yaml`;
+    if (!taken.has(file.toLowerCase())) return file;
+  }
+}
+
+function bodyOf(policy: InForce): Policy {
+  const { name, version, description, effect, subjects, actions, resources, resourceTypes, priority } = policy;
+  const { conditions, approval } = policy;
+  return {
+    ...{ name, version },
+    ...(description !== '' && { description }),
+    ...{ effect, subjects, actions, resources },
+    ...(resourceTypes.length > 0 && { resourceTypes }),
+    ...(priority !== 0 && { priority }),
+    ...(conditions.length > 0 && { conditions: conditions }),
+    ...(approval !== null && { approval }),
+  };
+}

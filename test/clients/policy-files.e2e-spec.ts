@@ -1,0 +1,184 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
+import { describeOnSqlite } from '../support/database-kind';
+import { createAgent, createPolicy, issueKey } from '../support/factories';
+import { keepSecret } from '../support/secret-watch';
+import { send } from '../support/send';
+import type { ProgramRun } from '../support/shell';
+import { buildCommandLine, gov } from './command-line';
+
+const REFUNDS = `policies:
+  - name: refunds
+    version: "1.1"
+    effect: allow
+    subjects: ["role:billing"]
+    actions: [refund]
+    resources: ["customers/*"]
+    conditions: [{ parameter: /amount, op: lte, value: 250 }]
+`;
+const TESTS = `tests:
+  - agent: bot
+    action: refund
+    resourceType: customer
+    resourceId: customers/1
+    parameters: { amount: 200 }
+    expect: allow
+    by: refunds
+  - agent: bot
+    action: refund
+    resourceType: customer
+    resourceId: customers/1
+    parameters: { amount: 300 }
+    expect: EXPECTED
+`;
+
+describeOnSqlite('Policies as files', () => {
+  let app: TestApp;
+  let folder: string;
+  let readKey: string;
+
+  beforeAll(async () => {
+    await buildCommandLine();
+  }, 120_000);
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gov-policies-'));
+    app = await createTestApp();
+    await createAgent(app, { name: 'bot', roles: ['billing'], capabilities: ['refund'] });
+    const refunds = { name: 'refunds', version: '1.0', subjects: ['role:billing'], actions: ['refund'] };
+    const conditions = [{ parameter: '/amount', op: 'lte', value: 100 }];
+    await createPolicy(app, { ...refunds, resources: ['customers/*'], conditions });
+    await createPolicy(app, {
+      name: 'a/b: "c"',
+      version: '1',
+      effect: 'deny',
+      actions: ['export'],
+      description: "No: it's #1",
+    });
+    readKey = (await issueKey(app, { name: 'pull request', scopes: ['read'] })).secret;
+    keepSecret(readKey);
+  });
+  afterEach(async () => {
+    rmSync(folder, { recursive: true });
+    await app.close();
+  });
+
+  function policies(words: readonly string[], key: string | undefined = readKey): Promise<ProgramRun> {
+    const environment = { XDG_CONFIG_HOME: folder, GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key };
+    return gov(['policies', ...words], { environment, folder });
+  }
+
+  function write(name: string, text: string): void {
+    mkdirSync(join(folder, 'policies'), { recursive: true });
+    writeFileSync(join(folder, 'policies', name), text);
+  }
+
+  async function inForce(): Promise<string[]> {
+    const { body } = await send(app, 'GET', '/api/v1/policies?status=active');
+    return body.data.map(({ name, version }: { name: string; version: string }) => `${name} ${version}`);
+  }
+
+  it('pulls what is in force into files that change nothing', async () => {
+    expect(await policies(['pull'])).toMatchObject({ exitCode: 0, output: '2 policies written to policies.\n' });
+    expect(readdirSync(join(folder, 'policies'))).toEqual(['a-b-c.yaml', 'refunds.yaml']);
+    const unchanged = await policies(['plan', '--prune']);
+    expect(unchanged).toMatchObject({ exitCode: 0, output: expect.stringContaining('nothing to do: 2 in force') });
+    write('refunds.yaml', REFUNDS);
+    const kept = await policies(['pull']);
+    expect(kept).toMatchObject({ exitCode: 1, errors: expect.stringContaining('refunds.yaml') });
+    expect(readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8')).toBe(REFUNDS);
+    expect(await policies(['pull', '--force'])).toMatchObject({ exitCode: 0 });
+    expect(readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8')).toContain('"1.0"');
+  }, 120_000);
+
+  it('plans with a key that only reads, and applies what its tests let pass', async () => {
+    write('refunds.yaml', REFUNDS);
+    write('tests.yaml', TESTS.replace('EXPECTED', 'allow'));
+    const failed = {
+      exitCode: 1,
+      output: expect.stringContaining('policies/tests.yaml:9:5: tests[1] should be allow, and is deny by no policy'),
+    };
+    expect(await policies(['test'])).toMatchObject(failed);
+    expect(await policies(['plan'])).toMatchObject(failed);
+    expect(await policies(['apply', '--yes'], API_KEY)).toMatchObject(failed);
+    write('tests.yaml', TESTS.replace('EXPECTED', 'deny'));
+    expect(await policies(['test'])).toMatchObject({ exitCode: 0, output: '  Tests: 2 passed, 0 failed.\n' });
+    const planned = await policies(['plan', '--prune', '--markdown']);
+    expect(planned.exitCode).toBe(2);
+    const lines = ['### Policies: 1 to create, 1 to deactivate, 0 kept', '+ create     refunds 1.1 in place of 1.0'];
+    for (const line of [
+      ...lines,
+      '- deactivate a/b: "c" 1',
+      '! no policy (default effect) → allow',
+      '    who    bot',
+    ]) {
+      expect(planned.output.split('\n')).toContain(line);
+    }
+    const base = /^ +Base: (\w{64})$/m.exec(planned.output)?.[1] ?? '';
+    expect(await policies(['apply', '--prune', '--yes'])).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('scope'),
+    });
+    expect(await policies(['apply', '--prune'], API_KEY)).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('--yes'),
+    });
+    expect(await inForce()).toHaveLength(2);
+    const apply = ['apply', '--prune', '--yes', '--base', base];
+    expect(await policies(apply, API_KEY)).toMatchObject({ exitCode: 0, output: expect.stringContaining('Applied.') });
+    expect(await inForce()).toEqual(['refunds 1.1']);
+    expect(await policies(apply, API_KEY)).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('Plan again'),
+    });
+    expect(await policies(['plan', '--prune', '--json'])).toMatchObject({ exitCode: 0 });
+  }, 120_000);
+
+  it('says with file and line what the service refuses', async () => {
+    write('others.json', '{"policies": []}');
+    write('refunds.yaml', REFUNDS.replace('customers/*', 'customers//x'));
+    expect(await policies(['plan'])).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining(
+        'policies/refunds.yaml:7:17: policies[0].resources[0] must not have empty segments',
+      ),
+    });
+    write('refunds.yaml', REFUNDS.replace('"1.1"', '"1.0"'));
+    expect(await policies(['plan'])).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('policies/refunds.yaml:8:17: policies[0].conditions differs'),
+    });
+  }, 120_000);
+
+  it('checks the form without a service', async () => {
+    const offline = (): Promise<ProgramRun> => policies(['lint'], undefined);
+    expect(await offline()).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('no file or folder policies'),
+    });
+    write('good.yaml', REFUNDS);
+    write('tests.yml', TESTS.replace('EXPECTED', 'deny'));
+    expect(await offline()).toMatchObject({ exitCode: 0, output: '2 files, 1 policy, 2 tests: well-formed.\n' });
+    write('bad.json', '{"policies": [{"name": "x", "version": 1.0, "effect": "alow", "subject": "*"}], "test": []}');
+    write('twice.yaml', REFUNDS);
+    write('notes.txt', 'Not looked at.');
+    const { exitCode, errors } = await offline();
+    expect(exitCode).toBe(1);
+    expect(errors.trimEnd().split('\n')).toEqual(
+      expect.arrayContaining([
+        'policies/bad.json:1:89: test is not known here',
+        'policies/bad.json:1:40: policies[0].version must be text, so put it in quotes',
+        'policies/bad.json:1:55: policies[0].effect must be one of allow, require_approval, deny',
+        'policies/bad.json:1:74: policies[0].subject is not known here',
+        'policies/bad.json:1:15: policies[0] lacks actions',
+        'policies/twice.yaml:2:11: policies[0].name is that of policies/good.yaml:2:5: a set has one version of a policy',
+      ]),
+    );
+    write('bad.json', '{"policies": [}');
+    expect(await offline()).toMatchObject({ exitCode: 1, errors: expect.stringContaining('policies/bad.json:1:15: ') });
+    write('bad.json', '{"policies": {}}');
+    expect(await policies(['apply', '--prune', '--yes'], API_KEY)).toMatchObject({ exitCode: 1 });
+    expect(await inForce()).toHaveLength(2);
+  }, 120_000);
+});
