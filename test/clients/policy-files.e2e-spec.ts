@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
 import { describeOnSqlite } from '../support/database-kind';
 import { createAgent, createPolicy, issueKey } from '../support/factories';
+import { ROOT } from '../support/markdown';
 import { keepSecret } from '../support/secret-watch';
 import { send } from '../support/send';
 import type { ProgramRun } from '../support/shell';
@@ -160,6 +161,8 @@ describeOnSqlite('Policies as files', () => {
     write('good.yaml', REFUNDS);
     write('tests.yml', TESTS.replace('EXPECTED', 'deny'));
     expect(await offline()).toMatchObject({ exitCode: 0, output: '2 files, 1 policy, 2 tests: well-formed.\n' });
+    const examples = join(ROOT, 'examples', 'policies');
+    expect(await policies(['lint', examples], undefined)).toMatchObject({ exitCode: 0 });
     write('bad.json', '{"policies": [{"name": "x", "version": 1.0, "effect": "alow", "subject": "*"}], "test": []}');
     write('twice.yaml', REFUNDS);
     write('notes.txt', 'Not looked at.');

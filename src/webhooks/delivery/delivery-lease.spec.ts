@@ -1,0 +1,44 @@
+import { DeliveryLease, LEASE, type Moment, RENEWAL } from './delivery-lease';
+
+const START: Moment = { monotonic: 5_000, wall: 1_000_000 };
+
+function after(monotonic: number, wall = monotonic): Moment {
+  return { monotonic: START.monotonic + monotonic, wall: START.wall + wall };
+}
+
+describe('DeliveryLease', () => {
+  let lease: DeliveryLease;
+
+  beforeEach(() => {
+    lease = new DeliveryLease();
+  });
+
+  it('is not held before it was asked for', () => {
+    expect(lease.isHeldAt(START)).toBe(false);
+  });
+
+  it('is held from the moment it was asked for, and ends before another process may take it', () => {
+    lease.renewed(7, START);
+    expect(lease.term).toBe(7);
+    expect(lease.isHeldAt(START)).toBe(true);
+    expect(lease.isHeldAt(after(2 * RENEWAL))).toBe(true);
+    expect(lease.isHeldAt(after(LEASE - 1))).toBe(false);
+  });
+
+  it.each([
+    ['monotonic clock stood still', 0, LEASE],
+    ['wall clock was set back', LEASE, -3_600_000],
+    ['wall clock was set forward', 0, 3_600_000],
+  ])('ends when the %s meanwhile', (_, monotonic, wall) => {
+    lease.renewed(1, START);
+    expect(lease.isHeldAt(after(monotonic, wall))).toBe(false);
+  });
+
+  it('ends at once when somebody else has it, and goes on when it is renewed', () => {
+    lease.renewed(1, START);
+    lease.lost();
+    expect(lease.isHeldAt(START)).toBe(false);
+    lease.renewed(3, after(LEASE));
+    expect([lease.isHeldAt(after(LEASE + RENEWAL)), lease.term]).toEqual([true, 3]);
+  });
+});
