@@ -23,7 +23,7 @@ export const CHECKPOINT_VARIABLES: Pick<Variables, CheckpointSettings> = {
   },
   previousVerifierKeys: {
     name: 'SIGNING_KEY_PREVIOUS',
-    description: 'Public keys of former signing keys, so that checkpoints kept by clients are still known.',
+    description: 'Public keys of previous signing keys, so that checkpoints kept by clients are still known.',
     default: '',
     expected:
       'verifier keys (name+hex+base64, as publicKey of GET /provenance/checkpoint shows them), separated by commas',

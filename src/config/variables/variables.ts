@@ -54,7 +54,7 @@ export const VARIABLES: Variables = {
   },
   apiKeyPrevious: {
     name: 'API_KEY_PREVIOUS',
-    description: 'Former key, accepted too while clients change over to a new one.',
+    description: 'Previous key, also accepted while clients change over to a new one.',
     default: '',
     refusedInProduction: isGuessable,
     expected: API_KEY_EXPECTED,
