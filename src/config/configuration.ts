@@ -99,6 +99,8 @@ export abstract class Configuration {
   abstract readonly publicUrl: string | null;
   /** Milliseconds that the comparison of two sets of policies may take. */
   abstract readonly planTimeout: number;
+  /** Recorded executions that a plan asks again. */
+  abstract readonly replayLimit: number;
   /** Executions of one agent that wait for approval. */
   abstract readonly maxPendingApprovals: number;
   /** Requests that wait for an outcome. */

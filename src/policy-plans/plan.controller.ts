@@ -27,7 +27,7 @@ export class PlanController {
       'Says what would have to change to bring exactly this set of versions into force, and which requests would then be ' +
       'answered otherwise: for every registered agent, as if it were active and capable of everything. It writes nothing. ' +
       'One plan is made at a time, and one waits; more are 503. `tests` are asked of the set as it would be, as in evaluate: a ' +
-      'caller that is bound to an agent and lacks `read` may ask for that agent alone.',
+      'caller that is bound to an agent and lacks `read` may ask for that agent alone. `replay` also asks again what agents have asked for, each as it was then.',
   })
   @ApiOkResponse({ type: PolicyPlanResponse, description: 'What would change.' })
   @ApiErrors('CONFLICT')

@@ -9,6 +9,8 @@ import { contentOf } from '../policies/policy-content';
 import { policySetOf } from '../policies/policy-set';
 import type { PlannedPolicy } from './effects/effect';
 import type { Caller } from '../ledger/caller';
+import { replayPeriod } from './dto/replay-field.decorator';
+import { Replays } from './replays';
 import { PolicyTests } from './policy-tests';
 import { PolicyTestsResponse } from './dto/policy-tests.response';
 import { PolicyComparisons } from './policy-comparisons';
@@ -25,6 +27,7 @@ export class PlanService {
     private readonly activePolicies: ActivePolicies,
     private readonly comparisons: PolicyComparisons,
     private readonly tests: PolicyTests,
+    private readonly replays: Replays,
     private readonly warnings: CreationWarnings,
     private readonly configuration: Configuration,
   ) {}
@@ -33,7 +36,10 @@ export class PlanService {
    * @throws VALIDATION_ERROR where a version exists with other content, or a test names an agent that does not exist;
    * PERMISSION_DENIED where the caller may ask tests for its own agent alone; CONFLICT when there is no room for the set.
    */
-  async plan(caller: Caller, { policies, prune = false, tests }: PlanPoliciesRequest): Promise<PolicyPlanResponse> {
+  async plan(
+    caller: Caller,
+    { policies, prune = false, tests, replay }: PlanPoliciesRequest,
+  ): Promise<PolicyPlanResponse> {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     const known = await this.current.knownFor(wanted);
     const changes = policyChanges({ policies: wanted, prune }, known);
@@ -41,6 +47,7 @@ export class PlanService {
     const planned = plannedPolicies(known.inForce, changes);
     const results = tests === undefined ? null : await this.tests.results(caller, tests, targetOf(planned));
     const compared = await this.comparisons.compare(planned);
+    const replayed = replay === undefined ? null : await this.replays.run(caller, replayPeriod(replay), planned);
     return {
       base: policySetOf(known.inForce.map(({ id }) => id)),
       changes: changes.map((change) => PolicyChangeResponse.from(change)),
@@ -50,6 +57,7 @@ export class PlanService {
       shadowed: compared.shadowed,
       warnings: await this.warningsOn(changes),
       ...(results !== null && { tests: PolicyTestsResponse.from(results) }),
+      ...(replayed !== null && { replay: replayed }),
     };
   }
 

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { AGENT } from '../agents/agent.kind';
 import { Configuration } from '../config/configuration';
-import { unavailable } from '../errors/domain-error';
 import { RecordReader } from '../ledger/reading/record-reader';
 import { Slices } from '../shared/slices';
 import { subjectOf } from '../policies/subject-of';
 import { Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
 import type { PlannedPolicy } from './effects/effect';
+import { Turns } from './turns';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-worker.js');
 /** What is handed over at once. */
@@ -18,13 +18,11 @@ const PIECE = 250;
 const GRACE = 1_000;
 /** Megabytes that the thread may fill. */
 const MEMORY = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
-const RETRY_AFTER = 5;
 
 /** Says what changes between two sets of policies: in a thread of its own, one at a time. */
 @Injectable()
 export class PolicyComparisons implements OnApplicationShutdown {
-  private running: Promise<void> | null = null;
-  private isWaiting = false;
+  private readonly turns = new Turns('Another plan');
   private worker: Worker | null = null;
 
   constructor(
@@ -34,23 +32,11 @@ export class PolicyComparisons implements OnApplicationShutdown {
 
   /** @throws UNAVAILABLE when another comparison is waiting already. */
   async compare(policies: readonly PlannedPolicy[]): Promise<ComparedPolicies> {
-    if (this.isWaiting) throw unavailable('Another plan is being made, and one waits for it.', RETRY_AFTER);
-    await this.turn();
-    const run = this.run(policies);
-    const ended = (): void => void (this.running = null);
-    this.running = run.then(ended, ended);
-    return run;
+    return this.turns.take(() => this.run(policies));
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.worker?.terminate();
-  }
-
-  private async turn(): Promise<void> {
-    if (this.running === null) return;
-    this.isWaiting = true;
-    await this.running;
-    this.isWaiting = false;
   }
 
   private async run(policies: readonly PlannedPolicy[]): Promise<ComparedPolicies> {

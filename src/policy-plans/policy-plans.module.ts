@@ -8,11 +8,12 @@ import { PlanController } from './plan.controller';
 import { PlanService } from './plan.service';
 import { PolicyComparisons } from './policy-comparisons';
 import { PolicyTests } from './policy-tests';
+import { Replays } from './replays';
 
 /** Whole sets of policies: what one would change, and bringing it into force. */
 @Module({
   imports: [LedgerModule, PoliciesModule, EvaluationModule],
   controllers: [PlanController],
-  providers: [CurrentPolicies, PolicyComparisons, PolicyTests, PlanService, ApplyService],
+  providers: [CurrentPolicies, PolicyComparisons, PolicyTests, Replays, PlanService, ApplyService],
 })
 export class PolicyPlansModule {}

@@ -4,13 +4,9 @@ import { askedPermission, type AskedPermission, type GivenQuestion } from '../ev
 import { Evaluations } from '../evaluation/evaluations.service';
 import type { Caller } from '../ledger/caller';
 import { type DecidingPolicy, MAX_DECIDING_POLICIES } from '../policies/evaluation/evaluation-request';
-import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { PolicyEffect } from '../policies/evaluation/policy-effect';
-import { Slices } from '../shared/slices';
 import type { PlannedPolicy, PlannedReference } from './effects/effect';
-
-/** Policies that are compiled at once: a few milliseconds' worth. */
-const PIECE = 100;
+import { evaluatorOf } from './evaluator-of';
 
 /** A question, and what it should be answered. */
 export interface PolicyTest extends GivenQuestion {
@@ -91,14 +87,4 @@ export class PolicyTests {
     const [answer] = await this.evaluations.answersBy(two.snapshot(), caller, [question]);
     return answer?.policies.some(({ id }) => id === policy.id) === true;
   }
-}
-
-async function evaluatorOf(policies: readonly PlannedPolicy[]): Promise<PolicyEvaluator> {
-  const evaluator = new PolicyEvaluator();
-  const slices = new Slices();
-  for (let start = 0; start < policies.length; start += PIECE) {
-    await slices.next();
-    evaluator.addAll(policies.slice(start, start + PIECE));
-  }
-  return evaluator;
 }

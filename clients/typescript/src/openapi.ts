@@ -349,7 +349,7 @@ export interface paths {
         put?: never;
         /**
          * Plan a set of policies
-         * @description Says what would have to change to bring exactly this set of versions into force, and which requests would then be answered otherwise: for every registered agent, as if it were active and capable of everything. It writes nothing. One plan is made at a time, and one waits; more are 503. `tests` are asked of the set as it would be, as in evaluate: a caller that is bound to an agent and lacks `read` may ask for that agent alone.
+         * @description Says what would have to change to bring exactly this set of versions into force, and which requests would then be answered otherwise: for every registered agent, as if it were active and capable of everything. It writes nothing. One plan is made at a time, and one waits; more are 503. `tests` are asked of the set as it would be, as in evaluate: a caller that is bound to an agent and lacks `read` may ask for that agent alone. `replay` also asks again what agents have asked for, each as it was then.
          *
          *     Scope: `read` or `policies`.
          */
@@ -1902,6 +1902,19 @@ export interface components {
             prune?: boolean | null;
             /** @description Questions to the set as it would be, with the answers expected. Nothing has to be applied first. */
             tests?: components["schemas"]["PolicyTestRequest"][] | null;
+            /** @description Also ask again what agents have asked for, each as it was then, the newest first. */
+            replay?: {
+                /**
+                 * @description Executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).
+                 * @example 2026-01-01
+                 */
+                from?: string | null;
+                /**
+                 * @description Executions begun up to and including this time.
+                 * @example 2026-01-01
+                 */
+                to?: string | null;
+            } | null;
         };
         /** @enum {string} */
         PolicyChange: "create" | "activate" | "deactivate" | "keep";
@@ -2045,6 +2058,51 @@ export interface components {
             /** @example [] */
             failed: components["schemas"]["FailedPolicyTestResponse"][];
         };
+        /**
+         * @description In its first entry.
+         * @enum {string}
+         */
+        ExecutionOutcome: "authorized" | "running" | "executed" | "failed" | "interrupted" | "pending_approval" | "approved" | "rejected" | "expired" | "cancelled" | "denied";
+        ReplayedExecutionResponse: {
+            /** @example exe_00000000000000000000000001 */
+            executionId: string;
+            /**
+             * @description In its first entry.
+             * @example authorized
+             */
+            recorded: components["schemas"]["ExecutionOutcome"];
+            /**
+             * @description By the set in force.
+             * @example allow
+             */
+            was: components["schemas"]["PolicyEffect"];
+            /**
+             * @description By the set planned.
+             * @example deny
+             */
+            now: components["schemas"]["PolicyEffect"];
+            /** @description The policies that decide. */
+            because: components["schemas"]["EffectReasonsResponse"];
+        };
+        PolicyReplayResponse: {
+            /**
+             * @description How many were asked again.
+             * @example 1200
+             */
+            executions: number;
+            /**
+             * @description How many of them would be answered otherwise.
+             * @example 1
+             */
+            changed: number;
+            /**
+             * @description Whether `REPLAY_LIMIT` or 30 seconds ended it before all were asked.
+             * @example false
+             */
+            cut: boolean;
+            /** @description The newest that would be answered otherwise. */
+            examples: components["schemas"]["ReplayedExecutionResponse"][];
+        };
         PolicyPlanResponse: {
             /**
              * @description Names the set of policies now in force; `POST /policies/apply` takes it.
@@ -2074,6 +2132,8 @@ export interface components {
             warnings: string[];
             /** @description With `tests`. */
             tests?: components["schemas"]["PolicyTestsResponse"];
+            /** @description With `replay`. */
+            replay?: components["schemas"]["PolicyReplayResponse"];
         };
         ApplyPoliciesRequest: {
             /**
@@ -2142,11 +2202,6 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
-        /**
-         * @description `authorized`: allowed, and carried out by the caller, since no handler is registered. `executed`: a handler ran; `result` is what it returned. `failed`: it threw or took too long. `running`: it runs. `interrupted`: the service stopped meanwhile. `denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until `approvedUntil`. `rejected`, `expired`, `cancelled`: what became of its approval.
-         * @enum {string}
-         */
-        ExecutionOutcome: "authorized" | "running" | "executed" | "failed" | "interrupted" | "pending_approval" | "approved" | "rejected" | "expired" | "cancelled" | "denied";
         ExecutionResponse: {
             /** @example exe_00000000000000000000000001 */
             id: string;

@@ -6,6 +6,7 @@ type GovernanceSetting =
   | 'maxPolicies'
   | 'maxPolicyText'
   | 'planTimeout'
+  | 'replayLimit'
   | 'maxPendingApprovals'
   | 'maxWaiting'
   | 'maxEventStreams'
@@ -45,6 +46,13 @@ export const GOVERNANCE_VARIABLES: Pick<Variables, GovernanceSetting> = {
     default: '10000',
     example: '10000',
     ...wholeNumber(1, 600_000),
+  },
+  replayLimit: {
+    name: 'REPLAY_LIMIT',
+    description: 'Recorded executions that a plan with `replay` asks again at most, the newest ones.',
+    default: '100000',
+    example: '100000',
+    ...wholeNumber(1, 10_000_000),
   },
   maxPendingApprovals: {
     name: 'MAX_PENDING_APPROVALS',

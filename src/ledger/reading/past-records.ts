@@ -7,17 +7,23 @@ import { Slices } from '../../shared/slices';
 import type { AnyRecordKind, GovernedRow, RecordKind } from '../record-kind';
 import { saysStateSql } from '../records/access-denied';
 import { RecordCatalog } from '../records/record-catalog';
-import { type Viewer, visibleTo } from '../records/visibility';
+import { sightOf, type Viewer, visibleTo } from '../records/visibility';
 
 const SELECT_STATE =
   `SELECT "state" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
   `AND ${saysStateSql()} ORDER BY "sequence" DESC LIMIT 1`;
+const SELECT_STAND = SELECT_STATE.replace('"state"', '"sequence", "state"');
 const SELECT_LAST =
   `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" <= $1 ` +
   `ORDER BY "timestamp" DESC, "sequence" DESC LIMIT 1`;
 
 /** Records that are read at once. */
 const PIECE = 100;
+
+interface StandRow {
+  readonly sequence: number;
+  readonly state: string | null;
+}
 
 interface PastRow {
   readonly createdSequence: number;
@@ -47,6 +53,20 @@ export class PastRecords {
     const [entry] = await this.database.points.all<{ state: string | null }>(SELECT_STATE, parameters);
     const row = await this.rowOf(kind, entry?.state ?? null);
     return visibleTo(viewer, kind, row as Row | undefined);
+  }
+
+  /** The same, and from which sequence on it stood so. */
+  async stand<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    id: string,
+    sequence: number,
+  ): Promise<{ readonly record: Row; readonly since: number } | undefined> {
+    sightOf(kind, undefined);
+    const parameters = [id, sequence, kind.subjectType];
+    const [entry] = await this.database.points.all<StandRow>(SELECT_STAND, parameters);
+    const record = await this.rowOf(kind, entry?.state ?? null);
+    if (entry === undefined || record === undefined) return undefined;
+    return { record: record as Row, since: entry.sequence };
   }
 
   private async rowOf(kind: AnyRecordKind, state: string | null): Promise<GovernedRow | undefined> {

@@ -4,6 +4,7 @@ import { RequiredText } from '../../http/validation/text-fields';
 import { SAMPLE_POLICY_SET } from '../../openapi/sample-id';
 import { CreatePolicyRequest } from '../../policies/dto/create-policy.request';
 import { PolicyTestRequest } from './policy-test.request';
+import { type GivenReplay, ReplayField } from './replay-field.decorator';
 
 const MOST_POLICIES = 10_000;
 const MOST_TESTS = 1_000;
@@ -65,6 +66,9 @@ export class PlanPoliciesRequest {
     description: 'Questions to the set as it would be, with the answers expected. Nothing has to be applied first.',
   })
   readonly tests?: readonly PolicyTestRequest[];
+
+  @ReplayField()
+  readonly replay?: GivenReplay;
 }
 
 @WholeRequest(namesDiffer)

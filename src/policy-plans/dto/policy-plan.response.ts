@@ -1,4 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { EXECUTION_OUTCOMES, type ExecutionOutcome } from '../../executions/execution.entity';
+import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/policy-effect';
 import { SAMPLE_POLICY_SET, sampleId } from '../../openapi/sample-id';
 import { ApproverGroupResponse } from '../../policies/dto/policy.response';
 import type { PlannedVerdict } from '../effects/effect';
@@ -133,6 +135,53 @@ export class ShadowedPolicyResponse {
   readonly by!: PlannedReferenceResponse;
 }
 
+/** A recorded execution that would be answered otherwise. */
+export class ReplayedExecutionResponse {
+  @ApiProperty({ example: sampleId('exe') })
+  readonly executionId!: string;
+
+  @ApiProperty({
+    enum: EXECUTION_OUTCOMES,
+    enumName: 'ExecutionOutcome',
+    example: 'authorized',
+    description: 'In its first entry.',
+  })
+  readonly recorded!: ExecutionOutcome;
+
+  @ApiProperty({
+    enum: POLICY_EFFECTS,
+    enumName: 'PolicyEffect',
+    example: 'allow',
+    description: 'By the set in force.',
+  })
+  readonly was!: PolicyEffect;
+
+  @ApiProperty({ enum: POLICY_EFFECTS, enumName: 'PolicyEffect', example: 'deny', description: 'By the set planned.' })
+  readonly now!: PolicyEffect;
+
+  @ApiProperty({ type: EffectReasonsResponse, description: 'The policies that decide.' })
+  readonly because!: EffectReasonsResponse;
+}
+
+/** What a planned set would have made of what agents have asked for. */
+export class PolicyReplayResponse {
+  @ApiProperty({ type: 'integer', example: 1200, description: 'How many were asked again.' })
+  readonly executions!: number;
+
+  @ApiProperty({ type: 'integer', example: 1, description: 'How many of them would be answered otherwise.' })
+  readonly changed!: number;
+
+  @ApiProperty({ example: false, description: 'Whether `REPLAY_LIMIT` or 30 seconds ended it before all were asked.' })
+  readonly cut!: boolean;
+
+  @ApiProperty({
+    type: [ReplayedExecutionResponse],
+    maxItems: 100,
+    description: 'The newest that would be answered otherwise.',
+  })
+  readonly examples!: readonly ReplayedExecutionResponse[];
+}
+
 export class PolicyPlanResponse {
   @ApiProperty({
     example: SAMPLE_POLICY_SET,
@@ -176,6 +225,9 @@ export class PolicyPlanResponse {
 
   @ApiProperty({ type: PolicyTestsResponse, required: false, description: 'With `tests`.' })
   readonly tests?: PolicyTestsResponse;
+
+  @ApiProperty({ type: PolicyReplayResponse, required: false, description: 'With `replay`.' })
+  readonly replay?: PolicyReplayResponse;
 }
 
 export class AppliedPoliciesResponse {

@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import type { Agent } from '../agents/agent.entity';
+import { AGENT } from '../agents/agent.kind';
+import { answerForAgent, type PermissionAnswer } from '../authorization/permission';
+import { Configuration } from '../config/configuration';
+import type { Execution, ExecutionOutcome } from '../executions/execution.entity';
+import { EXECUTION } from '../executions/execution.kind';
+import type { Caller } from '../ledger/caller';
+import { PastRecords } from '../ledger/reading/past-records';
+import { RecordReader } from '../ledger/reading/record-reader';
+import type { Condition } from '../ledger/record-page';
+import type { GovernedRow } from '../ledger/record-kind';
+import type { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
+import type { PolicyEffect } from '../policies/evaluation/policy-effect';
+import { Slices } from '../shared/slices';
+import type { PlannedPolicy, PlannedReference } from './effects/effect';
+import { evaluatorOf } from './evaluator-of';
+import { Turns } from './turns';
+
+/** Executions that are read at once at most; fewer where they are large. */
+const PIECE = 250;
+const ASKED = ['agentId', 'action', 'resourceType', 'resourceId', 'parameters'] as const;
+const MOST_EXAMPLES = 100;
+/** Milliseconds. */
+const LONGEST = 30_000;
+/** Agents of which one state each is kept. */
+const MOST_AGENTS = 5_000;
+
+/** ISO 8601 in UTC with milliseconds, both included. */
+export interface ReplayPeriod {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+/** What a set of policies would have made of what agents have asked for. */
+export interface Replay {
+  readonly executions: number;
+  readonly changed: number;
+  /** True where a limit ended it before all were asked. */
+  readonly cut: boolean;
+  readonly examples: readonly ReplayedExecution[];
+}
+
+export interface ReplayedExecution {
+  readonly executionId: string;
+  /** The outcome in its first entry. */
+  readonly recorded: ExecutionOutcome;
+  readonly was: PolicyEffect;
+  readonly now: PolicyEffect;
+  readonly because: { readonly from: readonly PlannedReference[]; readonly to: readonly PlannedReference[] };
+}
+
+type AskedExecution = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
+
+/** Asks again what agents have asked, of the policies in force and of those that are planned. */
+@Injectable()
+export class Replays {
+  private readonly turns = new Turns('Another replay');
+
+  constructor(
+    private readonly records: RecordReader,
+    private readonly past: PastRecords,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /**
+   * Newest first, each for the agent as it was then.
+   * @param caller who sees no more than the executions that it may read.
+   * @throws UNAVAILABLE when another replay is waiting already.
+   */
+  run(caller: Caller, period: ReplayPeriod, planned: readonly PlannedPolicy[]): Promise<Replay> {
+    return this.turns.take(() => this.replay(caller, period, planned));
+  }
+
+  private async replay(caller: Caller, period: ReplayPeriod, planned: readonly PlannedPolicy[]): Promise<Replay> {
+    const { replayLimit, policyDefaultEffect: defaultEffect } = this.configuration;
+    const end = performance.now() + LONGEST;
+    const before = await evaluatorOf(planned.filter(({ isBefore }) => isBefore));
+    const after = await evaluatorOf(planned.filter(({ isAfter }) => isAfter));
+    const created = new Set(planned.flatMap(({ id, isNew }) => (isNew ? id : [])));
+    const agents = new AgentsThen(this.past);
+    const slices = new Slices();
+    const examples: ReplayedExecution[] = [];
+    let [executions, changed] = [0, 0];
+    for await (const piece of this.newestFirst(caller, period)) {
+      for (const execution of piece) {
+        await slices.next();
+        if (executions >= replayLimit || performance.now() > end) return { executions, changed, cut: true, examples };
+        executions += 1;
+        const agent = await agents.of(execution);
+        const answer = (policies: PolicyEvaluator): PermissionAnswer =>
+          answerForAgent(agent, execution, { evaluate: (request) => policies.evaluate(request), defaultEffect });
+        const [was, now] = [answer(before), answer(after)];
+        if (was.effect === now.effect) continue;
+        changed += 1;
+        if (examples.length < MOST_EXAMPLES)
+          examples.push({
+            executionId: execution.id,
+            recorded: await this.firstOutcome(caller, execution),
+            was: was.effect,
+            now: now.effect,
+            because: { from: references(was, created), to: references(now, created) },
+          });
+      }
+    }
+    return { executions, changed, cut: false, examples };
+  }
+
+  private newestFirst(caller: Caller, { from, to }: ReplayPeriod): AsyncGenerator<readonly AskedExecution[]> {
+    const conditions: Condition[] = [
+      ...(from === undefined ? [] : [{ column: 'createdAt', comparison: 'atLeast', value: from } as const]),
+      ...(to === undefined ? [] : [{ column: 'createdAt', comparison: 'atMost', value: to } as const]),
+    ];
+    return this.records.columns(EXECUTION, ASKED, { conditions, order: 'desc', position: null, atOnce: PIECE }, caller);
+  }
+
+  private async firstOutcome(caller: Caller, { id, createdSequence }: AskedExecution): Promise<ExecutionOutcome> {
+    const first = await this.past.find(EXECUTION, id, createdSequence, caller);
+    if (first === undefined) throw new Error(`The execution ${id} is not in its first entry.`);
+    return first.outcome;
+  }
+}
+
+/** Agents as they were, for those who go back in time: what an agent was is read once for each time that it changed. */
+class AgentsThen {
+  private readonly known = new Map<string, { readonly agent: Agent; readonly since: number }>();
+
+  constructor(private readonly past: PastRecords) {}
+
+  async of({ agentId, createdSequence }: AskedExecution): Promise<Agent> {
+    const known = this.known.get(agentId);
+    if (known !== undefined && known.since <= createdSequence) return known.agent;
+    const stood = await this.past.stand(AGENT, agentId, createdSequence);
+    if (stood === undefined) throw new Error(`The agent ${agentId} is not in the ledger before it asked.`);
+    if (known === undefined && this.known.size >= MOST_AGENTS) this.known.clear();
+    this.known.set(agentId, { agent: stood.record, since: stood.since });
+    return stood.record;
+  }
+}
+
+function references({ policies }: PermissionAnswer, created: ReadonlySet<string>): PlannedReference[] {
+  return policies.map(({ id, name, version }) => ({ id: created.has(id) ? null : id, name, version }));
+}
