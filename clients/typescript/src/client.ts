@@ -1,6 +1,16 @@
-import type { AnswerOf, AuditEntry, ItemOf, Method, Operation, PagedPath, PathOf, RequestOf } from './api-types.js';
+import type {
+  AnswerOf,
+  AuditEntry,
+  Execution,
+  ItemOf,
+  Method,
+  Operation,
+  PagedPath,
+  PathOf,
+  RequestOf,
+} from './api-types.js';
 import { eventsFrom, type EventsRequest } from './events.js';
-import { guarded, type GuardOptions, type GuardRequest } from './guard.js';
+import { authorized, guarded, type GuardOptions, type GuardRequest, type Outcome, reported } from './guard.js';
 import { Transport, type SentRequest, type TransportOptions } from './transport.js';
 
 /** What any request may consist of; its type says which parts it has. */
@@ -92,8 +102,25 @@ export class GovernanceClient {
     run: () => Result | Promise<Result>,
     options: GuardOptions = {},
   ): Promise<Result> {
-    const agent = request.agent ?? (await this.ownAgent());
-    return guarded(this.transport, { ...request, agent }, run, options);
+    return guarded(this.transport, await this.withAgent(request), run, options);
+  }
+
+  /**
+   * The first half of `guard`, for what runs elsewhere: asks, waits for approval and takes it up. Only the outcome `authorized`
+   * means go; `executed` means that a handler of the service has carried it out.
+   * @throws as `guard` before it runs.
+   */
+  async authorize(request: GuardRequest, options: GuardOptions = {}): Promise<Execution> {
+    return authorized(this.transport, await this.withAgent(request), options);
+  }
+
+  /** The other half: what came of it. @throws ResultNotReportedError where the service does not take it. */
+  report(execution: Execution, outcome: Outcome): Promise<void> {
+    return reported(this.transport, execution, outcome);
+  }
+
+  private async withAgent(request: GuardRequest): Promise<GuardRequest & { readonly agent: string }> {
+    return { ...request, agent: request.agent ?? (await this.ownAgent()) };
   }
 
   /** The agent that the key is bound to. */

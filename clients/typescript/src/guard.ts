@@ -58,11 +58,21 @@ export async function guarded<Result>(
   run: () => Result | Promise<Result>,
   { wait = 0, signal }: GuardOptions,
 ): Promise<Result> {
+  const execution = await authorized(transport, request, { wait, ...(signal === undefined ? {} : { signal }) });
+  if (execution.outcome !== 'authorized') return resultOf(execution) as Result;
+  return runAndReport(transport, execution, run);
+}
+
+/** Asks, waits for approval and takes it up: an execution that is authorised, or that a handler of the service brought to its end. */
+export async function authorized(
+  transport: Transport,
+  request: GuardRequest & { readonly agent: string },
+  { wait = 0, signal }: GuardOptions,
+): Promise<Execution> {
   signal?.throwIfAborted();
   const asked = await ask(transport, request, signal);
   const execution = await permitted(transport, asked, wait, signal);
-  if (execution.outcome !== 'authorized') return resultOf(await settled(transport, execution)) as Result;
-  return runAndReport(transport, execution, run);
+  return execution.outcome === 'authorized' ? execution : settled(transport, execution);
 }
 
 async function ask(
@@ -135,6 +145,14 @@ function resultOf(execution: Execution): unknown {
   });
 }
 
+/** What came of an action that was authorised. */
+export type Outcome = { readonly result: unknown } | { readonly error: unknown };
+
+export async function reported(transport: Transport, execution: Execution, outcome: Outcome): Promise<void> {
+  if ('result' in outcome) await report(transport, execution, executed(outcome.result), outcome.result);
+  else await report(transport, execution, failed(outcome.error), outcome.error);
+}
+
 async function runAndReport<Result>(
   transport: Transport,
   execution: Execution,
@@ -144,10 +162,10 @@ async function runAndReport<Result>(
   try {
     result = await run();
   } catch (error) {
-    await report(transport, execution, { outcome: 'failed', failureReason: failureOf(error) }, error);
+    await reported(transport, execution, { error });
     throw error;
   }
-  await report(transport, execution, executed(result), result);
+  await reported(transport, execution, { result });
   return result;
 }
 
@@ -161,6 +179,10 @@ interface Report {
 function executed(result: unknown): Report {
   const json = jsonOf(result);
   return json === undefined ? { outcome: 'executed' } : { outcome: 'executed', result: JSON.parse(json) as unknown };
+}
+
+function failed(error: unknown): Report {
+  return { outcome: 'failed', failureReason: failureOf(error) };
 }
 
 function jsonOf(result: unknown): string | undefined {

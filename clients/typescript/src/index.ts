@@ -1,6 +1,7 @@
 export { GovernanceClient } from './client.js';
 export { GovernanceError, type ErrorFacts, type FieldFault } from './governance-error.js';
-export { ApprovalPendingError, ResultNotReportedError, type GuardOptions, type GuardRequest } from './guard.js';
+export { ApprovalPendingError, ResultNotReportedError } from './guard.js';
+export type { GuardOptions, GuardRequest, Outcome } from './guard.js';
 export type { EventsRequest } from './events.js';
 export type { TransportOptions } from './transport.js';
 export type { AuditEntry, Execution, Schemas } from './api-types.js';

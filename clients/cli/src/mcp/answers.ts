@@ -1,6 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { GovernanceError } from '../../../typescript/src/index.js';
-import { type Execution, type Schemas } from '../../../typescript/src/index.js';
+import type { Execution, GovernanceError, Schemas } from '../../../typescript/src/index.js';
 
 type Explained = Schemas['EvaluationResponse'];
 

@@ -1,0 +1,118 @@
+import { refusalText } from '../mcp/answers.js';
+import { readMapping, requestOf, ResourceArgumentError } from '../mcp/mapping.js';
+import { settings } from '../settings.js';
+import { authorizedBefore, forgetAuthorized, keepAuthorized } from './authorized-calls.js';
+import { ApprovalPendingError, GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
+
+/** What Claude Code writes to a hook, as far as it matters here. */
+interface HookEvent {
+  readonly session_id: string;
+  readonly hook_event_name: string;
+  readonly tool_name: string;
+  readonly tool_input: Readonly<Record<string, unknown>>;
+  readonly tool_use_id?: string;
+  readonly tool_response?: unknown;
+  readonly error?: unknown;
+}
+
+export interface PreToolUseAnswer {
+  readonly hookSpecificOutput: {
+    readonly hookEventName: 'PreToolUse';
+    readonly permissionDecision: 'deny';
+    readonly permissionDecisionReason: string;
+  };
+}
+
+/** What its tools are called in resources: `claude-code/Bash`. */
+const SERVER = 'claude-code';
+/** Milliseconds: a hook that takes too long is passed over, and the tool would run. */
+const PATIENCE = 10_000;
+
+/**
+ * The answer to one event, or null where there is nothing to say: then Claude Code goes on by its own rules, so that being
+ * authorised never skips what its user is asked.
+ * @throws Error where the event cannot be read, or its result not be reported.
+ */
+export async function answerClaudeCode(text: string, map: string | undefined): Promise<PreToolUseAnswer | null> {
+  const event = eventOf(text);
+  switch (event.hook_event_name) {
+    case 'PreToolUse':
+      return beforeTool(event, map);
+    case 'PostToolUse':
+      await afterTool(event, { result: event.tool_response ?? null });
+      return null;
+    case 'PostToolUseFailure':
+      await afterTool(event, { error: event.error });
+      return null;
+    default:
+      throw new TypeError(
+        `It is a hook for PreToolUse, PostToolUse and PostToolUseFailure, not ${event.hook_event_name}.`,
+      );
+  }
+}
+
+async function beforeTool(event: HookEvent, map: string | undefined): Promise<PreToolUseAnswer | null> {
+  const { tool_name: tool, tool_input: given } = event;
+  try {
+    const execution = await governance().authorize(requestOf(readMapping(map), SERVER, tool, given));
+    if (execution.outcome !== 'authorized') {
+      return denied(`The governance service handles ${tool} itself; it is ${execution.outcome}. Do not run it.`);
+    }
+    keepAuthorized(callOf(event), execution);
+    return null;
+  } catch (error) {
+    if (error instanceof ApprovalPendingError) return denied(pendingReason(tool, error.execution.decisionId));
+    if (error instanceof ResourceArgumentError) return denied(error.message);
+    if (error instanceof GovernanceError) return denied(refusalText(tool, error));
+    throw error;
+  }
+}
+
+function pendingReason(tool: string, decisionId: string | null): string {
+  return (
+    `Approval pending: ${tool} needs the decision ${String(decisionId)} (gov approve ${String(decisionId)}). ` +
+    'Nothing ran. Once it is approved, use the tool again with exactly the same input.'
+  );
+}
+
+async function afterTool(event: HookEvent, outcome: { result: unknown } | { error: unknown }): Promise<void> {
+  const call = callOf(event);
+  const execution = authorizedBefore(call);
+  if (execution === null) return;
+  await governance().report(execution, outcome);
+  forgetAuthorized(call);
+}
+
+function governance(): GovernanceClient {
+  return new GovernanceClient({ ...settings(), patience: PATIENCE });
+}
+
+/** What tells one use of a tool from all others. */
+function callOf({ session_id: session, tool_use_id: id, tool_name: name, tool_input: given }: HookEvent): string {
+  return JSON.stringify([session, id ?? [name, given]]);
+}
+
+function denied(reason: string): PreToolUseAnswer {
+  return {
+    hookSpecificOutput: {
+      hookEventName: 'PreToolUse',
+      permissionDecision: 'deny',
+      permissionDecisionReason: reason,
+    },
+  };
+}
+
+function eventOf(text: string): HookEvent {
+  let event: Partial<HookEvent>;
+  try {
+    event = JSON.parse(text) as Partial<HookEvent>;
+  } catch {
+    throw new TypeError('What came on standard input is not the JSON of a hook.');
+  }
+  const { session_id: session, hook_event_name: name, tool_name: tool, tool_input: given } = event;
+  for (const [member, value] of Object.entries({ session_id: session, hook_event_name: name, tool_name: tool })) {
+    if (typeof value !== 'string') throw new TypeError(`The hook's event has no ${member}.`);
+  }
+  if (typeof given !== 'object' || Array.isArray(given)) throw new TypeError("The hook's event has no tool_input.");
+  return event as HookEvent;
+}

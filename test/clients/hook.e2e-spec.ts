@@ -1,0 +1,140 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { approve, company, EXECUTIONS, resume, type Company } from '../approvals/support';
+import { createTestApp, type TestApp } from '../support/create-test-app';
+import { describeOnSqlite } from '../support/database-kind';
+import { createAgent, createPolicy, issueKey } from '../support/factories';
+import { codeBlocks, readDocument, section } from '../support/markdown';
+import { send } from '../support/send';
+import { run, type ProgramRun } from '../support/shell';
+import { CLI, GOV } from './mcp/mcp-clients';
+
+const [DENIED, LET_GO, BLOCKED] = ['deny', '', 2];
+
+describeOnSqlite('gov hook claude-code', () => {
+  let app: TestApp;
+  let people: Company;
+  let folder: string;
+  let environment: NodeJS.ProcessEnv;
+  let agentId: string;
+
+  beforeAll(async () => {
+    const built = await run('npm', ['run', '--silent', 'build'], { folder: CLI });
+    expect(built).toMatchObject({ exitCode: 0, errors: '' });
+    app = await createTestApp();
+    people = await company(app);
+    folder = mkdtempSync(join(tmpdir(), 'gov-hook-'));
+    agentId = (await createAgent(app, { name: 'coder', capabilities: ['Read', 'Bash', 'WebFetch'] })).id;
+    const { secret } = await issueKey(app, { name: 'coder', scopes: ['execute'], agentId });
+    environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret, XDG_STATE_HOME: folder };
+    const own = { resources: ['tool/claude-code/*'], resourceTypes: ['tool'] };
+    await createPolicy(app, { ...own, actions: ['Read'] });
+    const approval = { approvers: [{ subjects: ['role:finance'] }] };
+    await createPolicy(app, { ...own, effect: 'require_approval', actions: ['Bash'], approval });
+  }, 120_000);
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await app.close();
+  });
+
+  /** An event as the reference of Claude Code's hooks shows it. */
+  function event(name: string, tool: string, input: object, id: string, members: object = {}): string {
+    return JSON.stringify({
+      session_id: 'abc123',
+      transcript_path: '/home/user/.claude/projects/shop/00893aaf.jsonl',
+      cwd: '/home/user/shop',
+      permission_mode: 'default',
+      hook_event_name: name,
+      tool_name: tool,
+      tool_input: input,
+      tool_use_id: id,
+      ...members,
+    });
+  }
+
+  function hook(input: string, others: NodeJS.ProcessEnv = {}, words: string[] = []): Promise<ProgramRun> {
+    const all = { ...environment, ...others };
+    return run(process.execPath, [GOV, 'hook', 'claude-code', ...words], { environment: all, input });
+  }
+
+  /** What it answers before a tool is used: nothing, or a decision with its reason. */
+  async function before(input: string, others: NodeJS.ProcessEnv = {}): Promise<{ decision: string; reason: string }> {
+    const { exitCode, output, errors } = await hook(input, others);
+    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
+    if (output === '') return { decision: LET_GO, reason: '' };
+    const { hookSpecificOutput } = JSON.parse(output);
+    expect(hookSpecificOutput.hookEventName).toBe('PreToolUse');
+    return { decision: hookSpecificOutput.permissionDecision, reason: hookSpecificOutput.permissionDecisionReason };
+  }
+
+  async function asked(action: string): Promise<Record<string, never>[]> {
+    return (await send(app, 'GET', `${EXECUTIONS}?agentId=${agentId}&action=${action}`)).body.data;
+  }
+
+  it('lets go what is allowed without skipping what the user is asked, and reports what came of it', async () => {
+    const input = { file_path: '/home/user/shop/README.md' };
+    expect(await before(event('PreToolUse', 'Read', input, 'toolu_01'))).toEqual({ decision: LET_GO, reason: '' });
+    expect(await asked('Read')).toEqual([expect.objectContaining({ outcome: 'authorized', parameters: input })]);
+    const after = event('PostToolUse', 'Read', input, 'toolu_01', { tool_response: { lines: 7 } });
+    expect(await hook(after)).toEqual({ exitCode: 0, output: '', errors: '' });
+    expect(await asked('Read')).toEqual([expect.objectContaining({ outcome: 'executed', result: { lines: 7 } })]);
+    expect(await hook(after)).toEqual({ exitCode: 0, output: '', errors: '' });
+    expect(readdirSync(join(folder, 'agent-governance', 'hooks'))).toEqual([]);
+  });
+
+  it('reports a tool that failed', async () => {
+    await before(event('PreToolUse', 'Read', { file_path: 'none' }, 'toolu_02'));
+    await hook(event('PostToolUseFailure', 'Read', { file_path: 'none' }, 'toolu_02', { error: 'No such file.' }));
+    const failed = { outcome: 'failed', failureReason: 'No such file.' };
+    expect(await asked('Read')).toContainEqual(expect.objectContaining(failed));
+  });
+
+  it('denies while an approval is pending, lets go once after it, and never asks', async () => {
+    const command = { command: 'npm publish', description: 'Publish the package' };
+    for (const id of ['toolu_03', 'toolu_04']) {
+      const { decision, reason } = await before(event('PreToolUse', 'Bash', command, id));
+      expect([decision, reason]).toEqual([DENIED, expect.stringContaining('Approval pending')]);
+    }
+    const [only, ...others] = await asked('Bash');
+    expect(others).toEqual([]);
+    await approve(app, only?.['decisionId'] ?? null, people.ann);
+    expect((await before(event('PreToolUse', 'Bash', { command: 'npm unpublish' }, 'toolu_05'))).decision).toBe(DENIED);
+    expect((await before(event('PreToolUse', 'Bash', command, 'toolu_06'))).decision).toBe(LET_GO);
+    expect((await resume(app, String(only?.['id']))).status).toBe(409);
+    expect((await before(event('PreToolUse', 'Bash', command, 'toolu_07'))).decision).toBe(DENIED);
+  });
+
+  it('explains a denial', async () => {
+    const { decision, reason } = await before(
+      event('PreToolUse', 'WebFetch', { url: 'https://a.example' }, 'toolu_08'),
+    );
+    expect([decision, reason]).toEqual([DENIED, expect.stringContaining('no_policy_allows')]);
+  });
+
+  it('blocks whatever it cannot ask about', async () => {
+    const usual = event('PreToolUse', 'Read', {}, 'toolu_09');
+    const away = await before(usual, { GOVERNANCE_URL: 'http://127.0.0.1:9' });
+    expect([away.decision, away.reason]).toEqual([DENIED, expect.stringContaining('does not answer')]);
+    const nobody = { GOVERNANCE_API_KEY: '', XDG_CONFIG_HOME: folder };
+    expect(await hook(usual, nobody)).toMatchObject({
+      exitCode: BLOCKED,
+      errors: expect.stringContaining('gov login'),
+    });
+    expect(await hook('{"tool_name"')).toMatchObject({ exitCode: BLOCKED, errors: expect.stringContaining('JSON') });
+    const other = await hook(event('SessionStart', 'Read', {}, 'toolu_10'));
+    expect(other).toMatchObject({ exitCode: BLOCKED, errors: expect.stringContaining('SessionStart') });
+    expect(await hook(usual, {}, ['--unheard-of'])).toMatchObject({ exitCode: BLOCKED });
+    expect(await hook(usual, {}, ['--map', 'nowhere.json'])).toMatchObject({ exitCode: BLOCKED });
+  }, 60_000);
+
+  it('is configured as docs/integrations.md shows', () => {
+    const [block] = codeBlocks(section(readDocument('docs/integrations.md'), '## Claude Code'));
+    const { hooks } = JSON.parse(block?.code ?? '');
+    const commands = Object.values(hooks as Record<string, { matcher: string; hooks: { command: string }[] }[]>).flat();
+    expect(Object.keys(hooks)).toEqual(['PreToolUse', 'PostToolUse', 'PostToolUseFailure']);
+    expect(commands.flatMap((one) => one.hooks.map(({ command }) => command))).toEqual(
+      Array.from({ length: 3 }, () => 'gov hook claude-code'),
+    );
+  });
+});
