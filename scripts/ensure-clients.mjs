@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMain, root, run } from './run.mjs';
 
-const FOLDERS = ['clients/typescript', 'clients/cli', 'console'];
+const FOLDERS = ['clients/typescript', 'clients/cli', 'clients/frameworks', 'console'];
 
 /** Installs what the clients and the console are made with, where it is missing or older than the lockfile. They have lockfiles of their own: the service needs none of it. */
 export async function ensureClients(folders = FOLDERS) {

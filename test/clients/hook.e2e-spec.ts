@@ -68,7 +68,7 @@ describeOnSqlite('gov hook claude-code', () => {
     return { decision: hookSpecificOutput.permissionDecision, reason: hookSpecificOutput.permissionDecisionReason };
   }
 
-  async function asked(action: string): Promise<Record<string, never>[]> {
+  async function asked(action: string): Promise<{ id: string; decisionId: string }[]> {
     return (await send(app, 'GET', `${EXECUTIONS}?agentId=${agentId}&action=${action}`)).body.data;
   }
 
@@ -98,10 +98,10 @@ describeOnSqlite('gov hook claude-code', () => {
     }
     const [only, ...others] = await asked('Bash');
     expect(others).toEqual([]);
-    await approve(app, only?.['decisionId'] ?? null, people.ann);
+    await approve(app, only?.decisionId ?? null, people.ann);
     expect((await before(event('PreToolUse', 'Bash', { command: 'npm unpublish' }, 'toolu_05'))).decision).toBe(DENIED);
     expect((await before(event('PreToolUse', 'Bash', command, 'toolu_06'))).decision).toBe(LET_GO);
-    expect((await resume(app, String(only?.['id']))).status).toBe(409);
+    expect((await resume(app, String(only?.id))).status).toBe(409);
     expect((await before(event('PreToolUse', 'Bash', command, 'toolu_07'))).decision).toBe(DENIED);
   });
 

@@ -37,6 +37,39 @@ export class GovernanceError extends Error {
     this.requestId = requestId ?? null;
     this.details = details ?? [];
   }
+
+  /** The message with what the explanation says: which policies decided, and which would change the answer. */
+  explained(): string {
+    return [this.message, ...explanationLines(this.explanation as Explanation | null)].join('\n');
+  }
+}
+
+interface PolicyName {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** What counts of the answer of `POST /policies/evaluate`. */
+interface Explanation {
+  readonly effect: string;
+  readonly reason: string | null;
+  readonly policies: readonly PolicyName[];
+  readonly explanation?: {
+    readonly nearest: readonly { readonly policy: PolicyName; readonly missing: readonly string[] }[];
+  };
+}
+
+function explanationLines(explained: Explanation | null): string[] {
+  if (explained?.effect !== 'deny') return [];
+  const { reason, policies, explanation } = explained;
+  return [
+    ...(reason === null ? [] : [`Reason: ${reason}.`]),
+    ...policies.map(({ name, version }) => `Decided by the policy ${name} ${version}.`),
+    ...(explanation?.nearest ?? []).map(
+      ({ policy: { name, version }, missing }) =>
+        `The policy ${name} ${version} would change that, but for its ${missing.join(', ')}.`,
+    ),
+  ];
 }
 
 /** Reads the body of a refusal; any other body, such as of a proxy in between, becomes the code `UNEXPECTED_ANSWER`. */

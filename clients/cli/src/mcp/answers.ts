@@ -1,7 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Execution, GovernanceError, Schemas } from '../../../typescript/src/index.js';
-
-type Explained = Schemas['EvaluationResponse'];
+import type { Execution, GovernanceError } from '../../../typescript/src/index.js';
 
 /** Codes of errors that say that nobody answered, or nobody who could. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNEXPECTED_ANSWER']);
@@ -31,22 +29,7 @@ export function refusalText(tool: string, error: GovernanceError): string {
   if (NO_ANSWER.has(error.code) || (error.status ?? 0) >= 500) {
     return `${tool} was not run: the governance service does not answer, and nothing runs without its permission. ${error.message}`;
   }
-  return [`${tool} was not run: ${error.message}`, ...explanationLines(error.explanation as Explained | null)].join(
-    '\n',
-  );
-}
-
-function explanationLines(explained: Explained | null): string[] {
-  if (explained?.effect !== 'deny') return [];
-  const { reason, policies, explanation } = explained;
-  return [
-    ...(reason === null ? [] : [`Reason: ${reason}.`]),
-    ...policies.map(({ name, version }) => `Decided by the policy ${name} ${version}.`),
-    ...(explanation?.nearest ?? []).map(
-      ({ policy: { name, version }, missing }) =>
-        `The policy ${name} ${version} would change that, but for its ${missing.join(', ')}.`,
-    ),
-  ];
+  return `${tool} was not run: ${error.explained()}`;
 }
 
 /** What a tool said went wrong, so that it is on record as a failure; the client gets the result as it is. */

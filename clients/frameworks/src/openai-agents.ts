@@ -1,0 +1,39 @@
+import type { GovernanceClient } from 'agent-governance-client';
+import { governedRun, type GovernedOptions, needsApproval, NotPermittedError } from './governed.js';
+
+export type { GovernedOptions, ToolRequest } from './governed.js';
+
+type Execute = (input: unknown, ...rest: readonly unknown[]) => unknown;
+type NeedsApproval = (context: unknown, input: unknown, callId?: string) => Promise<boolean>;
+
+/**
+ * The options of a tool that asks before it runs: `tool(governed(governance, { name, description, parameters, execute }))`. A call
+ * that needs an approval interrupts the run. Approve the interruption when the decision is taken and run the state again: only an
+ * approval of the service lets the tool run.
+ */
+export function governed<Options extends { readonly name: string; readonly execute: (...words: never[]) => unknown }>(
+  governance: GovernanceClient,
+  tool: Options,
+  options: GovernedOptions = {},
+): Options {
+  const {
+    name,
+    execute,
+    needsApproval: own,
+  } = tool as unknown as { name: string; execute: Execute; needsApproval?: unknown };
+  const asks: NeedsApproval = async (context, input, callId) => {
+    const isOwn = typeof own === 'function' ? await (own as NeedsApproval)(context, input, callId) : own === true;
+    // A call that waits by itself need not interrupt the run.
+    return isOwn || (options.wait === undefined && (await needsApproval(governance, options, name, input)));
+  };
+  const runs: Execute = async (input, ...rest) => {
+    try {
+      return await governedRun(governance, options, name, input, () => execute(input, ...rest));
+    } catch (error) {
+      // An error's message would not reach the model.
+      if (error instanceof NotPermittedError) return error.message;
+      throw error;
+    }
+  };
+  return { ...tool, needsApproval: asks, execute: runs };
+}

@@ -1,0 +1,74 @@
+import type { GovernanceClient } from 'agent-governance-client';
+import type { ToolSet } from 'ai';
+import { governedRun, type GovernedOptions, needsApproval } from './governed.js';
+
+export { NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
+
+type Execute = (input: unknown, options: unknown) => unknown;
+
+/** A part of a message, as far as it matters here. */
+interface Part {
+  readonly type: string;
+  readonly toolCallId?: string;
+  readonly approvalId?: string;
+}
+
+/** What the SDK says of a call, as far as it matters here. */
+interface CallContext {
+  readonly toolCallId: string;
+  readonly messages: readonly { readonly content: string | readonly Part[] }[];
+}
+
+/**
+ * Tools that ask before they run, for `generateText`, `streamText` and agents: `tools: governedTools(governance, tools)`. A call
+ * that needs an approval becomes an approval request of the SDK. Answer that when the decision is taken: whatever the answer, only
+ * an approval of the service lets the tool run.
+ * @throws TypeError for a tool that runs elsewhere, which nothing here could hold back.
+ */
+export function governedTools<Tools extends ToolSet>(
+  governance: GovernanceClient,
+  tools: Tools,
+  options: GovernedOptions = {},
+): Tools {
+  const governed = Object.entries(tools).map(([name, tool]) => [name, governedTool(governance, name, tool, options)]);
+  return Object.fromEntries(governed) as Tools;
+}
+
+function governedTool(
+  governance: GovernanceClient,
+  name: string,
+  tool: ToolSet[string],
+  options: GovernedOptions,
+): ToolSet[string] {
+  const { execute, needsApproval: own } = tool as { execute?: Execute; needsApproval?: boolean | Execute };
+  if (execute === undefined)
+    throw new TypeError(`The tool ${name} has no execute: it runs where it cannot be governed.`);
+  return {
+    ...tool,
+    needsApproval: async (input: unknown, context: unknown) => {
+      if (typeof own === 'function' ? await own(input, context) : own === true) return true;
+      // The SDK asks again about what its user answered; the call itself finds out whether it is approved.
+      if (isAnswered(context as CallContext)) return true;
+      // A call that waits by itself need not stop the framework.
+      return options.wait === undefined && (await needsApproval(governance, options, name, input));
+    },
+    execute: (input: unknown, context: unknown) =>
+      governedRun(governance, options, name, input, () => lastOf(execute(input, context))),
+  } as ToolSet[string];
+}
+
+function isAnswered({ toolCallId, messages }: CallContext): boolean {
+  const parts = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
+  const requests = parts
+    .filter((part) => part.type === 'tool-approval-request' && part.toolCallId === toolCallId)
+    .map(({ approvalId }) => approvalId);
+  return parts.some(({ type, approvalId }) => type === 'tool-approval-response' && requests.includes(approvalId));
+}
+
+/** A tool may show what it has so far; what counts is its last value. */
+async function lastOf(result: unknown): Promise<unknown> {
+  if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
+  let last: unknown;
+  for await (const value of result as AsyncIterable<unknown>) last = value;
+  return last;
+}

@@ -1,0 +1,37 @@
+import { governedTools } from 'agent-governance-frameworks/vercel-ai';
+import { generateText, stepCountIs, tool } from 'ai';
+import { z } from 'zod';
+import { callOnce } from './models/vercel-ai.mjs';
+import { approveAll, governance, refund, runs, tell } from './shop.mjs';
+
+const seen = [];
+const inputSchema = z.object({ amount: z.number() });
+const made = tool({ description: 'Refund', inputSchema, execute: refund });
+const tools = governedTools(governance, { refund: made, wipe: made });
+const generate = (name, messages) =>
+  generateText({
+    model: callOnce(name, { amount: 5 }, seen),
+    tools,
+    messages,
+    stopWhen: stepCountIs(3),
+    maxRetries: 0,
+  });
+
+const messages = [{ role: 'user', content: 'Refund 5.' }];
+const first = await generate('refund', messages);
+const request = first.content.find(({ type }) => type === 'tool-approval-request');
+messages.push(...first.response.messages);
+messages.push({
+  role: 'tool',
+  content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved: true }],
+});
+// The framework was told yes; the service was not.
+await generate('refund', messages);
+const unapproved = runs.length;
+await approveAll();
+await generate('refund', messages);
+const approved = runs.length;
+await generate('refund', messages);
+const again = runs.length;
+await generate('wipe', [{ role: 'user', content: 'Wipe.' }]);
+await tell({ unapproved, approved, again, all: runs, told: seen.at(-1) });
