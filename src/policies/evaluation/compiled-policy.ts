@@ -63,12 +63,12 @@ export function compilePolicy(policy: PolicyRules, names: ListedNames, from: num
   // look would take five times as long.
   return {
     place: 0,
-    from,
-    until: Infinity,
     rank: policy.priority * POLICY_EFFECTS.length + POLICY_EFFECTS.indexOf(effect),
     actionBits: bitsOf(names.actions),
     resourceTypeBits: bitsOf(names.resourceTypes),
     subjectBits: bitsOf(names.subjects),
+    from,
+    until: Infinity,
     actions: names.actions,
     resourceTypes: names.resourceTypes,
     subjects: names.subjects,
@@ -90,14 +90,14 @@ export function compareByRank(left: CompiledPolicy, right: CompiledPolicy): numb
 /** Whether the policy matches in everything but the resource path. Their bits show that of most that do not. */
 export function matchesBesidesPath(policy: CompiledPolicy, asked: AskedNames, use: PathUse): boolean {
   return (
-    !(asked.isReview && (policy.approval !== null || policy.conditions !== null)) &&
-    usesPath(policy, use) &&
     (policy.actionBits & asked.actionBits) !== 0 &&
     (policy.resourceTypeBits & asked.resourceTypeBits) !== 0 &&
     (policy.subjectBits & asked.subjectBits) !== 0 &&
+    usesPath(policy, use) &&
+    haveCommonName(policy.subjects, asked.subjects) &&
     haveCommonName(policy.actions, asked.actions) &&
     haveCommonName(policy.resourceTypes, asked.resourceTypes) &&
-    haveCommonName(policy.subjects, asked.subjects) &&
+    !(asked.isReview && (policy.approval !== null || policy.conditions !== null)) &&
     matchesConditions(policy, asked)
   );
 }

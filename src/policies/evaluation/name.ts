@@ -29,6 +29,8 @@ export class NameTable {
   private readonly names = new Map<string, Name>();
   /** How many names there are of each length. */
   private readonly lengths = new Map<number, number>();
+  /** Those of which there is a name: to go through a list takes less time than through a map. */
+  private lengthsInUse: readonly number[] = [];
 
   /** Undefined when no policy lists the name. */
   find(text: string): Name | undefined {
@@ -38,7 +40,7 @@ export class NameTable {
   /** The names with which the text begins: a look for each length that a name has, however many there are. */
   prefixesOf(text: string): Name[] {
     const found: Name[] = [];
-    for (const length of this.lengths.keys()) {
+    for (const length of this.lengthsInUse) {
       const name = length <= text.length ? this.names.get(text.slice(0, length)) : undefined;
       if (name !== undefined) found.push(name);
     }
@@ -70,6 +72,7 @@ export class NameTable {
     const count = (this.lengths.get(length) ?? 0) + more;
     if (count === 0) this.lengths.delete(length);
     else this.lengths.set(length, count);
+    if (count <= 1) this.lengthsInUse = [...this.lengths.keys()];
   }
 }
 

@@ -23,6 +23,7 @@ interface Branch {
 type Visit = (node: PolicyIndexNode, use: PathUse) => void;
 
 const ANY_USE: PathUse = { allow: 'every', others: true };
+const TYPED_USE: PathUse = { allow: 'typed', others: true };
 
 /**
  * Policies filed under the resources they name, segment by segment. Segments at which no path parts or ends are kept
@@ -93,14 +94,14 @@ export class ResourceIndex {
     const allow = path.includes('/') ? 'typed' : 'every';
     if (!path.includes('%') && !type.includes('%')) {
       this.visitPath(path, ANY_USE, visit);
-      visitBelow(this.tops.get(type), path, { allow, others: true }, visit);
+      visitBelow(this.tops.get(type), path, 0, allow === 'every' ? ANY_USE : TYPED_USE, visit);
       return;
     }
     this.visitPath(path, { allow: 'every', others: false }, visit);
-    visitBelow(this.tops.get(type), path, { allow, others: false }, visit);
+    visitBelow(this.tops.get(type), path, 0, { allow, others: false }, visit);
     const meant = meantPath(resourceId);
     this.visitPath(meant, { allow: 'none', others: true }, visit);
-    visitBelow(this.tops.get(meantPath(resourceType)), meant, { allow: 'none', others: true }, visit);
+    visitBelow(this.tops.get(meantPath(resourceType)), meant, 0, { allow: 'none', others: true }, visit);
   }
 
   /** A URL names what it is about by itself: the type before it means nothing. */
@@ -114,17 +115,17 @@ export class ResourceIndex {
   }
 
   private visitPath(path: string, use: PathUse, visit: Visit): void {
-    const [first, rest] = splitFirst(path);
-    const top = this.tops.get(first);
-    if (rest !== null) visitBelow(top, rest, use, visit);
+    const end = firstEnd(path);
+    const top = this.tops.get(path.slice(0, end));
+    if (end < path.length) visitBelow(top, path, end + 1, use, visit);
     else if (top !== undefined && top.exact !== null) visit(top.exact, use);
   }
 }
 
-/** Visits what matches a path below the node. */
-function visitBelow(top: ResourceNode | undefined, path: string, use: PathUse, visit: Visit): void {
+/** Visits what matches a path, from `from` on, below the node. */
+function visitBelow(top: ResourceNode | undefined, path: string, from: number, use: PathUse, visit: Visit): void {
   let node = top;
-  for (let start = 0; node !== undefined;) {
+  for (let start = from; node !== undefined;) {
     if (node.below !== null) visit(node.below, use);
     const end = segmentEnd(path, start);
     const branch: Branch | undefined = node.children?.get(path.slice(start, end));
@@ -141,8 +142,14 @@ function visitBelow(top: ResourceNode | undefined, path: string, use: PathUse, v
 }
 
 function splitFirst(path: string): [first: string, rest: string | null] {
+  const end = firstEnd(path);
+  return end === path.length ? [path, null] : [path.slice(0, end), path.slice(end + 1)];
+}
+
+/** Where the first segment ends; of a URL, what comes before its path. */
+function firstEnd(path: string): number {
   const slash = isUrl(path) ? urlPathStart(path) : path.indexOf('/');
-  return slash < 0 ? [path, null] : [path.slice(0, slash), path.slice(slash + 1)];
+  return slash < 0 ? path.length : slash;
 }
 
 /** The node of a path, made where there is none. */

@@ -19,7 +19,7 @@ export class Verdict {
   /** The place from which on no policy can be among the first. */
   private end = Infinity;
   /** In the order of their places. */
-  private readonly deciding: CompiledPolicy[] = [];
+  private deciding: CompiledPolicy[] = [];
   /** Where those of the highest rank require approval: all of them, as each has a say in what is required. */
   private requiring: Set<CompiledPolicy> | null = null;
 
@@ -43,16 +43,16 @@ export class Verdict {
   }
 
   private take(policy: CompiledPolicy): void {
-    const { deciding } = this;
     if (policy.rank > this.rank) {
       this.rank = policy.rank;
-      deciding.length = 0;
+      this.deciding = [];
       this.requiring = policy.approval === null ? null : new Set();
     }
     if (this.requiring !== null) {
       this.requiring.add(policy);
       return;
     }
+    const { deciding } = this;
     const index = this.indexFor(policy);
     // Found before, by another of its patterns.
     if (index > 0 && deciding[index - 1] === policy) return;

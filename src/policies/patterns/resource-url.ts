@@ -8,7 +8,7 @@ const NOT_CANONICAL =
 
 /** Whether a resource is a URL. No path is one: it would have an empty segment. */
 export function isUrl(resource: string): boolean {
-  return URL_START.test(resource);
+  return resource.includes('://') && URL_START.test(resource);
 }
 
 /** Where the path of a URL begins, at its `/`; -1 where it has none. */
