@@ -59,7 +59,7 @@ export class AuthzenService {
       const slices = new Slices();
       const decisions: AccessDecision[] = [];
       for (const item of items) {
-        await slices.next();
+        if (slices.areDue) await slices.next();
         const decided = 'faults' in item ? faulty(item) : decisionOn(item, asking);
         decisions.push(decided);
         if (endsList(semantic, decided.decision)) break;

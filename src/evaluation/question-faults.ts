@@ -72,21 +72,28 @@ export function togetherFaults(members: Members): readonly FieldFault[] {
   ];
 }
 
+/** Of members whose faults are one message, in the order in which they are reported. */
+const QUESTION_RULES: readonly (readonly [member: string, rule: (value: unknown) => string | undefined])[] = [
+  ['agent', (text) => textFault(text, AGENT_REFERENCE)],
+  ['action', (text) => textFault(text, ACTION)],
+  ['resourceType', (text) => textFault(text, RESOURCE_TYPE)],
+  ['resourceId', (text) => textFault(text, RESOURCE_ID)],
+  ['parameters', (value) => (isObject(value) ? undefined : 'must be an object')],
+];
+
 const EITHER = 'must be left out: agent is given';
 
 function addQuestionFaults(given: Members, prefix: string, faults: FaultInside[]): void {
-  const { agent, subject, action, resourceType, resourceId, parameters } = given;
-  const at = (member: string): string => `${prefix}${member}`;
-  faults.push(
-    ...unknownMembers(given, QUESTION_MEMBERS, prefix),
-    ...optionalFault(at('agent'), agent, (text) => textFault(text, AGENT_REFERENCE)),
-    ...optionalFault(at('action'), action, (text) => textFault(text, ACTION)),
-    ...optionalFault(at('resourceType'), resourceType, (text) => textFault(text, RESOURCE_TYPE)),
-    ...optionalFault(at('resourceId'), resourceId, (text) => textFault(text, RESOURCE_ID)),
-    ...optionalFault(at('parameters'), parameters, (value) => (isObject(value) ? undefined : 'must be an object')),
-  );
-  if (isGiven(subject)) faults.push(...faultsBy(subjectFault, at('subject'), subject).map(inside));
-  if (hasBoth(given)) faults.push({ at: at('subject'), message: EITHER });
+  faults.push(...unknownMembers(given, QUESTION_MEMBERS, prefix));
+  // A list without faults is the usual one, and long: nothing is made for what is right.
+  for (const [member, rule] of QUESTION_RULES) {
+    const value = given[member];
+    const message = isGiven(value) ? rule(value) : undefined;
+    if (message !== undefined) faults.push({ at: `${prefix}${member}`, message });
+  }
+  const { subject } = given;
+  if (isGiven(subject)) faults.push(...faultsBy(subjectFault, `${prefix}subject`, subject).map(inside));
+  if (hasBoth(given)) faults.push({ at: `${prefix}subject`, message: EITHER });
 }
 
 function missingFrom(given: Members, defaults: Members, prefix: string): FieldFault[] {
@@ -115,12 +122,11 @@ function optionalFault(at: string, value: unknown, rule: (value: unknown) => str
   return message === undefined ? [] : [{ at, message }];
 }
 
-function unknownMembers(given: Members, known: readonly string[], prefix: string): FaultInside[] {
+function unknownMembers(given: Members, known: readonly string[], prefix: string): readonly FaultInside[] {
   const unknown = Object.keys(given).filter((name) => !known.includes(name));
-  return unknown.map((name) => ({
-    at: `${prefix}${name}`,
-    message: `is not known here; known are ${known.join(', ')}`,
-  }));
+  if (unknown.length === 0) return [];
+  const message = `is not known here; known are ${known.join(', ')}`;
+  return unknown.map((name) => ({ at: `${prefix}${name}`, message }));
 }
 
 function inside({ field, message }: FieldFault): FaultInside {

@@ -80,6 +80,10 @@ describe('scanJson', () => {
     expect(scanJson('['.repeat(32) + ']'.repeat(32)).isTooDeep).toBe(false);
     expect(scanJson('['.repeat(33) + ']'.repeat(33)).isTooDeep).toBe(true);
     expect(scanJson(`[${'[],'.repeat(1000)}{}]`).isTooDeep).toBe(false);
+    const [open, close] = ['{"[\\"[":['.repeat(16), ']}'.repeat(16)];
+    expect(scanJson(`${open}"[[\\\\",[]${close}`).isTooDeep).toBe(true);
+    expect(scanJson(`${open}"[[\\\\",{"a":1}${close}`).isTooDeep).toBe(true);
+    expect(scanJson(`${open}"[[\\\\","]]"${close}`).isTooDeep).toBe(false);
   });
 
   it('keeps paths short', () => {

@@ -1,7 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { type DomainError, type FieldFault, invalidField } from '../../errors/domain-error';
 import { parseInSlices, TooDeepError } from '../../json/json-builder';
-import { BACKSLASH, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../json/json-characters';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../../json/json-characters';
 import type { JsonObject } from '../../json/json-value';
 import { Slices } from '../../shared/slices';
 import { type JsonScan, MOST_LEVELS, JsonScanner } from './json-scanner';
@@ -116,7 +124,7 @@ async function scanJsonInSlices(text: string, slices: Slices): Promise<JsonScan>
 }
 
 function isOrdinary(text: string): boolean {
-  return !WORTH_SCANNING.test(text) && !hasManyOpenings(text);
+  return !WORTH_SCANNING.test(text) && (!hasManyOpenings(text) || !isDeep(text));
 }
 
 /** There are as many levels as that at most. */
@@ -126,4 +134,18 @@ function hasManyOpenings(text: string): boolean {
     if (!OPENING.test(text)) return false;
   }
   return true;
+}
+
+/** Goes by the brackets outside of texts alone, in a fraction of the time that the full scan takes. */
+function isDeep(text: string): boolean {
+  let levels = 0;
+  let isInText = false;
+  for (let index = 0; index < text.length && levels <= MOST_LEVELS; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) isInText = !isInText;
+    else if (isInText) index += code === BACKSLASH ? 1 : 0;
+    else if (code === OPEN_BRACKET || code === OPEN_BRACE) levels += 1;
+    else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) levels -= 1;
+  }
+  return levels > MOST_LEVELS;
 }

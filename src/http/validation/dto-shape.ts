@@ -4,6 +4,7 @@ import type { FieldFault } from '../../errors/domain-error';
 
 const WHOLE_RULES = 'http:whole-rules';
 const LISTED_DTOS = 'http:listed-dtos';
+const UNKEPT = 'http:unkept';
 const IS_OPTIONAL = 'isOptional';
 const IS_DTO = ValidationTypes.NESTED_VALIDATION;
 
@@ -18,6 +19,8 @@ export interface DtoShape {
   readonly nested: ReadonlySet<string>;
   /** Members that are lists of DTOs: {@link ListOf}. */
   readonly lists: ReadonlyMap<string, Type>;
+  /** {@link Unkept} */
+  readonly unkept: ReadonlySet<string>;
   readonly wholeRules: readonly WholeRule[];
 }
 
@@ -32,6 +35,11 @@ const shapes = new WeakMap<Type, DtoShape>();
 /** Judges a request by the members it has together. */
 export function WholeRequest(rule: WholeRule): ClassDecorator {
   return (target) => append(WHOLE_RULES, target, rule);
+}
+
+/** A member of which nothing is stored or answered, so that its canonical text is not needed. */
+export function Unkept(): PropertyDecorator {
+  return (target, member) => append(UNKEPT, target.constructor, member);
 }
 
 /** Has each item of a member validated as a DTO. */
@@ -57,6 +65,7 @@ function readShape(type: Type): DtoShape {
     optional: new Set(optional.map(({ propertyName }) => propertyName)),
     nested: new Set(nested.map(({ propertyName }) => propertyName)),
     lists: new Map((collected(LISTED_DTOS, type) as ListedDto[]).map(({ member, item }) => [member, item])),
+    unkept: new Set(collected(UNKEPT, type) as string[]),
     wholeRules: collected(WHOLE_RULES, type) as WholeRule[],
   };
 }

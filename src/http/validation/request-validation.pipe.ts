@@ -67,7 +67,7 @@ export class RequestValidationPipe extends ValidationPipe {
     const given = (value ?? {}) as Members;
     const { dto, faults } = await this.inspected(given, { ...metadata, metatype }, FIELD_PREFIX[metadata.type]);
     settle(value, faults);
-    await prepareLarge(knownMembers(given, dtoShape(metatype)));
+    await prepareLarge(given, dtoShape(metatype));
     return dto;
   }
 
@@ -133,8 +133,9 @@ function isNothingToCheck(given: object, { members, optional }: DtoShape): boole
 }
 
 /** Has the text of what is large made in slices: it is written, hashed and answered later on, each at one go. */
-async function prepareLarge(members: Readonly<Record<string, unknown>>): Promise<void> {
-  const large = Object.values(members).filter((member) => isObject(member) && isLonger(member, LARGE));
+async function prepareLarge(given: Members, { members, unkept }: DtoShape): Promise<void> {
+  const kept = [...members].filter((name) => !unkept.has(name) && Object.hasOwn(given, name));
+  const large = kept.map((name) => given[name]).filter((member) => isObject(member) && isLonger(member, LARGE));
   if (large.length === 0) return;
   const slices = new Slices();
   for (const member of large) {

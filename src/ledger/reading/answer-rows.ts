@@ -11,7 +11,7 @@ export async function rowsForAnswers(codec: RecordCodec, stored: readonly SqlRow
   const rows: GovernedRow[] = [];
   for (const row of stored) {
     rows.push(codec.decode(freeForm.some((name) => isLong(row[name])) ? await withStored(row, freeForm, slices) : row));
-    await slices.next();
+    if (slices.areDue) await slices.next();
   }
   return rows;
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { actionFault } from './action-pattern';
 import { resourcePathFault, resourceTypeFault } from './resource-path';
 import { listedTypeFault, resourcePatternFault } from './resource-pattern';
@@ -134,6 +135,23 @@ describe('resource paths', () => {
 
   it.each([...NO_PATHS, ...NO_URLS])('refuses %j', (path) => {
     expect(resourcePathFault(path)).toEqual(expect.any(String));
+  });
+
+  it('are judged alike, whether or not a segment before them makes them extraordinary', () => {
+    const segment = fc.string({
+      unit: fc.constantFrom('a', 'Z', '9', '_', '-', '.', ' ', ':', '%', ';', '*'),
+      maxLength: 4,
+    });
+    fc.assert(
+      fc.property(fc.array(segment, { minLength: 2, maxLength: 70 }), (segments) => {
+        const path = segments.join('/');
+        fc.pre(!path.startsWith('/'));
+        expect(resourcePathFault(`é/${path}`) === undefined).toBe(
+          segments.length < 64 && resourcePathFault(path) === undefined,
+        );
+      }),
+      { numRuns: 2000 },
+    );
   });
 });
 

@@ -10,6 +10,9 @@ const NOT_ASCII = /[^\0-\x7f]/;
 /** In a URL, where its path ends; in a segment, what some servers cut off. */
 const END_OF_PATH = /[?#;]/;
 
+/** Segments of letters, digits, `_`, `-` and `.` that do not begin with a `.`: of such a path there is one reading. */
+const ORDINARY = new RegExp(`^/?[\\w-][\\w.-]*(?:/[\\w-][\\w.-]*){0,${MOST_SEGMENTS - 1}}$`);
+
 /** One leading `/` of a resource path means nothing. */
 export function withoutLeadingSlash(path: string): string {
   return path.startsWith('/') ? path.slice(1) : path;
@@ -32,6 +35,7 @@ export function meantPath(path: string): string {
  * another path (`a/../b`, `a\b`, `a;x/b`, `%61/b`) could dodge the pattern of a policy, so it is refused.
  */
 export function resourcePathFault(path: string): string | undefined {
+  if (ORDINARY.test(path)) return undefined;
   const spelled = path.normalize('NFC');
   const meant = meantPath(spelled);
   const fault = percentEncodingFault(spelled) ?? characterFault(meant);
