@@ -73,6 +73,22 @@ describe('Decisions', () => {
     expect((await post(complete({ riskLevel }))).body).toMatchObject({ riskLevel, requiredApprovals });
   });
 
+  it('of executions need as many where a policy names no approvers, beyond what its body may say', async () => {
+    const body = {
+      name: 'as-many-as-needed',
+      version: '1',
+      effect: 'require_approval',
+      approval: { riskLevel: 'critical' },
+    };
+    const policy = { ...body, subjects: ['*'], actions: ['launch'], resources: ['*'] };
+    const create = (approval: object): Promise<Answer> =>
+      send(app, 'POST', '/api/v1/policies', { body: { ...policy, approval } });
+    const created = await create(policy.approval);
+    expect(created.body.approval.approvers).toEqual([{ subjects: ['*'], approvals: 100 }]);
+    expect(await create(policy.approval)).toMatchObject({ status: 200, body: { id: created.body.id } });
+    expect(Object.keys(faults(await create(created.body.approval)))).toEqual(['approval.approvers[0].approvals']);
+  });
+
   it('keep the number of approvals they were proposed with, whatever REQUIRED_APPROVALS says later', async () => {
     const database = await temporaryDatabase();
     const start = (approvals: string): Promise<TestApp> =>
