@@ -120,6 +120,10 @@ export abstract class Configuration {
   abstract readonly logLevel: LogLevel;
   abstract readonly swaggerEnabled: boolean;
   abstract readonly consoleEnabled: boolean;
+  /** One of the issuers of tokens, at which people sign in to the console; null: they sign in by key alone. */
+  abstract readonly oidcIssuer: string | null;
+  abstract readonly oidcClientId: string | null;
+  abstract readonly oidcScope: string;
   /** Null: the metrics have no port of their own and stand behind the API key. */
   abstract readonly metricsPort: number | null;
 }

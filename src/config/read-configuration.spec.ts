@@ -67,6 +67,9 @@ describe('defaults', () => {
       logLevel: 'info',
       swaggerEnabled: true,
       consoleEnabled: true,
+      oidcIssuer: null,
+      oidcClientId: null,
+      oidcScope: 'openid',
       metricsPort: null,
     } satisfies Configuration);
   });
@@ -169,6 +172,9 @@ describe('values', () => {
     ['logLevel', 'LOG_LEVEL', 'silent', 'silent'],
     ['swaggerEnabled', 'SWAGGER_ENABLED', 'false', false],
     ['consoleEnabled', 'CONSOLE_ENABLED', 'false', false],
+    ['oidcIssuer', 'OIDC_ISSUER', 'https://login.example.com/a', 'https://login.example.com/a'],
+    ['oidcClientId', 'OIDC_CLIENT_ID', 'governance-console', 'governance-console'],
+    ['oidcScope', 'OIDC_SCOPE', 'openid governance', 'openid governance'],
     ['metricsPort', 'METRICS_PORT', '9464', 9464],
   ];
 
@@ -288,6 +294,9 @@ describe('values', () => {
     LOG_LEVEL: ['verbose', 'INFO'],
     SWAGGER_ENABLED: ['on'],
     CONSOLE_ENABLED: ['on'],
+    OIDC_ISSUER: ['login.example.com', 'ftp://login.example.com', 'https://login.example.com/?a=b'],
+    OIDC_CLIENT_ID: ['two words'],
+    OIDC_SCOPE: ['profile', 'openid  email'],
     METRICS_PORT: ['65536', 'on', ' 9464'],
   };
 

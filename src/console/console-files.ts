@@ -14,6 +14,9 @@ export interface ConsoleFile {
   readonly content: Buffer;
 }
 
+/** Where the page has room for what the service says of itself. */
+export const SETTINGS_PLACE = '<!-- settings -->';
+
 /** The page as it was built: its files are named in it by their hashes. */
 export const CONSOLE_PAGE: string = readFileSync(join(FOLDER, PAGE), 'utf8');
 

@@ -1,21 +1,32 @@
-import { type CanActivate, Controller, Get, Header, Injectable, Req, StreamableFile, UseGuards } from '@nestjs/common';
+import {
+  type CanActivate,
+  Controller,
+  Get,
+  Header,
+  Injectable,
+  Req,
+  Res,
+  StreamableFile,
+  UseGuards,
+} from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { basename } from 'node:path/posix';
 import { Configuration } from '../config/configuration';
 import { FOR_EVER } from '../http/answers/caching';
 import { routeNotFound } from '../http/request/request-errors';
 import { LeavesInputUnread, Public, Uncounted } from '../http/request/route-marks';
-import { CONSOLE_FILES, CONSOLE_PAGE } from './console-files';
+import { CONSOLE_FILES, CONSOLE_PAGE, SETTINGS_PLACE } from './console-files';
+import { OidcIssuer, type SignInAtIssuer } from './oidc-issuer';
 
-/** Nothing from elsewhere, nothing inline, and in nobody's frame. */
-const POLICY = [
+/** Nothing from elsewhere, nothing inline, and in nobody's frame; where people sign in at an issuer, its answers. */
+const POLICY: readonly string[] = [
   "default-src 'self'",
   "base-uri 'none'",
   "object-src 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-].join('; ');
+];
 
 /** Where the console is switched off, there is nothing at its paths. */
 @Injectable()
@@ -34,6 +45,8 @@ class ConsoleEnabledGuard implements CanActivate {
 @UseGuards(ConsoleEnabledGuard)
 @Controller('console')
 export class ConsoleController {
+  constructor(private readonly issuer: OidcIssuer) {}
+
   @Get([...CONSOLE_FILES.keys()].map((name) => `assets/${name}`))
   @Uncounted()
   @Header('Cache-Control', FOR_EVER)
@@ -55,8 +68,21 @@ export class ConsoleController {
   @LeavesInputUnread()
   @Header('Cache-Control', 'no-cache')
   @Header('Content-Type', 'text/html; charset=utf-8')
-  @Header('Content-Security-Policy', POLICY)
-  page(): string {
-    return CONSOLE_PAGE;
+  async page(@Res({ passthrough: true }) response: Response): Promise<string> {
+    const signIn = await this.issuer.signIn();
+    const origins = signIn === null ? [] : [originOf(signIn.issuer), originOf(signIn.tokenEndpoint)];
+    const connections = origins.length === 0 ? [] : [`connect-src ${["'self'", ...new Set(origins)].join(' ')}`];
+    response.setHeader('Content-Security-Policy', [...POLICY, ...connections].join('; '));
+    return signIn === null ? CONSOLE_PAGE : CONSOLE_PAGE.replace(SETTINGS_PLACE, () => settingsTag(signIn));
   }
+}
+
+function originOf(url: string): string {
+  return new URL(url).origin;
+}
+
+/** What the page reads: an element without effect, since its policy lets no script stand in it. */
+function settingsTag(signIn: SignInAtIssuer): string {
+  const text = JSON.stringify(signIn).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+  return `<meta name="sign-in" content="${text}" />`;
 }

@@ -1,11 +1,8 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import type { Agent } from '../agents/agent.entity';
 import { findAgent } from '../agents/find-agent';
 import { SuspendedAgents } from '../agents/suspended-agents';
 import { Configuration } from '../config/configuration';
-import { ConfigurationError } from '../config/read-configuration';
 import { agentUnknown, callerSuspended } from '../errors/caller-refusal';
 import { type DomainError, unauthorized } from '../errors/domain-error';
 import { IssuedTokens } from '../http/authentication/issued-tokens';
@@ -15,7 +12,8 @@ import { parseSubject } from '../policies/patterns/subject-pattern';
 import { Repeated } from '../shared/repeated';
 import { KeySet } from './key-set';
 import { isOver, readToken, signingKey, type TokenHolder, tokenHolder, type UnverifiedToken } from './token';
-import { parseTokenIssuers, type TokenIssuer } from './token-issuer';
+import type { TokenIssuer } from './token-issuer';
+import { issuersIn } from './token-issuers-file';
 
 /** Milliseconds between looks whether keys are due. */
 const INTERVAL = 60_000;
@@ -139,27 +137,4 @@ function matches(text: string, { id, name, kind, roles }: Agent): boolean {
     case 'other':
       return false;
   }
-}
-
-/** @throws ConfigurationError */
-function issuersIn(path: string | null): readonly TokenIssuer[] {
-  if (path === null) return [];
-  const found = parseTokenIssuers(textOf(path));
-  if ('fault' in found) throw faultIn(path, found.fault);
-  // Paths in the file are meant from where it stands.
-  return found.issuers.map((issuer) =>
-    issuer.jwks.includes('://') ? issuer : { ...issuer, jwks: resolve(dirname(path), issuer.jwks) },
-  );
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    throw faultIn(path, 'cannot be read');
-  }
-}
-
-function faultIn(path: string, fault: string): ConfigurationError {
-  return new ConfigurationError([`TOKEN_ISSUERS: the file ${path} ${fault}; docs/operations.md shows one`]);
 }

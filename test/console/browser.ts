@@ -40,6 +40,8 @@ export interface Window {
 export interface WindowOptions {
   /** Where the page may send requests besides the service. */
   readonly origins?: readonly string[];
+  /** Where an issuer's own pages would send requests; they do not get through. */
+  readonly theirs?: readonly string[];
   readonly width?: number;
   readonly dark?: boolean;
   /** Patterns of messages that the test itself causes. */
@@ -65,7 +67,7 @@ export class TestBrowser {
   /** Opens a window that shares nothing with others. */
   async open(
     url: string,
-    { origins = [], width = 1280, dark = false, expected = [] }: WindowOptions = {},
+    { origins = [], theirs = [], width = 1280, dark = false, expected = [] }: WindowOptions = {},
   ): Promise<Page> {
     const context = await this.browser.newContext({
       viewport: { width, height: 860 },
@@ -78,17 +80,24 @@ export class TestBrowser {
     const page = await context.newPage();
     page.setDefaultTimeout(60_000);
     const faults: string[] = [];
-    const allowed = [new URL(url).origin, ...origins];
+    const { origin: own } = new URL(url);
+    const allowed = [own, ...origins];
+    // What an issuer's pages do is theirs.
+    const isOurs = (): boolean => page.url() === 'about:blank' || new URL(page.url()).origin === own;
+    await context.route(
+      ({ origin, protocol }) => protocol.startsWith('http') && !allowed.includes(origin),
+      (route) => route.abort(),
+    );
     page.on('console', (message) => {
       const text = `${message.type()}: ${message.text()}`;
       const counts = message.type() === 'error' || message.type() === 'warning';
-      if (counts && !expected.some((pattern) => pattern.test(text))) faults.push(text);
+      if (counts && isOurs() && !expected.some((pattern) => pattern.test(text))) faults.push(text);
     });
     page.on('pageerror', (error) => faults.push(`uncaught: ${error.message}`));
     page.on('request', (request) => {
       const { protocol, origin } = new URL(request.url());
-      if (protocol !== 'data:' && protocol !== 'blob:' && !allowed.includes(origin))
-        faults.push(`request to ${origin}`);
+      const isLocal = protocol === 'data:' || protocol === 'blob:';
+      if (!isLocal && ![...allowed, ...theirs].includes(origin)) faults.push(`request to ${origin}`);
     });
     await page.exposeFunction('reportBreach', (directive: string) => faults.push(`policy breached: ${directive}`));
     await page.addInitScript({

@@ -1,19 +1,31 @@
 import { useEffect, useReducer } from 'preact/hooks';
 import { useSession } from './session.js';
-import type { GovernanceClient } from './types.js';
 
-/** So many agents are asked for at once; the others one by one, as they are met. */
-const FIRST_PAGE = 200;
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
 
-/** Agents' names by their ids, each asked for once. */
+/** Where names come from. */
+export interface NameSource {
+  /** The newest records: one request that answers for most. */
+  first(): Promise<{ readonly data: readonly Named[] }>;
+  one(id: string): Promise<Named>;
+}
+
+/** So many records are asked for one by one; the ids of further ones stay as they are. */
+const MOST_ASKED = 20;
+
+/** Records' names by their ids, each asked for once. */
 export class Names {
   private readonly known = new Map<string, string>();
   private readonly asked = new Set<string>();
   private readonly listeners = new Set<() => void>();
   private first: Promise<void> | null = null;
+  private askedAlone = 0;
 
   constructor(
-    private readonly client: GovernanceClient,
+    private readonly source: NameSource,
     private readonly mayAsk: boolean,
   ) {}
 
@@ -27,13 +39,13 @@ export class Names {
     return name;
   }
 
-  learn(agents: readonly { readonly id: string; readonly name: string }[]): void {
-    for (const { id, name } of agents) this.known.set(id, name);
+  learn(records: readonly Named[]): void {
+    for (const { id, name } of records) this.known.set(id, name);
     for (const listener of this.listeners) listener();
   }
 
   /** Everybody whose name is known, by name; the newest agents at least, once they are there. */
-  all(): readonly { readonly id: string; readonly name: string }[] {
+  all(): readonly Named[] {
     if (this.mayAsk) this.first ??= this.askFirst();
     return [...this.known].map(([id, name]) => ({ id, name })).sort((one, other) => one.name.localeCompare(other.name));
   }
@@ -46,9 +58,10 @@ export class Names {
   private async ask(id: string): Promise<void> {
     this.first ??= this.askFirst();
     await this.first;
-    if (this.known.has(id)) return;
+    if (this.known.has(id) || this.askedAlone >= MOST_ASKED) return;
+    this.askedAlone += 1;
     try {
-      this.learn([await this.client.get('/api/v1/agents/{id}', { path: { id } })]);
+      this.learn([await this.source.one(id)]);
     } catch {
       // Its id is shown instead.
     }
@@ -56,8 +69,7 @@ export class Names {
 
   private async askFirst(): Promise<void> {
     try {
-      const { data } = await this.client.get('/api/v1/agents', { query: { limit: FIRST_PAGE, order: 'desc' } });
-      this.learn(data);
+      this.learn((await this.source.first()).data);
     } catch {
       // Each is asked for by itself.
     }
@@ -67,9 +79,22 @@ export class Names {
 /** An agent's name, or its id until that is known. */
 export function useNames(): (id: string) => string {
   const { names } = useSession();
+  useChanges(names);
+  return (id) => names.of(id) ?? shortId(id);
+}
+
+const ENTITY_ID = /\b(?:[^\s/]+\/)*(ent_[0-9A-HJKMNP-TV-Z]{26})\b/g;
+
+/** Puts the names of entities where a text has their ids, with the path that leads to them. */
+export function useEntityNames(): (text: string) => string {
+  const { entityNames } = useSession();
+  useChanges(entityNames);
+  return (text) => text.replace(ENTITY_ID, (found: string, id: string) => entityNames.of(id) ?? found);
+}
+
+function useChanges(names: Names): void {
   const [, refresh] = useReducer((count: number, step: number) => count + step, 0);
   useEffect(() => names.follow(() => refresh(1)), [names]);
-  return (id) => names.of(id) ?? shortId(id);
 }
 
 /** The beginning and the end of an id: enough to tell two apart. */

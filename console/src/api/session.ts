@@ -1,12 +1,14 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Feed } from './feed.js';
-import { Names } from './names.js';
+import { Names, type NameSource } from './names.js';
 import { GovernanceClient, GovernanceError, type Me, type Scope, type TransportOptions } from './types.js';
 
 const KEPT_KEY = 'governance-console-key';
 /** Milliseconds for which a busy service is asked again. */
 const PATIENCE = 15_000;
+/** So many names are asked for at once. */
+const FIRST_NAMES = 200;
 
 /** Who is signed in, and what that lets the page do. */
 export interface Session {
@@ -15,7 +17,9 @@ export interface Session {
   readonly connection: TransportOptions;
   readonly me: Me;
   readonly feed: Feed;
+  /** Of agents. */
   readonly names: Names;
+  readonly entityNames: Names;
   /** Whether the caller has one of the scopes. */
   has(this: void, ...scopes: readonly Scope[]): boolean;
 }
@@ -28,8 +32,17 @@ export async function openSession(key: string, onRefused: () => void): Promise<S
   const scopes = new Set<Scope>(me.scopes);
   const has = (...wanted: readonly Scope[]): boolean =>
     scopes.has('admin') || wanted.some((scope) => scopes.has(scope));
-  const names = new Names(client, has('read'));
-  return { client, connection, me, names, feed: new Feed(client, has('audit')), has };
+  const query = { limit: FIRST_NAMES, order: 'desc' } as const;
+  const agents: NameSource = {
+    first: () => client.get('/api/v1/agents', { query }),
+    one: (id) => client.get('/api/v1/agents/{id}', { path: { id }, query: {} }),
+  };
+  const entities: NameSource = {
+    first: () => client.get('/api/v1/entities', { query }),
+    one: (id) => client.get('/api/v1/entities/{id}', { path: { id }, query: {} }),
+  };
+  const [names, entityNames] = [new Names(agents, has('read')), new Names(entities, has('read'))];
+  return { client, connection, me, names, entityNames, feed: new Feed(client, has('audit')), has };
 }
 
 /** A key that has ended is refused in the middle of something: whoever holds the session hears of it. */

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { forgetKey, keepKey, keptKey, openSession, type Session, SessionContext } from '../api/session.js';
+import { cameFromIssuer, issuerOfPage, takeToken } from '../api/oidc.js';
 import { Shell } from './shell.js';
 import { SignIn } from './sign-in.js';
 
@@ -9,7 +10,7 @@ const ENDED = 'The service no longer takes your key: it was revoked, has expired
 /** Who is signed in, or the way in. */
 export function App(): JSX.Element {
   const [session, setSession] = useState<Session | null>(null);
-  const [opening, setOpening] = useState(keptKey() !== null);
+  const [opening, setOpening] = useState(keptKey() !== null || cameFromIssuer());
   const [message, setMessage] = useState<string | null>(null);
 
   const leave = useCallback((why: string | null) => {
@@ -33,8 +34,19 @@ export function App(): JSX.Element {
   );
 
   useEffect(() => {
+    const issuer = issuerOfPage();
+    if (issuer !== null && cameFromIssuer()) {
+      takeToken(issuer)
+        .then((token) => enter(token, false))
+        .catch((error: unknown) => leave(error instanceof Error ? error.message : String(error)))
+        .finally(() => setOpening(false));
+      return;
+    }
     const key = keptKey();
-    if (key === null) return;
+    if (key === null) {
+      setOpening(false);
+      return;
+    }
     enter(key, true)
       .catch(() => leave(ENDED))
       .finally(() => setOpening(false));

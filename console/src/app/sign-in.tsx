@@ -1,5 +1,6 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { issuerOfPage, leaveForIssuer } from '../api/oidc.js';
 import { Problem } from '../ui/parts.js';
 import { Shield } from '../ui/icons.js';
 
@@ -43,6 +44,7 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
       <h1>Governance console</h1>
       <p class="lead">See what agents want to do, decide, and check the proof.</p>
       {message === null ? null : <p class="notice warn">{message}</p>}
+      <AtIssuer />
       <form onSubmit={onSubmit}>
         <label for="key">Your key</label>
         <input
@@ -68,5 +70,24 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
         </button>
       </form>
     </main>
+  );
+}
+
+/** The way in for those whom an issuer of tokens knows. */
+function AtIssuer(): JSX.Element | null {
+  const issuer = issuerOfPage();
+  if (issuer === null) return null;
+  const { host } = new URL(issuer.issuer);
+  return (
+    <div class="at-issuer">
+      {isSecureContext ? (
+        <button type="button" class="primary" onClick={() => void leaveForIssuer(issuer)}>
+          Sign in at {host}
+        </button>
+      ) : (
+        <p class="notice warn">Signing in at {host} needs https: open the console by its https address.</p>
+      )}
+      <p class="quiet">or with a key</p>
+    </div>
   );
 }

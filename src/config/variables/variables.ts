@@ -5,6 +5,7 @@ import { explainDatabaseUrl, maskDatabaseUrl, parseDatabaseUrl, temporaryDatabas
 import { CHECKPOINT_VARIABLES } from './checkpoint-variables';
 import { CLOCK_VARIABLES } from './clock-variables';
 import { GOVERNANCE_VARIABLES } from './governance-variables';
+import { OIDC_VARIABLES } from './oidc-variables';
 import { LIMIT_VARIABLES } from './limit-variables';
 import { LONGEST_TIME, oneOf, parseWholeNumber, trueOrFalse, type Variables, wholeNumber } from './variable';
 
@@ -154,6 +155,7 @@ export const VARIABLES: Variables = {
     example: 'true',
     ...trueOrFalse(),
   },
+  ...OIDC_VARIABLES,
   metricsPort: {
     name: 'METRICS_PORT',
     description: 'TCP port that serves /metrics without a key; 0 takes a free one. Unset: on PORT, behind the key.',

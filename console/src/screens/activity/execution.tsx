@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
-import { useNames } from '../../api/names.js';
+import { useEntityNames, useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
 import { words } from '../../ui/format.js';
@@ -34,13 +34,14 @@ export function ExecutionScreen({ id }: { readonly id: string }): JSX.Element {
 function View({ execution }: { readonly execution: Execution }): JSX.Element {
   const { has } = useSession();
   const nameOf = useNames();
+  const withNames = useEntityNames();
   const { id, agentId, action, resourceType, resourceId, outcome, reason, decisionId, createdAt } = execution;
   return (
     <div class="decision">
       <header class="decision-head">
         <h1>
           {nameOf(agentId)} <span class="quiet">asked to</span> {action} <span class="quiet">on</span> {resourceType}{' '}
-          {resourceId}
+          {withNames(resourceId)}
         </h1>
         <p class="facts">
           <Badge value={outcome} />

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
-import { useNames } from '../../api/names.js';
+import { useEntityNames, useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import { isLarge } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
@@ -88,6 +88,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
 
 function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Element {
   const nameOf = useNames();
+  const withNames = useEntityNames();
   const { title, proposedBy, riskLevel, status, createdAt, expiresAt } = decision;
   const agent = nameOf(proposedBy);
   return (
@@ -98,7 +99,7 @@ function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Eleme
         ) : (
           <>
             {agent} <span class="quiet">{status === 'proposed' ? 'wants to' : 'wanted to'}</span> {execution.action}{' '}
-            <span class="quiet">on</span> {execution.resourceType} {execution.resourceId}
+            <span class="quiet">on</span> {execution.resourceType} {withNames(execution.resourceId)}
           </>
         )}
       </h1>

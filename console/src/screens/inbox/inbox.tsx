@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { IssuedDemoKey } from '../../../../clients/typescript/src/demo-company.js';
 import { useLoad } from '../../api/load.js';
-import { useNames } from '../../api/names.js';
+import { useEntityNames, useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Decision } from '../../api/types.js';
 import { counted, numberText } from '../../ui/format.js';
@@ -112,6 +112,7 @@ function Rows({
 function Row({ decision, isMine }: { readonly decision: Decision; readonly isMine: boolean }): JSX.Element {
   const { me } = useSession();
   const nameOf = useNames();
+  const withNames = useEntityNames();
   const { id, title, proposedBy, riskLevel, createdAt, expiresAt, reviews } = decision;
   const agent = nameOf(proposedBy);
   const what = title.startsWith(`${agent}: `) ? title.slice(agent.length + 2) : title;
@@ -120,7 +121,7 @@ function Row({ decision, isMine }: { readonly decision: Decision; readonly isMin
       <Link to={`decisions/${id}`} class="row">
         <Badge value={riskLevel} text={`${riskLevel} risk`} />
         <span class="row-what">
-          <strong>{what}</strong>
+          <strong>{withNames(what)}</strong>
           <span class="row-who">
             asked by {agent} <Ago at={createdAt} />
           </span>

@@ -1,0 +1,114 @@
+const VERIFIER = 'governance-console-verifier';
+const STATE = 'governance-console-state';
+const RETURN_TO = 'governance-console-return';
+
+/** Where people sign in, as the service wrote it into the page. */
+export interface SignInAtIssuer {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly clientId: string;
+  readonly scope: string;
+  readonly redirectUri: string;
+  readonly authorizationEndpoint: string;
+  readonly tokenEndpoint: string;
+}
+
+/** Null where no issuer is configured, or the service does not reach it. */
+export function issuerOfPage(): SignInAtIssuer | null {
+  const content = document.querySelector<HTMLMetaElement>('meta[name="sign-in"]')?.content;
+  return content === undefined ? null : (JSON.parse(content) as SignInAtIssuer);
+}
+
+/** Leaves for the issuer: the code flow with PKCE (RFC 7636). */
+export async function leaveForIssuer(issuer: SignInAtIssuer): Promise<void> {
+  const [verifier, state] = [randomText(), randomText()];
+  sessionStorage.setItem(VERIFIER, verifier);
+  sessionStorage.setItem(STATE, state);
+  sessionStorage.setItem(RETURN_TO, location.pathname);
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
+  const url = new URL(issuer.authorizationEndpoint);
+  const parameters = {
+    response_type: 'code',
+    client_id: issuer.clientId,
+    redirect_uri: issuer.redirectUri,
+    scope: issuer.scope,
+    state,
+    code_challenge: base64url(new Uint8Array(digest)),
+    code_challenge_method: 'S256',
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  location.assign(url);
+}
+
+/** Whether the page was opened by the issuer, with its answer. */
+export function cameFromIssuer(): boolean {
+  const query = new URLSearchParams(location.search);
+  return query.has('state') && (query.has('code') || query.has('error'));
+}
+
+/** The token to send as `Bearer`; takes the answer out of the address. @throws Error that says what is wrong. */
+export async function takeToken(issuer: SignInAtIssuer): Promise<string> {
+  const query = new URLSearchParams(location.search);
+  const take = (name: string): string | null => {
+    const value = sessionStorage.getItem(name);
+    sessionStorage.removeItem(name);
+    return value;
+  };
+  const [verifier, state, returnTo] = [take(VERIFIER), take(STATE), take(RETURN_TO)];
+  history.replaceState(null, '', returnTo ?? '/console');
+  if (state === null || verifier === null || query.get('state') !== state) {
+    throw new Error('The answer of the issuer is not to a request of this tab. Sign in again.');
+  }
+  const code = query.get('code');
+  if (code === null)
+    throw new Error(`The issuer refused: ${query.get('error_description') ?? query.get('error') ?? ''}`);
+  const response = await fetch(issuer.tokenEndpoint, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      client_id: issuer.clientId,
+      redirect_uri: issuer.redirectUri,
+      code,
+      code_verifier: verifier,
+    }),
+  });
+  const answer = (await response.json()) as Readonly<Record<string, unknown>>;
+  if (!response.ok)
+    throw new Error(`The issuer gave no token: ${String(answer['error_description'] ?? answer['error'])}`);
+  return fitting(issuer, [answer['access_token'], answer['id_token']]);
+}
+
+/** The first that is a JWT of the issuer for the audience that the service expects. @throws Error */
+function fitting({ issuer, audience, clientId }: SignInAtIssuer, tokens: readonly unknown[]): string {
+  const jwts = tokens.filter((token) => typeof token === 'string');
+  const found = jwts.find((token) => {
+    const { iss, aud } = claimsOf(token);
+    return iss === issuer && [aud].flat().includes(audience);
+  });
+  if (found !== undefined) return found;
+  throw new Error(
+    `The issuer's tokens are not for the audience "${audience}". Set "audience" of this issuer in TOKEN_ISSUERS to "${clientId}" ` +
+      'to take its ID tokens, or OIDC_SCOPE to the scope that makes it issue access tokens for that audience.',
+  );
+}
+
+function claimsOf(token: string): Readonly<Record<string, unknown>> {
+  try {
+    const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
+    return JSON.parse(atob(payload)) as Readonly<Record<string, unknown>>;
+  } catch {
+    // An access token need not be a JWT.
+    return {};
+  }
+}
+
+function randomText(): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+function base64url(data: Uint8Array): string {
+  return btoa(String.fromCharCode(...data))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+}

@@ -1,0 +1,60 @@
+import { startCompany, askToPay, type DemoCompany } from './company';
+import { describeInBrowser, type Page, signIn, TestBrowser } from './browser';
+
+/** `CONSOLE_MINUTES=60` clicks for an hour; by default a minute is clicked as a sample, without waiting for its end. */
+const MINUTES = Number(process.env['CONSOLE_MINUTES'] ?? '1');
+const SCREENS = ['Activity', 'Policies', 'Agents and keys', 'Proof', 'Inbox'];
+const MINUTE = 60_000;
+
+describeInBrowser('A person at work in the console', () => {
+  let company: DemoCompany;
+  let browser: TestBrowser;
+
+  beforeAll(async () => {
+    // The default, which making the company counts against, too.
+    company = await startCompany({ RATE_LIMIT: '100' });
+    browser = await TestBrowser.launch();
+  }, 120_000);
+  afterAll(async () => {
+    await browser.close();
+    await company.program.stop();
+  });
+
+  async function clickForAMinute(page: Page): Promise<void> {
+    const navigation = page.getByRole('navigation', { name: 'Screens' });
+    for (const screen of SCREENS) {
+      await navigation.getByRole('link', { name: screen }).click();
+      await page.getByRole('heading', { level: 1, name: screen }).waitFor();
+      await page.locator('.loading').first().waitFor({ state: 'detached' });
+    }
+    for (const { decisionId } of [await askToPay(company), await askToPay(company, { invoice: 'another' })]) {
+      await page
+        .getByRole('link', { name: /pay-invoice/ })
+        .first()
+        .waitFor();
+      await page.locator(`a[href$="${decisionId}"]`).click();
+      await page.getByRole('button', { name: 'Approve' }).click();
+      await page.getByText('You have reviewed it. It waits for others.').waitFor();
+      await page.getByRole('link', { name: '← Inbox' }).click();
+    }
+  }
+
+  it(
+    'is never told to slow down',
+    async () => {
+      const page = await browser.open(`${company.program.url}/console`);
+      const statuses: number[] = [];
+      page.on('response', (response) => statuses.push(response.status()));
+      await signIn(page, company.sara.key);
+      for (let minute = 0; minute < MINUTES; minute += 1) {
+        const began = Date.now();
+        await clickForAMinute(page);
+        if (minute + 1 < MINUTES) await page.waitForTimeout(Math.max(0, MINUTE - (Date.now() - began)));
+      }
+      expect(statuses.filter((status) => status >= 400)).toEqual([]);
+      expect(statuses.length).toBeGreaterThan(40);
+      expect(browser.takeFaults()).toEqual([]);
+    },
+    (MINUTES + 2) * MINUTE,
+  );
+});
