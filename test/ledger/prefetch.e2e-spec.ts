@@ -5,7 +5,7 @@ import type { SqlConnection, SqlRow, SqlValue } from '../../src/database/sql-con
 import { createTestApp, type TestApp } from '../support/create-test-app';
 import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database-kind';
 import { addClaim, chainIsValid, createEntity } from '../support/factories';
-import { send } from '../support/send';
+import { type Answer, send, type Sent } from '../support/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
 
 const ENTITIES = 30;
@@ -72,6 +72,14 @@ describe('What batches read of large records', () => {
     jest.spyOn(Connection.prototype, 'all').mockImplementation(watched);
   }
 
+  /** Sends it again where a busy machine kept it waiting for too long, and nothing was written. */
+  async function insist(method: string, id: string, sent: Sent = {}): Promise<Answer> {
+    for (;;) {
+      const answer = await send(app, method, `/api/v1/entities/${id}`, sent);
+      if (answer.status !== 503) return answer;
+    }
+  }
+
   const total = (): number => batches.reduce((sum, { read }) => sum + read, 0);
   const largest = (): number => Math.max(...batches.map(({ read }) => read));
 
@@ -89,9 +97,7 @@ describe('What batches read of large records', () => {
   });
 
   it('is bounded for each batch, and each is read once, when they are changed', async () => {
-    const answers = await Promise.all(
-      ids.map((id) => send(app, 'PUT', `/api/v1/entities/${id}`, { body: { name: 'renamed' } })),
-    );
+    const answers = await Promise.all(ids.map((id) => insist('PUT', id, { body: { name: 'renamed' } })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(batches.length).toBeGreaterThan(1);
     expect(largest()).toBeLessThan(BATCH);
@@ -107,7 +113,7 @@ describe('What batches read of large records', () => {
         const answer = await send(other, 'PUT', `/api/v1/entities/${last}`, { body: { type: 'of-another' } });
         expect(answer.status).toBe(200);
       };
-      await Promise.all(ids.map((id) => send(app, 'PUT', `/api/v1/entities/${id}`, { body: { name: 'again' } })));
+      await Promise.all(ids.map((id) => insist('PUT', id, { body: { name: 'again' } })));
       const { body } = await send(app, 'GET', `/api/v1/entities/${last}`);
       expect(body).toMatchObject({ name: 'again', type: onPostgres ? 'of-another' : 'service' });
       expect(body.revision).toBe(onPostgres ? 4 : 3);
@@ -117,7 +123,7 @@ describe('What batches read of large records', () => {
   });
 
   it('is bounded for each batch when they are removed', async () => {
-    const answers = await Promise.all(ids.map((id) => send(app, 'DELETE', `/api/v1/entities/${id}`)));
+    const answers = await Promise.all(ids.map((id) => insist('DELETE', id)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
     expect(largest()).toBeLessThan(BATCH);
     expect(total()).toBeLessThan(ENTITIES * LARGE * 1.2);
