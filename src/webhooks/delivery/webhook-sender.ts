@@ -16,6 +16,8 @@ const MOST_READ = 64 * 1024;
 const KEPT = 30_000;
 /** Names that are looked up at a time. Each lookup takes a thread of the pool that reads files, too. */
 const LOOKUPS_AT_ONCE = 2;
+/** How a connection that was kept shows that the other end has closed it. */
+const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 /** What is sent to whom. */
 export interface Delivery extends Pick<SignedContent, 'id' | 'body'> {
@@ -94,7 +96,7 @@ export class WebhookSender {
         readSome(response);
       });
       request.on('error', ({ code }: NodeJS.ErrnoException) => {
-        if (answer === null) resolve(request.reusedSocket && code === 'ECONNRESET' ? 'stale' : NO_ANSWER);
+        if (answer === null) resolve(request.reusedSocket && CLOSED.has(String(code)) ? 'stale' : NO_ANSWER);
       });
       request.on('close', () => resolve(answer ?? NO_ANSWER));
     });
