@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { load } from './http/load';
 import { AGENT, EXECUTION, policies } from './ledger/samples';
 import type { Effort } from './parts';
+import { applied, NO_POLICIES } from './policies/applied-policies';
 import { exactMix, type Workload } from './policies/workload';
 import { number, printLine, printRatio } from './support/report';
 import { ServerProcess } from './support/server-process';
@@ -9,68 +9,83 @@ import { median, ratioOf } from './support/statistics';
 import type { Workplace } from './support/workplace';
 
 const POLICIES = 10_000;
-/** Policies that are applied at a time. */
-const PIECE = 500;
 const BATCH = 1_000;
 /** Checks a second. */
 const FAST = 50_000;
-const NO_POLICIES = createHash('sha256').update('[]').digest('hex');
 
 const EXECUTED_WITH = 1_000;
 const CONDITIONS_BAR = 0.8;
 const CONDITIONS = [{ parameter: '/copies', op: 'lte', value: 5 }] as const;
 const AGENT_NAME = 'invoice-bot';
 
+/** A question as both routes for lists are asked it. */
+interface Asked {
+  readonly agent: string;
+  readonly action: string;
+  readonly resourceType: string;
+  readonly resourceId: string;
+}
+
+interface ListRoute {
+  readonly name: string;
+  readonly path: string;
+  readonly body: (asked: readonly Asked[]) => object;
+}
+
+const LISTS: readonly ListRoute[] = [
+  { name: 'evaluate', path: '/api/v1/policies/evaluate', body: (requests) => ({ requests }) },
+  {
+    name: 'AuthZEN',
+    path: '/access/v1/evaluations',
+    body: (asked) => ({
+      evaluations: asked.map(({ agent, action, resourceType, resourceId }) => ({
+        subject: { type: 'agent', id: agent },
+        action: { name: action },
+        resource: { type: resourceType, id: resourceId },
+      })),
+    }),
+  },
+];
+
 /** Lists of questions over HTTP, and what conditions cost an execution. */
 export async function benchmarkEvaluation(workplace: Workplace, effort: Effort): Promise<void> {
   printLine();
-  const checks = await checksPerSecond(workplace, effort);
-  const title = `checks/s in lists of ${BATCH}, ${POLICIES} policies / ${FAST}`;
-  printRatio(title, ratioOf(checks, checks.map(() => FAST)), 1); // prettier-ignore
+  const rates = await checksPerSecond(workplace, effort);
+  for (const [index, { name }] of LISTS.entries()) {
+    const checks = rates[index] ?? [];
+    const title = `${name}: checks/s in lists of ${BATCH}, ${POLICIES} policies / ${FAST}`;
+    printRatio(title, ratioOf(checks, checks.map(() => FAST)), 1); // prettier-ignore
+  }
   const executed = await executedPerSecond(workplace, effort);
   printRatio('executions/s: with conditions / without', ratioOf(executed.with, executed.without), CONDITIONS_BAR);
 }
 
-async function checksPerSecond(workplace: Workplace, { seconds, rounds }: Effort): Promise<number[]> {
+/** For each of the routes. */
+async function checksPerSecond(workplace: Workplace, { seconds, rounds }: Effort): Promise<number[][]> {
   const service = await ServerProcess.start(workplace, 'service', 'evaluate');
   const workload = exactMix(POLICIES);
   await applied(service, workload);
   await registered(service, workload);
-  const requests = workload.requests.slice(0, BATCH).map(({ subject, action, resourceType, resourceId }) => ({
+  const asked = workload.requests.slice(0, BATCH).map(({ subject, action, resourceType, resourceId }) => ({
     ...{ agent: 'agentName' in subject ? subject.agentName : '', action, resourceType, resourceId },
   }));
-  const rates: number[] = [];
-  const processor: number[] = [];
+  const measured = LISTS.map(({ name, path, body }) => {
+    return { name, path, body: body(asked), rates: [] as number[], processor: [] as number[] };
+  });
   // The first round is for the compiler of the engine, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
-    const [start, before] = [performance.now(), service.processorSeconds];
-    let checks = 0;
-    for (; performance.now() - start < seconds * 1000; checks += BATCH)
-      await service.send('POST', '/api/v1/policies/evaluate', { requests });
-    if (round === 0) continue;
-    rates.push((checks / (performance.now() - start)) * 1000);
-    processor.push(((service.processorSeconds - before) / checks) * 1e6);
+    for (const { path, body, rates, processor } of measured) {
+      const [start, before] = [performance.now(), service.processorSeconds];
+      let checks = 0;
+      for (; performance.now() - start < seconds * 1000; checks += BATCH) await service.send('POST', path, body);
+      if (round === 0) continue;
+      rates.push((checks / (performance.now() - start)) * 1000);
+      processor.push(((service.processorSeconds - before) / checks) * 1e6);
+    }
   }
-  printLine(`Processor time of the service for a check: ${number(median(processor), 1)} µs`);
-  return rates;
-}
-
-async function applied(service: ServerProcess, { policies: made }: Workload): Promise<void> {
-  const bodies = made.map(({ name, version, effect, subjects, actions, resources, resourceTypes, priority }) => ({
-    ...{ name, version, effect, subjects, actions, resources, resourceTypes, priority },
-  }));
-  let base = NO_POLICIES;
-  for (let start = 0; start < bodies.length; start += PIECE) {
-    const piece = { base, policies: distinct(bodies.slice(start, start + PIECE)) };
-    const answer = (await service.send('POST', '/api/v1/policies/apply', piece)) as { policySet: string };
-    base = answer.policySet;
-  }
-}
-
-/** Drawn lists may name one thing twice. */
-function distinct(bodies: readonly object[]): object[] {
-  const once = (value: unknown): unknown => (Array.isArray(value) ? [...new Set(value)] : value);
-  return bodies.map((body) => Object.fromEntries(Object.entries(body).map(([name, value]) => [name, once(value)])));
+  for (const { name, processor } of measured)
+    printLine(`${name}: processor time of the service for a check: ${number(median(processor), 1)} µs`);
+  return measured.map(({ rates }) => rates);
 }
 
 async function registered(service: ServerProcess, { requests }: Workload): Promise<void> {

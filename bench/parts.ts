@@ -5,6 +5,7 @@ import { benchmarkHostileClients } from './hostile/hostile-part';
 import { benchmarkHttp } from './http/http-part';
 import { benchmarkDrivers, benchmarkLedger, benchmarkLedgerOnPostgres } from './ledger/ledger-part';
 import { benchmarkMemory } from './memory/memory-part';
+import { benchmarkPlans } from './plan-part';
 import { benchmarkPolicies } from './policies/policies-part';
 import { benchmarkReplicas } from './replicas/replicas-part';
 import type { Workplace } from './support/workplace';
@@ -23,6 +24,7 @@ export const PART_NAMES = [
   'policies',
   'execute',
   'evaluate',
+  'plan',
   'verify',
   'growth',
 ] as const;
@@ -55,6 +57,7 @@ export const PARTS: Readonly<Record<PartName, Part>> = {
   policies: { title: 'Policy evaluation, one thread', run: benchmarkPolicies },
   execute: { title: 'Execute, with 1,000 policies in force against 1', run: benchmarkExecution },
   evaluate: { title: 'Evaluate in lists, and execute with conditions', run: benchmarkEvaluation },
+  plan: { title: 'Plans of changes to policies', run: benchmarkPlans },
   verify: { title: 'Verification of 100,000 entries', run: benchmarkVerification },
   growth: { title: 'Growth, from 10,000 rows to 1,000,000', run: benchmarkGrowth },
 };

@@ -8,6 +8,7 @@ import { issuedKeyReads } from './issued-key';
 import { KEYED_POSTS } from './keyed-posts';
 import { load, type LoadFigures } from './load';
 import { benchmarkPair } from './request-pair';
+import { AGENT, EXECUTION, policies } from '../ledger/samples';
 import { SAMPLE_REQUEST } from './sample-entity';
 
 const PATH = '/api/v1/entities';
@@ -15,7 +16,8 @@ const READ_ENTITIES = 100;
 /** Rows on a page of the list that is measured. */
 const PAGE = 50;
 
-type Kind = 'POST' | 'GET' | 'list';
+const KINDS = ['POST', 'GET', 'list', 'execute', 'AuthZEN'] as const;
+type Kind = (typeof KINDS)[number];
 type Figures = ReadonlyMap<ServerName, readonly LoadFigures[]>;
 
 interface Measurement {
@@ -24,7 +26,7 @@ interface Measurement {
   readonly name: string;
   readonly servers: readonly ServerName[];
   readonly requests: readonly Request[];
-  /** What the echo is asked in place of `requests`, where it knows no such route. */
+  /** What the references are asked in place of `requests`, where they know no such route. */
   readonly echoed?: readonly Request[];
   /** Requests per second against each reference, at least. */
   readonly rateBars: Partial<Record<ServerName, number>>;
@@ -41,7 +43,7 @@ export async function benchmarkHttp(workplace: Workplace, effort: Effort): Promi
   const servers = new Map<ServerName, ServerProcess>();
   for (const name of ALL) servers.set(name, await ServerProcess.start(workplace, name, name));
   const measurements = await measurementsOf(servers.get('service'));
-  for (const kind of ['POST', 'GET', 'list'] as const) {
+  for (const kind of KINDS) {
     const measurement = measurements[kind];
     report(measurement, await measure(servers, measurement, effort), effort);
   }
@@ -54,6 +56,10 @@ export async function benchmarkHttp(workplace: Workplace, effort: Effort): Promi
 
 async function measurementsOf(service: ServerProcess | undefined): Promise<Readonly<Record<Kind, Measurement>>> {
   const reads = await readRequests(service);
+  const agent = 'invoice-bot';
+  await service?.send('POST', '/api/v1/agents', { ...AGENT, name: agent });
+  for (const policy of policies(1)) await service?.send('POST', '/api/v1/policies', policy);
+  const execution = JSON.stringify(EXECUTION);
   return {
     POST: {
       title: `durable POST ${PATH}`,
@@ -79,7 +85,32 @@ async function measurementsOf(service: ServerProcess | undefined): Promise<Reado
       echoed: reads,
       rateBars: { 'express echo': 0.15 },
     },
+    execute: {
+      title: 'POST /api/v1/agents/:id/execute, allowed by one policy',
+      name: 'execute',
+      servers: ['service', 'express echo'],
+      requests: [{ method: 'POST', path: `/api/v1/agents/${agent}/execute`, body: execution }],
+      echoed: [{ method: 'POST', path: PATH, body: execution }],
+      rateBars: { 'express echo': 0.33 },
+    },
+    AuthZEN: {
+      title: 'POST /access/v1/evaluation',
+      name: 'AuthZEN evaluation',
+      servers: ['service', 'empty pipeline'],
+      requests: [{ method: 'POST', path: '/access/v1/evaluation', body: accessEvaluation(agent) }],
+      echoed: [{ method: 'POST', path: PATH, body: JSON.stringify(SAMPLE_REQUEST) }],
+      rateBars: { 'empty pipeline': 0.6 },
+    },
   };
+}
+
+function accessEvaluation(agent: string): string {
+  const { action, resourceType, resourceId } = EXECUTION;
+  return JSON.stringify({
+    subject: { type: 'agent', id: agent },
+    action: { name: action },
+    resource: { type: resourceType, id: resourceId },
+  });
 }
 
 async function readRequests(service: ServerProcess | undefined): Promise<Request[]> {
@@ -110,7 +141,7 @@ async function measure(
 }
 
 function requestsTo(name: ServerName, { requests, echoed }: Measurement): Request[] {
-  return [...(name === 'express echo' ? (echoed ?? requests) : requests)];
+  return [...(name === 'service' ? requests : (echoed ?? requests))];
 }
 
 function report(

@@ -1,0 +1,56 @@
+import type { Effort } from './parts';
+import { applied, policyBodies } from './policies/applied-policies';
+import { mix } from './policies/workload';
+import { printLine, printRatio } from './support/report';
+import { ServerProcess } from './support/server-process';
+import { ratioOf } from './support/statistics';
+import type { Workplace } from './support/workplace';
+
+const AGENTS = 1_000;
+const ROLES = 500;
+const ROLES_OF_AN_AGENT = 50;
+const AGENTS_AT_ONCE = 50;
+
+/** How many policies are in force, how many of them change, and the seconds that a plan of it may take. */
+const PLANS = [
+  { policies: 2_000, changes: 1, seconds: 1 },
+  { policies: 10_000, changes: 10, seconds: 10 },
+] as const;
+
+/** What it takes to plan changes to many policies, for 1,000 agents of 50 roles. */
+export async function benchmarkPlans(workplace: Workplace, { rounds }: Effort): Promise<void> {
+  printLine();
+  for (const { policies, changes, seconds } of PLANS) {
+    const service = await ServerProcess.start(workplace, 'service', `plan-${policies}`);
+    const workload = mix(policies);
+    await applied(service, workload);
+    await register(service);
+    const changed = policyBodies(workload)
+      .slice(0, changes)
+      .map((body) => ({ ...body, version: '2.0', effect: 'deny' }));
+    const taken: number[] = [];
+    let isComplete = true;
+    for (let round = 0; round < rounds; round += 1) {
+      const start = performance.now();
+      const plan = await service.send('POST', '/api/v1/policies/plan', { policies: changed });
+      taken.push((performance.now() - start) / 1000);
+      isComplete &&= (plan as { complete: boolean }).complete;
+    }
+    const whole = isComplete ? '' : ', incomplete';
+    const title = `seconds of a plan, ${changes} of ${policies} policies${whole} / ${seconds}`;
+    printRatio(title, ratioOf(taken, taken.map(() => seconds)), { atMost: 1 }); // prettier-ignore
+    await service.stop();
+  }
+}
+
+async function register(service: ServerProcess): Promise<void> {
+  for (let start = 0; start < AGENTS; start += AGENTS_AT_ONCE) {
+    const some = Array.from({ length: AGENTS_AT_ONCE }, (_, index) => agent(start + index));
+    await Promise.all(some.map((body) => service.send('POST', '/api/v1/agents', body)));
+  }
+}
+
+function agent(index: number): object {
+  const roles = Array.from({ length: ROLES_OF_AN_AGENT }, (_, nth) => `team-${(index + nth * 7) % ROLES}`);
+  return { name: `agent-${index}`, capabilities: ['read'], roles };
+}
