@@ -61,6 +61,9 @@ describeInBrowser('Approving in the console', () => {
     const result = { outcome: 'executed', result: { transfer: 'T-1' } };
     await send(program, 'POST', `/api/v1/executions/${asked.id}/result`, { key: bot.key, body: result });
     await main.getByText('It was carried out.').waitFor();
+    await sarasPage.getByRole('link', { name: 'Activity' }).click();
+    const reported = main.getByRole('listitem').filter({ hasText: 'Reported the result' });
+    expect(await reported.innerText()).toContain('pay-invoice on supplier/Nordwind GmbH by payment-bot');
   });
 
   it('the key is in no URL and in no storage unless that is asked for', async () => {

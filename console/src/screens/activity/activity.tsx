@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useLoad } from '../../api/load.js';
-import { useNames } from '../../api/names.js';
+import { useEntityNames, useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { AuditEntry } from '../../api/types.js';
 import { Badge, Empty, Problem, When } from '../../ui/parts.js';
 import { Link } from '../../ui/link.js';
 import { At } from '../../ui/time.js';
 import { type ActivityFilter, Filters, matches, NO_FILTER } from './filters.js';
-import { actorText, sentence, subjectLink } from './sentences.js';
+import { aboutText, actorText, sentence, subjectLink } from './sentences.js';
 
 const PAGE = 50;
 /** So many entries are held on screen; older ones are a page away. */
@@ -79,6 +79,7 @@ function distinct(entries: readonly AuditEntry[]): readonly AuditEntry[] {
 
 function Entries({ entries }: { readonly entries: readonly AuditEntry[] }): JSX.Element {
   const nameOf = useNames();
+  const withNames = useEntityNames();
   if (entries.length === 0) {
     return (
       <Empty title="Nothing matches.">
@@ -92,7 +93,8 @@ function Entries({ entries }: { readonly entries: readonly AuditEntry[] }): JSX.
         <li key={entry.id}>
           <At at={entry.timestamp} />
           <span>
-            <strong>{sentence(entry)}</strong> <span class="quiet">by {actorText(entry, nameOf)}</span>
+            <strong>{sentence(entry)}</strong> {withNames(aboutText(entry) ?? '')}{' '}
+            <span class="quiet">by {actorText(entry, nameOf)}</span>
             {entry.outcome === 'success' ? null : (
               <>
                 {' '}

@@ -35,6 +35,13 @@ export function sentence({ action, details }: Pick<AuditEntry, 'action' | 'detai
   return `${words(kind).replace(/^./, (first) => first.toUpperCase())} ${words(what)}`.trim();
 }
 
+/** What an execution's entry is about, such as `refund on customer/customers/1`; null for other entries. */
+export function aboutText({ details }: Pick<AuditEntry, 'details'>): string | null {
+  const { action, resourceType, resourceId } = details;
+  const isComplete = [action, resourceType, resourceId].every((part) => typeof part === 'string');
+  return isComplete ? `${String(action)} on ${String(resourceType)}/${String(resourceId)}` : null;
+}
+
 /** Who caused an entry. */
 export function actorText(
   { action, actor, agentId }: Pick<AuditEntry, 'action' | 'actor' | 'agentId'>,
