@@ -22,7 +22,7 @@ const program = new Command('gov')
   .description('The command line of the agent governance service.')
   .addHelpText(
     'after',
-    '\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL.\nExit codes: 0 done, 1 refused or failed, 2 a plan that changes something.',
+    '\nNew here? `gov tour` needs nothing.\n\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL,\nor where the login was, or at http://127.0.0.1:3000.\nExit codes: 0 done, 1 refused or failed, 2 a plan that changes something.',
   )
   .showHelpAfterError()
   .exitOverride();

@@ -64,7 +64,7 @@ function addKeyCommands(program: Command): void {
     .command('issue <name>')
     .description('issue a key; its secret is printed once')
     .requiredOption('--scopes <scopes>', 'separated by commas, such as read,review')
-    .option('--agent <agent>', 'id of the agent that it is bound to')
+    .option('--agent <agent>', 'the agent that it is bound to, by id or name')
     .option('--expires-at <time>', 'such as 2027-01-01T00:00:00Z')
     .action(issue);
   keys.command('revoke <id>').description('revoke a key').option('--reason <text>', 'why').action(revoke);
@@ -84,7 +84,9 @@ async function list<Row>(
 async function show(id: string): Promise<void> {
   const path = PATHS[id.slice(0, 3) as keyof typeof PATHS] as (typeof PATHS)[keyof typeof PATHS] | undefined;
   if (path === undefined) {
-    throw new InvalidArgumentError(`"${id}" is no id of a record: they begin with ${Object.keys(PATHS).join('_, ')}_.`);
+    throw new InvalidArgumentError(
+      `"${id}" is not the id of a record: those begin with ${Object.keys(PATHS).join('_, ')}_.`,
+    );
   }
   printJson(await client().get(path, { path: { id } }));
 }
