@@ -7,6 +7,7 @@ import { benchmarkDrivers, benchmarkLedger, benchmarkLedgerOnPostgres } from './
 import { benchmarkMemory } from './memory/memory-part';
 import { benchmarkPlans } from './plan-part';
 import { benchmarkPolicies } from './policies/policies-part';
+import { benchmarkReplay } from './replay-part';
 import { benchmarkReplicas } from './replicas/replicas-part';
 import type { Workplace } from './support/workplace';
 import { benchmarkSyncs } from './syncs/syncs-part';
@@ -25,6 +26,7 @@ export const PART_NAMES = [
   'execute',
   'evaluate',
   'plan',
+  'replay',
   'verify',
   'growth',
 ] as const;
@@ -58,6 +60,7 @@ export const PARTS: Readonly<Record<PartName, Part>> = {
   execute: { title: 'Execute, with 1,000 policies in force against 1', run: benchmarkExecution },
   evaluate: { title: 'Evaluate in lists, and execute with conditions', run: benchmarkEvaluation },
   plan: { title: 'Plans of changes to policies', run: benchmarkPlans },
+  replay: { title: 'Replay of 100,000 executions', run: benchmarkReplay },
   verify: { title: 'Verification of 100,000 entries', run: benchmarkVerification },
   growth: { title: 'Growth, from 10,000 rows to 1,000,000', run: benchmarkGrowth },
 };

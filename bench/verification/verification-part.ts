@@ -2,30 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { Effort } from '../parts';
 import { LoopProcess } from '../ledger/loop-process';
-import { number, printLine, printRatio, printSingleRatio, printTable } from '../support/report';
+import { number, printLine, printRatio, printSingleRatio } from '../support/report';
 import { ServerProcess } from '../support/server-process';
-import { percentile, ratioOf } from '../support/statistics';
+import { ratioOf } from '../support/statistics';
 import type { Workplace } from '../support/workplace';
-import { HealthProbe } from './health-probe';
+import { type Observation, observe, printObservations } from './observation';
 
 const ENTRIES = 100_000;
-const MEGABYTE = 1_000_000;
 /** Milliseconds, megabytes, and the share of the bare loop's speed. */
 const BARS = { healthP99: 50, memoryGrowth: 100, speed: 0.5 } as const;
 const BARE_LOOP = join(__dirname, 'bare-loop.js');
-/** Of memory, in milliseconds. */
-const SAMPLE_INTERVAL = 20;
-
-interface Observation {
-  readonly title: string;
-  readonly seconds: number;
-  readonly probes: number;
-  readonly failed: number;
-  readonly p50: number;
-  readonly p99: number;
-  /** Megabytes above what the process held before. */
-  readonly memoryGrowth: number;
-}
 
 /** What a verification of a long chain does to the process and to those who ask it for its health meanwhile. */
 export async function benchmarkVerification(workplace: Workplace, { seconds, rounds }: Effort): Promise<void> {
@@ -57,49 +43,8 @@ async function verify(service: ServerProcess): Promise<void> {
   if (!verdict.valid) throw new Error(`The chain does not verify: ${JSON.stringify(verdict)}`);
 }
 
-async function observe(service: ServerProcess, title: string, work: () => Promise<void>): Promise<Observation> {
-  const memoryBefore = service.residentBytes;
-  let memoryMost = memoryBefore;
-  const sampling = setInterval(() => {
-    memoryMost = Math.max(memoryMost, service.residentBytes);
-  }, SAMPLE_INTERVAL);
-  const probe = new HealthProbe(service.url);
-  const start = performance.now();
-  await work();
-  const elapsed = performance.now() - start;
-  const { latencies, failed } = await probe.stop();
-  clearInterval(sampling);
-  return {
-    title,
-    seconds: elapsed / 1000,
-    probes: latencies.length,
-    failed,
-    p50: percentile(latencies, 0.5),
-    p99: percentile(latencies, 0.99),
-    memoryGrowth: (memoryMost - memoryBefore) / MEGABYTE,
-  };
-}
-
 function report(observations: readonly Observation[], bare: readonly number[]): void {
-  const header = [
-    `${number(ENTRIES)} entries`,
-    'seconds',
-    'GET /health',
-    'failed',
-    'p50 ms',
-    'p99 ms',
-    'memory growth MB',
-  ];
-  const row = ({ title, seconds, probes, failed, p50, p99, memoryGrowth }: Observation): string[] => [
-    title,
-    number(seconds, 2),
-    number(probes),
-    number(failed),
-    number(p50, 1),
-    number(p99, 1),
-    number(memoryGrowth, 1),
-  ];
-  printTable(header, observations.map(row));
+  printObservations(`${number(ENTRIES)} entries`, observations);
   printLine();
   const verifying = observations.filter(({ title }) => title === 'verifying');
   const seconds = verifying.map((each) => each.seconds);
