@@ -24,10 +24,10 @@ describe('A set of policies on two replicas', () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const [first, second] = replicas;
       const { base } = (await plan(first, '0')).body;
-      const answers = await Promise.all([apply(first, base, `${round}.1`), apply(second, base, `${round}.2`)]);
+      const answers = await Promise.all([apply(first, base, `${round}.1`), apply(second, base, `${round}.2`)] as const);
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 412]);
       const winner = answers.find(({ status }) => status === 200)?.body;
-      const version = `${round}.${answers[0]?.status === 200 ? 1 : 2}`;
+      const version = `${round}.${answers[0].status === 200 ? 1 : 2}`;
       for (const replica of replicas) {
         const { body } = await send(replica, 'GET', '/api/v1/policies?status=active');
         expect(body.data.map((policy: Parsed) => policy.version)).toEqual([version, version, version]);
