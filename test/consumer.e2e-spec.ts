@@ -169,8 +169,8 @@ describe('A project that depends on the package', () => {
   it('has tampering with its records found', async () => {
     const verify = () => service.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
     expect((await verify()).body).toMatchObject({ valid: true });
-    const kinds = codeBlocks(section(PAGE, '## 8. Try it')).find(({ language }) => language === 'json')?.code ?? '';
-    writeFileSync(join(folder, 'kinds.json'), kinds);
+    const kinds = codeBlocks(section(PAGE, '## 8. Try it')).find(({ code }) => code.includes('"table"'));
+    writeFileSync(join(folder, 'kinds.json'), String(kinds?.code));
     const tampering = `UPDATE "incidents" SET "severity" = 'minor' WHERE "reference" = 'INC-2'`;
     if (onPostgres) {
       await onServer(tampering, database.environment.DATABASE_URL);

@@ -1,5 +1,4 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { codeBlocks, readDocument, ROOT, section } from './support/markdown';
@@ -13,7 +12,7 @@ const SOURCE = /^\/\/ (src\/\S+)\n/;
 
 /** The service's sources with the module of the page among them, in a folder of their own. */
 function writeExtendedService(folder: string): void {
-  for (const name of ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
+  for (const name of ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
@@ -45,8 +44,7 @@ describe('The module of docs/extending.md', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'extending-'));
     writeExtendedService(folder);
-    const compiler = createRequire(__filename).resolve('typescript/bin/tsc');
-    const { output } = await run(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { folder });
+    const { output } = await run(process.execPath, [join('scripts', 'build.mjs')], { folder });
     expect(output).toBe('');
     service = await startProgram(join(folder, 'dist', 'main.js'), { RATE_LIMIT: '1000' });
     [printed = [], scoped = []] = await tryItOut(service);

@@ -1,4 +1,14 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeOnSqlite } from './support/database-kind';
@@ -76,9 +86,16 @@ describeOnSqlite('A folder of the project', () => {
     beforeEach(() => {
       for (const file of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'])
         cpSync(join(ROOT, file), join(folder, file));
-      symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-      mkdirSync(join(folder, 'src'));
+      linkPackages();
+      mkdirSync(join(folder, 'src', 'console', 'assets'), { recursive: true });
     });
+
+    /** One by one: an install in the folder would remove what is in a linked `node_modules`. */
+    function linkPackages(): void {
+      const [packages, links] = [join(ROOT, 'node_modules'), join(folder, 'node_modules')];
+      mkdirSync(links);
+      for (const name of readdirSync(packages)) symlinkSync(join(packages, name), join(links, name));
+    }
 
     it('fails every time it is built, keeps the previous build, and writes no API document', async () => {
       writeFileSync(join(folder, 'src', 'main.ts'), 'export const port: number = 3000;\n');

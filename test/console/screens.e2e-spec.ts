@@ -78,6 +78,8 @@ describeInBrowser("The console's screens", () => {
   it('are used with the keyboard alone', async () => {
     const { program, finn } = company;
     const page = await browser.open(`${program.url}/console`);
+    // The page puts the reader into the field as soon as it stands.
+    await page.locator('#key:focus').waitFor();
     await page.keyboard.type(finn.key);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();

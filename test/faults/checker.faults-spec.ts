@@ -190,5 +190,10 @@ describe('The checker', () => {
     seen.sightings.push({ status: 200, began: 30, ended: 31 });
     expect(falseHealth(seen, 0, 100)).toBe(1);
     expect(falseHealth(seen, 0, 30)).toBe(0);
+    const carriedOut = { ...refused, answer: refused.answer && { ...refused.answer, status: 201 } };
+    seen.attempts.push({ ...carriedOut, began: 1, ended: 9 });
+    expect(falseHealth(seen, 0, 100)).toBe(1);
+    seen.attempts.push({ ...carriedOut, began: 22, ended: 28 });
+    expect(falseHealth(seen, 0, 100)).toBe(0);
   });
 });

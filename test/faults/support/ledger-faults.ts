@@ -1,6 +1,6 @@
 import type { SqlConnection } from '../../../src/database/sql-connection';
 import { chainFaults } from './chain-faults';
-import { type History } from './history';
+import { type Attempt, type History, TRACES } from './history';
 import { historyFaults } from './history-faults';
 import { recordFaults } from './record-faults';
 import { takeSnapshot } from './snapshot';
@@ -28,11 +28,20 @@ export async function ledgerFaults(url: string, database: SqlConnection, history
 }
 
 /**
- * Answers of /health that said "healthy" although nothing could be committed: those between the first write that was
- * refused for it, and the end of the fault.
+ * Answers of /health that said "healthy" although nothing could be committed: those between a write that was refused for it
+ * and the end of the fault. A small write may still find room where a larger one was refused; what is said after it is true.
  */
 export function falseHealth({ attempts, sightings }: History, from: number, to: number): number {
-  const refusals = attempts.filter(({ answer, began }) => answer?.status === 503 && began >= from);
-  const known = Math.min(...refusals.map(({ ended }) => ended));
-  return sightings.filter(({ status, began, ended }) => status === 200 && began > known && ended < to).length;
+  const writes = attempts.filter(({ began }) => began >= from).sort((one, other) => one.ended - other.ended);
+  return sightings.filter((sighting) => {
+    const refusal = writes.findLast(({ answer, ended }) => answer?.status === 503 && ended < sighting.began);
+    if (sighting.status !== 200 || refusal === undefined || sighting.ended >= to) return false;
+    return !writes.some((write) => isCommit(write) && write.ended > refusal.began && write.began < sighting.ended);
+  }).length;
+}
+
+/** Whether it was carried out, and left something in the ledger for certain. */
+function isCommit({ answer, operation }: Attempt): boolean {
+  const isDone = answer !== null && answer.status >= 200 && answer.status < 300;
+  return isDone && TRACES[operation].done.every((trace) => trace.length > 0);
 }
