@@ -23,12 +23,7 @@ const sqlite = {
   ...common,
   displayName: 'sqlite',
   testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.e2e-spec.ts'],
-  testPathIgnorePatterns: [
-    '/node_modules/',
-    '<rootDir>/test/postgres/',
-    // Two minutes; tampering and state-verification try the same on fewer columns.
-    ...(process.env.TAMPERING === undefined ? ['<rootDir>/test/tampering-table.e2e-spec.ts'] : []),
-  ],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/postgres/'],
 };
 
 /** What a connection, a document or a package does, whatever keeps the records. */
@@ -48,8 +43,8 @@ const WITHOUT_RECORDS = [
 
 /** Long, and much the same on both databases: POSTGRES_IN_FULL=true runs them on PostgreSQL as well. */
 const LONG_ON_POSTGRES = [
-  ...['consumer', 'damaged-rows', 'decision-expiry', 'decision-reviews', 'derived-data-pieces', 'executions-handlers'],
-  ...['export', 'large-removals', 'policies', 'policy-plan', 'policy-replay', 'policy-tests', 'rewritten-history'],
+  ...['consumer', 'damaged-rows', 'decision-reviews', 'derived-data-pieces', 'export', 'large-removals'],
+  ...['policies', 'policy-plan', 'policy-replay', 'policy-tests', 'rewritten-history'],
   ...['start', 'start-stop', 'state-verification', 'verifier', 'webhooks/webhooks'],
 ];
 

@@ -11,7 +11,7 @@ export interface ObservedBatch {
   readonly refusals: readonly DomainError[];
 }
 
-/** Told what the ledger does, for whoever measures it. Must be quick and must not throw. */
+/** Learns what the ledger does, for whoever measures it. Must be quick and must not throw. */
 export interface LedgerObserver {
   onBatch(batch: ObservedBatch): void;
   /** The database did not take a batch: its callers were answered with 503. */

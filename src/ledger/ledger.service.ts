@@ -168,7 +168,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     return position;
   }
 
-  /** @internal Former versions of the head row that the server keeps for readers of old snapshots: each batch passes them all. */
+  /** @internal Previous versions of the head row that the server keeps for readers of old snapshots: each batch passes them all. */
   formerHeads(): Promise<number> {
     return this.database.deadRows('ledger_head');
   }

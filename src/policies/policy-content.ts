@@ -7,19 +7,17 @@ import type { PolicyRules } from './evaluation/compiled-policy';
 /** What a version of a policy says, with everything filled in that a client may leave out. */
 export type PolicyContent = Omit<PolicyRules, 'id'> & { readonly description: string };
 
-const COMPARED = [
-  ...[
-    'effect',
-    'subjects',
-    'actions',
-    'resources',
-    'resourceTypes',
-    'priority',
-    'description',
-    'conditions',
-    'approval',
-  ],
-] as const satisfies readonly string[] as readonly (keyof PolicyContent)[];
+const COMPARED: readonly (keyof PolicyContent)[] = [
+  'effect',
+  'subjects',
+  'actions',
+  'resources',
+  'resourceTypes',
+  'priority',
+  'description',
+  'conditions',
+  'approval',
+];
 
 export function contentOf(request: CreatePolicyRequest, required: RequiredApprovals): PolicyContent {
   const { name, version, description = '', effect, subjects, actions, resources } = request;

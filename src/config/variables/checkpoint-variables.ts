@@ -27,7 +27,7 @@ export const CHECKPOINT_VARIABLES: Pick<Variables, CheckpointSettings> = {
     default: '',
     expected:
       'verifier keys (name+hex+base64, as publicKey of GET /provenance/checkpoint shows them), separated by commas',
-    // Who sets the former secret key by mistake must not find it in a log.
+    // Who sets the previous secret key by mistake must not find it in a log.
     mask: maskApiKey,
     example: 'example.com/governance+dcce5bc2+AUvq3isjNDC5cYuqzs8P4FHLIqILbXmlqfxa2HOI4vc8',
     parse: parseVerifierKeys,

@@ -127,7 +127,7 @@ export class SqliteDatabase extends Database {
     return (await roomBeside(this.location)) >= LEAST_ROOM;
   }
 
-  /** Former versions of pages stand in the write-ahead log, where nobody passes them. */
+  /** Previous versions of pages stand in the write-ahead log, where nobody passes them. */
   deadRows(): Promise<number> {
     return Promise.resolve(0);
   }

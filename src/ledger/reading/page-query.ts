@@ -15,7 +15,7 @@ export interface SizedRequest extends PageRequest {
   readonly mostBytes: number;
 }
 
-/** Beside the columns, every row of the answer carries the list's total under this name. */
+/** Next to the columns, every row of the answer carries the list's total under this name. */
 export const TOTAL_COLUMN = 'listTotal';
 /** And the bytes it has in long columns under this one. */
 export const SIZE_COLUMN = 'listedBytes';

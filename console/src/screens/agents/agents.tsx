@@ -5,10 +5,9 @@ import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { counted } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
+import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Needs, When } from '../../ui/parts.js';
 import { Keys } from './keys.js';
-
-const PAGE = 50;
 
 /** Who acts here, people and machines, and the keys they hold. */
 export function Agents(): JSX.Element {
@@ -48,12 +47,13 @@ export function Agents(): JSX.Element {
                   </li>
                 ))}
               </ul>
-              <p class="quiet total">{counted(total, 'agent')}</p>
-              {data.length < total && limit < 1_000 ? (
-                <button type="button" class="more" onClick={() => setLimit(limit + PAGE)}>
-                  Show more
-                </button>
-              ) : null}
+              <ListEnd
+                shown={data.length}
+                total={total}
+                text={counted(total, 'agent')}
+                limit={limit}
+                setLimit={setLimit}
+              />
             </>
           )
         }

@@ -6,11 +6,10 @@ import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Key } from '../../api/types.js';
 import { counted } from '../../ui/format.js';
+import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Problem, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 import { IssueKey } from './issue-key.js';
-
-const PAGE = 50;
 
 /** The keys that were issued: who holds which, for what. */
 export function Keys(): JSX.Element {
@@ -37,12 +36,13 @@ export function Keys(): JSX.Element {
                   <KeyRow key={key.id} of={key} done={list.reload} />
                 ))}
               </ul>
-              <p class="quiet total">{counted(total, 'key')}</p>
-              {data.length < total && limit < 1_000 ? (
-                <button type="button" class="more" onClick={() => setLimit(limit + PAGE)}>
-                  Show more
-                </button>
-              ) : null}
+              <ListEnd
+                shown={data.length}
+                total={total}
+                text={counted(total, 'key')}
+                limit={limit}
+                setLimit={setLimit}
+              />
             </>
           )
         }

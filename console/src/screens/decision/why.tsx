@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
-import type { Execution, Policy, PolicyReference } from '../../api/types.js';
+import type { Execution, Policy } from '../../api/types.js';
 import { counted, listText, words } from '../../ui/format.js';
-import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
+import { PolicyName } from '../../ui/policy-name.js';
 import { subjectText } from '../inbox/needs.js';
 import type { Why } from './case.js';
 import { valueAt } from './pointer.js';
@@ -120,13 +120,5 @@ function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element {
         ))}
       </ul>
     </div>
-  );
-}
-
-function PolicyName({ policy: { id, name, version } }: { readonly policy: PolicyReference }): JSX.Element {
-  return (
-    <Link to={`policies/${id}`}>
-      {name} {version}
-    </Link>
   );
 }

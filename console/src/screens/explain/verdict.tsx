@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
-import type { Evaluation, PolicyReference } from '../../api/types.js';
+import type { Evaluation } from '../../api/types.js';
 import { counted, listText, words } from '../../ui/format.js';
-import { Link } from '../../ui/link.js';
 import { Badge, Panel } from '../../ui/parts.js';
+import { PolicyName } from '../../ui/policy-name.js';
 import { subjectText } from '../inbox/needs.js';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -68,13 +68,5 @@ export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Elemen
         <p class="quiet">{counted(explanation.inForce, 'policy', 'policies')} in force.</p>
       )}
     </div>
-  );
-}
-
-function PolicyName({ policy: { id, name, version } }: { readonly policy: PolicyReference }): JSX.Element {
-  return (
-    <Link to={`policies/${id}`}>
-      {name} {version}
-    </Link>
   );
 }

@@ -6,10 +6,9 @@ import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
 import { counted } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
+import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Panel, When } from '../../ui/parts.js';
 import { Draft, NEW_POLICY } from './draft.js';
-
-const PAGE = 50;
 
 /** The policies: those in force, or all versions. */
 export function Policies(): JSX.Element {
@@ -63,12 +62,13 @@ export function Policies(): JSX.Element {
                   <Row key={policy.id} policy={policy} shadowedBy={shadows.get(policy.id)?.name ?? null} />
                 ))}
               </ul>
-              <p class="quiet total">{counted(total, 'policy', 'policies')}</p>
-              {data.length < total && limit < 1_000 ? (
-                <button type="button" class="more" onClick={() => setLimit(limit + PAGE)}>
-                  Show more
-                </button>
-              ) : null}
+              <ListEnd
+                shown={data.length}
+                total={total}
+                text={counted(total, 'policy', 'policies')}
+                limit={limit}
+                setLimit={setLimit}
+              />
             </>
           )
         }

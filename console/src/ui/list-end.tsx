@@ -1,0 +1,29 @@
+import type { JSX } from 'preact';
+
+/** Rows that are shown at first, and with each "Show more". */
+export const PAGE = 50;
+/** The most rows that the interface lists at once. */
+const MOST = 1_000;
+
+interface ListEndProps {
+  readonly shown: number;
+  readonly total: number;
+  /** The total in words. */
+  readonly text: string;
+  readonly limit: number;
+  readonly setLimit: (limit: number) => void;
+}
+
+/** How many there are, and the way to more of them. */
+export function ListEnd({ shown, total, text, limit, setLimit }: ListEndProps): JSX.Element {
+  return (
+    <>
+      <p class="quiet total">{text}</p>
+      {shown < total && limit < MOST ? (
+        <button type="button" class="more" onClick={() => setLimit(limit + PAGE)}>
+          Show more
+        </button>
+      ) : null}
+    </>
+  );
+}
