@@ -6,6 +6,7 @@ import { LedgerActors1764200000000 } from './schema/ledger-actors.migration';
 import { LedgerSchemaVersion1764000000002 } from './schema/ledger-schema-version.migration';
 import { LedgerSchema1763600000000 } from './schema/ledger-schema.migration';
 import { StartCondition, SchemaContribution, type MigrationClass } from '../database/start-condition';
+import { AlikeRecords } from './reading/alike-records';
 import { CounterReader } from './reading/counter-reader';
 import { EntryReader } from './reading/entry-reader';
 import { AnswersOnce } from './answers-once';
@@ -65,6 +66,7 @@ export interface LedgerFeature {
     LedgerService,
     LedgerTail,
     RecordReader,
+    AlikeRecords,
     PastRecords,
     RecordHistory,
     EntryReader,
@@ -79,6 +81,7 @@ export interface LedgerFeature {
     LedgerTail,
     PastRecords,
     RecordReader,
+    AlikeRecords,
     RecordHistory,
     EntryReader,
     CounterReader,

@@ -245,6 +245,23 @@ describe('The approvers of a decision', () => {
       expect(await readAll('&offset=2')).toEqual(expected.slice(2));
     });
 
+    it('are found among others whose approvers take long to name', async () => {
+      const proposer = await agent('long-proposer');
+      const reviewer = await agent('long-reviewer', { kind: 'human' });
+      const others = Array.from({ length: 10 }, (_, index) => `role:${'x'.repeat(300)}${index}`);
+      const expected: string[] = [];
+      for (const subjects of [['long-reviewer'], [...others, 'long-reviewer'], others, ['long-reviewer']]) {
+        const { id } = await propose(app, proposer.id, { approvers: [{ subjects }] });
+        if (subjects !== others) expected.push(id);
+      }
+      const scope = `&proposedBy=${proposer.id}`;
+      expect(await awaiting(reviewer.id, `${scope}&limit=2`)).toMatchObject({
+        total: 3,
+        data: [{ id: expected[0] }, { id: expected[1] }],
+      });
+      expect(await idsAwaiting(reviewer.id, `${scope}&order=desc`)).toEqual([...expected].reverse());
+    });
+
     it('are those that a bound caller sees, with their total', async () => {
       const [mine, other] = [await agent('sees-own'), await agent('seen-by-others')];
       const approvers = [{ subjects: ['sight-reviewer'] }];

@@ -6,7 +6,8 @@ import { Configuration } from '../../config/configuration';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { RecordReader } from '../../ledger/reading/record-reader';
-import type { Condition, Page, PageRequest } from '../../ledger/record-page';
+import { AlikeRecords, type Alike, type Trait } from '../../ledger/reading/alike-records';
+import type { Condition, Page, PageRequest, SortOrder } from '../../ledger/record-page';
 import { arraysOfOne } from '../../ledger/records/statements';
 import { sightOf } from '../../ledger/records/visibility';
 import { groupsOf } from '../../policies/approval/approver-groups';
@@ -18,18 +19,11 @@ import { ReviewPolicies } from '../review-policies';
 import { inability, type OpenDecision } from './approver-ability';
 
 /** Decisions that are looked through at once. */
-const PIECE = 2_000;
+const PIECE = 5_000;
+/** Of those with long traits. */
+const LONG_PIECE = 200;
 const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'proposed' };
-const NAMES = [
-  'type',
-  'proposedBy',
-  'riskLevel',
-  'status',
-  'reviews',
-  'expiresAt',
-  'executionId',
-  'approvers',
-] as const;
+const own: Trait = (column) => column;
 const NOTHING: Page<Decision> = { rows: [], total: 0, more: false };
 
 /** What of a list was found: the sequences of the page's rows and of the one beyond it. */
@@ -39,13 +33,14 @@ interface Found {
 }
 
 /**
- * The decisions that one agent could approve now. No index tells which, so those that are proposed are looked through, without
- * their free-form content, up to the end of the page; the first page is counted to the end of the list.
+ * The decisions that one agent could approve now. No index tells which, so those that are proposed are looked through, each kind of
+ * them judged once, up to the end of the page; the first page is counted to the end of the list.
  */
 @Injectable()
 export class AwaitingDecisions {
   constructor(
     private readonly records: RecordReader,
+    private readonly alike: AlikeRecords,
     private readonly ledger: LedgerService,
     private readonly policies: ReviewPolicies,
     private readonly suspended: SuspendedAgents,
@@ -72,20 +67,55 @@ export class AwaitingDecisions {
     const known = sightOf(DECISION, caller).length === 0 ? request.total : null;
     const conditions = [...request.conditions, PROPOSED];
     const range = { conditions, order, position: known === null ? null : position, atOnce: PIECE };
-    const slices = new Slices();
     const places: number[] = [];
     let [total, offset] = [0, request.offset];
-    for await (const decisions of this.records.columns(DECISION, NAMES, range, caller)) {
-      for (const decision of decisions) {
-        await slices.next();
-        if (!this.couldApprove(agent, decision)) continue;
+    for await (const kinds of this.alike.pieces(DECISION, this.traits(agent), range, caller)) {
+      for (const sequence of await this.approvable(agent, kinds, order)) {
         total += 1;
-        if (!isBeyond(decision.createdSequence, position, order) || offset-- > 0) continue;
-        if (places.length <= limit) places.push(decision.createdSequence);
+        if (!isBeyond(sequence, position, order) || offset-- > 0) continue;
+        if (places.length <= limit) places.push(sequence);
         else if (known !== null) return { places, total: known };
       }
     }
     return { places, total: known ?? total };
+  }
+
+  /** What of a decision tells whether the agent could approve it, and no more, so that many have the same. */
+  private traits({ id }: Agent): Readonly<Record<keyof OpenDecision, Trait>> {
+    const { now } = this.ledger;
+    return {
+      type: own,
+      proposedBy: own,
+      riskLevel: own,
+      status: own,
+      approvers: own,
+      reviews: (column, parameters) =>
+        `CASE WHEN ${column} LIKE '%' || ${parameters.add(id)} || '%' THEN ${column} ELSE '[]' END`,
+      expiresAt: (column, parameters) => `CASE WHEN ${column} <= ${parameters.add(now)} THEN ${column} END`,
+      executionId: (column) => `CASE WHEN ${column} IS NOT NULL THEN '' END`,
+    };
+  }
+
+  /** The sequences of those that the agent could approve, in order. */
+  private async approvable(agent: Agent, kinds: readonly Alike<OpenDecision>[], order: SortOrder): Promise<number[]> {
+    const slices = new Slices();
+    const found: number[] = [];
+    const long: number[] = [];
+    for (const { traits, sequences } of kinds) {
+      await slices.next();
+      if (traits === null) long.push(...sequences);
+      else if (this.couldApprove(agent, traits)) found.push(...sequences);
+    }
+    if (long.length > 0) {
+      const conditions = [{ column: 'createdSequence', comparison: 'among', value: arraysOfOne(long) } as const];
+      for await (const decisions of this.records.pieces(DECISION, conditions, LONG_PIECE, SYSTEM_CALLER)) {
+        for (const decision of decisions) {
+          await slices.next();
+          if (this.couldApprove(agent, decision)) found.push(decision.createdSequence);
+        }
+      }
+    }
+    return found.sort((one, other) => (order === 'asc' ? one - other : other - one));
   }
 
   private couldApprove(agent: Agent, decision: OpenDecision): boolean {

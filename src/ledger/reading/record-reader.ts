@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database';
-import type { ColumnDefinition } from '../../database/dialect';
 import type { SqlRow } from '../../database/sql-connection';
 import { dueQuery, type DueRow } from './due-query';
 import { rowsForAnswers } from './answer-rows';
@@ -22,6 +21,7 @@ import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
 import { arraysOfOne } from '../records/statements';
+import { sourceOf } from './source-of';
 import { totalInPieces } from './total-pieces';
 
 /** Rows of a page, read in one statement. */
@@ -230,19 +230,4 @@ export class RecordReader {
  */
 function inSight(request: PageRequest, sight: readonly Condition[], total: number | null = null): PageRequest {
   return sight.length === 0 ? request : { ...request, conditions: [...request.conditions, ...sight], total };
-}
-
-function sourceOf({ table, kind }: RecordCodec, columns: readonly ColumnDefinition[]): PageSource {
-  return {
-    table,
-    columns: columns.map(({ name }) => name),
-    longColumns: columns.filter(({ type }) => type === 'json').map(({ name }) => name),
-    orderColumn: 'createdSequence',
-    timeColumn: kind.timeColumn ?? null,
-    counter: kind.counter,
-    countedBy: kind.countedBy ?? [],
-    listColumns: kind.listColumns ?? [],
-    selectiveColumns: [],
-    isLedger: false,
-  };
 }
