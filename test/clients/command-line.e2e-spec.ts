@@ -128,6 +128,23 @@ describeOnSqlite('The command line', () => {
     expect(await run('bash', words, { environment })).toEqual({ exitCode: 0, output: '{ 0\n', errors: '' });
   });
 
+  it.each([
+    [[], 'commands'],
+    [['policies'], 'commands'],
+    [['policies', 'plan'], 'options'],
+    [['keys'], 'commands'],
+    [['hook'], 'commands'],
+    [['mcp'], 'options'],
+  ])('completes in bash what its help names: %j', async (words, what) => {
+    const named = namedIn(await printed([...words, '--help']), what);
+    const script = `source <("$0" "$1" completion bash); COMP_WORDS=(gov \${@:2} ''); COMP_CWORD=$(($# ));
+_gov; echo "\${COMPREPLY[*]}"`;
+    const environment = { XDG_CONFIG_HOME: home };
+    const { output } = await run('bash', ['-c', script, process.execPath, MAIN, ...words], { environment });
+    expect(named.length).toBeGreaterThan(0);
+    expect(output.trim().split(' ')).toEqual(expect.arrayContaining(named));
+  });
+
   it('says what is wrong with its words', async () => {
     expect(await gov(['unheard-of'])).toMatchObject({ exitCode: 1, errors: expect.stringContaining('unheard-of') });
     const noRecord = await gov(['show', 'xyz_1']);
@@ -136,3 +153,10 @@ describeOnSqlite('The command line', () => {
     expect(away).toMatchObject({ exitCode: 1, errors: expect.stringContaining('cannot be reached') });
   }, 60_000);
 });
+
+/** The names of commands, or the long ones of options, that a help lists. */
+function namedIn(help: string, what: string): string[] {
+  const pattern = what === 'commands' ? /^ {2}([a-z][\w-]*)(?= |$)/gm : /^ {2}(?:-\w, )?(--[\w-]+)/gm;
+  const start = help.indexOf(what === 'commands' ? '\nCommands:' : '\nOptions:');
+  return [...help.slice(start).matchAll(pattern)].map(([, name = '']) => name).filter((name) => name !== 'help');
+}

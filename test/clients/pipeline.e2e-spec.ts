@@ -69,6 +69,7 @@ describeOnSqlite('The pipeline of examples/ci', () => {
     const planned = await runJob(jobs.plan, 'read');
     expect(planned.result).toMatchObject({ exitCode: 0, errors: '' });
     expect(planned.summary).toContain('### Policies: 1 to create');
+    expect(planned.summary).toContain('Replay: 0 of 0 recorded requests');
     expect(await inForce()).toBe(0);
     expect(jobs.apply).toMatchObject({ environment: 'production' });
     const refused = await runJob(jobs.apply, 'read');

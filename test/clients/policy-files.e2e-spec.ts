@@ -136,6 +136,35 @@ describeOnSqlite('Policies as files', () => {
     expect(await policies(['plan', '--prune', '--json'])).toMatchObject({ exitCode: 0 });
   }, 120_000);
 
+  it('shows what the recorded requests would be answered', async () => {
+    write('refunds.yaml', REFUNDS);
+    const body = { action: 'refund', resourceType: 'customer', resourceId: 'customers/7', parameters: { amount: 200 } };
+    expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).status).toBe(403);
+    const small = { ...body, parameters: { amount: 50 } };
+    expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body: small })).status).toBe(200);
+    const { exitCode, output } = await policies(['plan', '--replay', 'policies', '--markdown']);
+    expect(exitCode).toBe(2);
+    const heading = 'Replay: 1 of 2 recorded requests would be answered otherwise.';
+    expect(output.split('\n')).toEqual(
+      expect.arrayContaining([
+        heading,
+        '! deny → allow: bot: refund on customer/customers/7',
+        '    by     no policy → refunds 1.1',
+        expect.stringMatching(/^ {4}was {4}denied \(exe_\w+\)$/),
+      ]),
+    );
+    expect((await policies(['plan'])).output).not.toContain('Replay');
+    const none = await policies(['plan', '--to', '2020-01-01']);
+    expect(none.output).toContain('Replay: 0 of 0 recorded');
+    const applier = await issueKey(app, { name: 'merge', scopes: ['policies'] });
+    const blind = await policies(['plan', '--replay'], applier.secret);
+    expect(blind.output).toContain('a request that this key may not read');
+    expect(await policies(['plan', '--from', 'yesterday'])).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('replay.from'),
+    });
+  }, 120_000);
+
   it('says with file and line what the service refuses', async () => {
     write('others.json', '{"policies": []}');
     write('refunds.yaml', REFUNDS.replace('customers/*', 'customers//x'));

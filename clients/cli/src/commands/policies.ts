@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { counted, printJson, printLine, styled } from '../output.js';
 import { lintFaults } from '../policies/lint.js';
 import { isChange } from '../policies/plan-text.js';
@@ -12,11 +12,18 @@ import { client, SettingsError } from '../settings.js';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 
 type Plan = Schemas['PolicyPlanResponse'];
+type PlanRequest = Schemas['PlanPoliciesRequest'];
 
 interface PlanOptions {
   readonly prune?: boolean;
   readonly json?: boolean;
   readonly markdown?: boolean;
+}
+
+interface ReplayOptions {
+  readonly replay?: boolean;
+  readonly from?: string;
+  readonly to?: string;
 }
 
 interface ApplyOptions extends PlanOptions {
@@ -57,6 +64,9 @@ export function addPolicyFileCommands(policies: Command): void {
     )
     .argument(...FILES)
     .option(...PRUNE)
+    .option('--replay', 'also ask again what agents have asked for, each as it was then')
+    .addOption(new Option('--from <time>', 'replay what was asked since then').implies({ replay: true }))
+    .addOption(new Option('--to <time>', 'replay what was asked up to then').implies({ replay: true }))
     .option('--markdown', 'fit for a comment on a pull request')
     .option('--json', 'the whole plan as JSON')
     .action(plan);
@@ -119,10 +129,11 @@ async function test(paths: readonly string[], { prune = false, json }: PlanOptio
   if (hasFailedTests(planned)) process.exitCode = 1;
 }
 
-async function plan(paths: readonly string[], { prune = false, json, markdown }: PlanOptions): Promise<void> {
+async function plan(paths: readonly string[], options: PlanOptions & ReplayOptions): Promise<void> {
+  const { prune = false, json, markdown } = options;
   const set = wellFormed(paths);
   const governance = client();
-  const planned = await planOf(governance, set, prune);
+  const planned = await planOf(governance, set, prune, replayOf(options));
   if (json === true) printJson(planned);
   else await printPlan(governance, set, planned, markdown === true);
   if (hasFailedTests(planned)) process.exitCode = 1;
@@ -150,10 +161,20 @@ async function apply(
 const NO_LONGER =
   'Nothing was applied: the policies in force are no longer those of the plan. Plan again, and look at it.';
 
-async function planOf(governance: GovernanceClient, set: PolicyFiles, prune: boolean): Promise<Plan> {
+async function planOf(
+  governance: GovernanceClient,
+  set: PolicyFiles,
+  prune: boolean,
+  replay: Pick<PlanRequest, 'replay'> = {},
+): Promise<Plan> {
   const tests = set.tests.length === 0 ? {} : { tests: set.tests };
-  const body = { policies: set.policies, prune, ...tests };
+  const body = { policies: set.policies, prune, ...tests, ...replay };
   return explained(set, governance.post('/api/v1/policies/plan', { body }));
+}
+
+function replayOf({ replay, from, to }: ReplayOptions): Pick<PlanRequest, 'replay'> {
+  if (replay !== true) return {};
+  return { replay: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) } };
 }
 
 /** Faults that the service finds are said with the file and line that they are about. */

@@ -81,7 +81,8 @@ function regionLines(
   return [line(isLooser(from, to) ? '!' : ' ', `${verdictText(from)} → ${verdictText(to)}`), ...shown];
 }
 
-const STRENGTH = { deny: 0, no_policy: 1, require_approval: 2, allow: 3 } as const;
+/** How much a verdict lets happen. */
+export const STRENGTH = { deny: 0, no_policy: 1, require_approval: 2, allow: 3 } as const;
 
 /** Such changes deserve a second look. */
 function isLooser(from: Verdict, to: Verdict): boolean {
@@ -117,7 +118,7 @@ function warningLines({ warnings }: Plan): PlanLine[] {
   return warnings.length === 0 ? [] : [...section('Warnings:'), ...warnings.map((text) => line('!', text))];
 }
 
-function versions(policies: Versions): string {
+export function versions(policies: Versions): string {
   return policies.map(({ name, version }) => `${name} ${version}`).join(', ');
 }
 
@@ -126,10 +127,10 @@ function listed(names: readonly string[]): string {
   return more > 0 ? `${names.slice(0, MOST_NAMED).join(', ')} and ${more} more` : names.join(', ');
 }
 
-function section(title: string): PlanLine[] {
+export function section(title: string): PlanLine[] {
   return [line(' ', ''), line('#', title)];
 }
 
-function line(mark: PlanLine['mark'], text: string): PlanLine {
+export function line(mark: PlanLine['mark'], text: string): PlanLine {
   return { mark, text };
 }

@@ -2,8 +2,10 @@ import { plain, printLine, styled } from '../output.js';
 import type { GovernanceClient, Schemas } from '../../../typescript/src/index.js';
 import { isChange, namedAgents, type PlanLine, planLines, planTitle } from './plan-text.js';
 import type { PolicyFiles } from './policy-files.js';
+import { replayLines, shownExecutions } from './replay-text.js';
 
 type Plan = Schemas['PolicyPlanResponse'];
+type Execution = Schemas['ExecutionResponse'];
 
 const OTHERS = new Map([
   ['other:machine', 'machines that are not registered'],
@@ -13,17 +15,21 @@ const OTHERS = new Map([
 /** A plan is not worth more of the rate limit. */
 const MOST_LOOKED_UP = 30;
 
-/** The plan for people, on a terminal or in a comment on a pull request, with its tests. */
+/** The plan for people, on a terminal or in a comment on a pull request, with its tests. A key without `read` shows ids in place of names. */
 export async function printPlan(
   governance: GovernanceClient,
   set: PolicyFiles,
   planned: Plan,
   asMarkdown: boolean,
 ): Promise<void> {
-  const names = await agentNames(governance, planned);
+  const isReader = (await governance.get('/api/v1/me')).scopes.includes('read');
+  const names = isReader ? await agentNames(governance, planned) : new Map<string, string>();
   const nameOf = (subject: string): string => names.get(subject) ?? OTHERS.get(subject) ?? subject;
   const base = planned.changes.some(isChange) ? [{ mark: ' ', text: `Base: ${planned.base}` } as const] : [];
-  const lines = [...planLines(planned, nameOf), BLANK, ...testLines(set, planned), ...base];
+  const { replay } = planned;
+  const asked = replay !== undefined && isReader ? await replayed(governance, replay) : new Map<string, Execution>();
+  const replayText = replay === undefined ? [] : replayLines(replay, asked);
+  const lines = [...planLines(planned, nameOf), ...replayText, BLANK, ...testLines(set, planned), ...base];
   if (asMarkdown) printLine(`### Policies: ${planTitle(planned)}\n\n${fenced(lines.map(diffLine).join('\n'))}\n`);
   else printLine([styled('bold', `Policies: ${planTitle(planned)}`), ...lines.map(styledLine)].join('\n'));
 }
@@ -54,16 +60,25 @@ function fenced(text: string): string {
   return `${fence}diff\n${text}\n${fence}`;
 }
 
-/** Ids where the key may not read agents, as one with `policies` alone. */
 async function agentNames(governance: GovernanceClient, planned: Plan): Promise<ReadonlyMap<string, string>> {
   const names = new Map<string, string>();
-  const { scopes } = await governance.get('/api/v1/me');
-  if (!scopes.includes('read')) return names;
   for (const id of namedAgents(planned).slice(0, MOST_LOOKED_UP)) {
     const { name } = await governance.get('/api/v1/agents/{id}', { path: { id } });
     names.set(id, name);
   }
   return names;
+}
+
+/** The recorded requests that are shown. */
+async function replayed(
+  governance: GovernanceClient,
+  replay: NonNullable<Plan['replay']>,
+): Promise<ReadonlyMap<string, Execution>> {
+  const found = new Map<string, Execution>();
+  for (const id of shownExecutions(replay)) {
+    found.set(id, await governance.get('/api/v1/executions/{id}', { path: { id } }));
+  }
+  return found;
 }
 
 /** In the fence of a diff, `#` has no colour, and a line needs its mark at the beginning. */
