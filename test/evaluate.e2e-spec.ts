@@ -318,15 +318,15 @@ describe('policySet', () => {
     sets.push(await policySetOf(app));
     expect(await answered()).toBe(sets.at(-1));
     expect(new Set(sets).size).toBe(4 - 1);
-    const told = async (id: string): Promise<unknown[]> =>
+    const recorded = async (id: string): Promise<unknown[]> =>
       (await auditOf(app, id)).map(({ action, details }) => [action, details['policySet']]);
-    expect(await told(first.id)).toEqual([
+    expect(await recorded(first.id)).toEqual([
       ['policy.created', sets[0]],
       ['policy.superseded', sets[1]],
       ['policy.activated', sets[2]],
       ['policy.deactivated', sets[3]],
     ]);
-    expect(await told(second.id)).toEqual([
+    expect(await recorded(second.id)).toEqual([
       ['policy.created', sets[1]],
       ['policy.superseded', sets[2]],
     ]);
@@ -352,10 +352,10 @@ describe('policySet', () => {
     await send(app, 'POST', `/api/v1/policies/${stop.id}/deactivate`);
     expect((await send(app, 'POST', `/api/v1/executions/${id}/resume`)).status).toBe(200);
     expect(await policySetOf(app)).toBe(policySet);
-    const told = async (subject: string): Promise<unknown[]> =>
+    const recorded = async (subject: string): Promise<unknown[]> =>
       (await auditOf(app, subject)).map(({ action, details }) => [action, details['policySet']]);
-    expect(await told(authorised)).toEqual([['execution.authorized', policySet]]);
-    expect(await told(id)).toEqual([
+    expect(await recorded(authorised)).toEqual([['execution.authorized', policySet]]);
+    expect(await recorded(id)).toEqual([
       ['execution.approval_requested', policySet],
       ['execution.approved', undefined],
       ['execution.resume_denied', then],

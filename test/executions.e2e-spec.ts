@@ -14,7 +14,7 @@ async function readExecution(app: TestApp, id: string): Promise<ExecutionRespons
   return (await send(app, 'GET', `${EXECUTIONS}/${id}`)).body;
 }
 
-/** The newest execution, which a refused caller is not told of. */
+/** The newest execution, which a refused caller does not learn of. */
 async function newest(app: TestApp): Promise<ExecutionResponse> {
   return (await send(app, 'GET', `${EXECUTIONS}?order=desc&limit=1`)).body.data[0];
 }

@@ -122,7 +122,7 @@ describe('Verification of long entries', () => {
       return client;
     });
     while (requests < clients.length) await sleep(10);
-    // Whoever finds no place is told at once: then the places are taken.
+    // Whoever finds no place is refused at once: then the places are taken.
     const [answer] = (await Promise.race(clients.map((client) => once(client, 'data')))) as [Buffer];
     expect(answer.toString()).toMatch(/^HTTP\/1.1 503 /);
     clients.forEach((client) => client.destroy());

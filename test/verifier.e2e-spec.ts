@@ -207,7 +207,7 @@ describe('The offline verifier', () => {
       /deeper than 100/,
     ],
     ['a line that is cut before others', () => exported.replace(/.{20}\n/, '\n'), /no JSON/],
-    ['a line that is not an object', () => `${exported}[]\n`, /is no object/],
+    ['a line that is not an object', () => `${exported}[]\n`, /is not an object/],
     [
       'another end',
       () => exported.replace('{"end":{"sequence":', '{"end":{"sequence":1'),
@@ -378,7 +378,7 @@ describe('The offline verifier', () => {
     it.each([
       ['no UTF-8', `CAST(x'7aff' AS TEXT)`, 'no entry made it'],
       ['empty', `''`, 'no entry made it'],
-      ['bytes', `x'7a'`, 'its id is no text'],
+      ['bytes', `x'7a'`, 'its id is not text'],
     ])('finds a record whose id is %s', async (_what, id, fault) => {
       expect(await faultsIn(await altered(...added('entities', `id = ${id}, "createdSequence" = 0`)))).toEqual([
         `records: ${fault}`,

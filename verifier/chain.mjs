@@ -60,7 +60,7 @@ export class Chain {
     }
   }
 
-  /** @param {string} fault of something that is no entry */
+  /** @param {string} fault of something that is not an entry */
   addUnreadable(fault) {
     this.findings.add('chain', `after entry ${this.sequence}`, fault);
   }

@@ -10,7 +10,7 @@ service.
 
   --checkpoint FILE    a checkpoint that was kept; may be given several times
   --public-key KEY     whose signatures count: a verifier key, or a file with it; may be given several times
-  --head SEQUENCE:HASH where the chain must end, as X-Head-Sequence and X-Head-Hash of the export told
+  --head SEQUENCE:HASH where the chain must end, as X-Head-Sequence and X-Head-Hash of the export said
   --kinds FILE         JSON with the hashed forms of kinds that modules have added, by subject type; only for a database
   --allow-unended      takes an export without its last line, {"end": …}, as earlier versions of the service made it
   --json               the result as JSON
@@ -89,7 +89,7 @@ function isDatabase(path) {
     readSync(descriptor, start, 0, start.length, 0);
     return start.toString('latin1') === SQLITE_HEADER;
   } catch {
-    // A pipe cannot be read at a place; it is no database either.
+    // A pipe cannot be read at an offset, and it is not a database.
     return false;
   } finally {
     closeSync(descriptor);

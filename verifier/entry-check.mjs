@@ -9,7 +9,7 @@ import { ACTOR, AUDIT, KINDS, SEALED, SHARED, VERSION } from './hashed-forms.mjs
  * @returns {string[]}
  */
 export function entryFaults(entry) {
-  if (!isObject(entry)) return ['is no object'];
+  if (!isObject(entry)) return ['is not an object'];
   const { audit, state, hash, ...sealed } = entry;
   const faults = [
     ...memberFaults('the entry', entry, [...SEALED, 'hash', 'audit', 'state']),
@@ -26,12 +26,14 @@ export function entryFaults(entry) {
  * @param {JsonObject} entry
  */
 function auditFaults(audit, entry) {
-  if (!isObject(audit)) return ['audit is no object'];
+  if (!isObject(audit)) return ['audit is not an object'];
   const differing = SHARED.filter((name) => audit[name] !== entry[name]);
   if (audit['id'] !== entry['auditId']) differing.push('id');
   return [
     ...memberFaults('audit', audit, AUDIT),
-    ...(isObject(audit['actor']) ? memberFaults('audit.actor', audit['actor'], ACTOR) : ['audit.actor is no object']),
+    ...(isObject(audit['actor'])
+      ? memberFaults('audit.actor', audit['actor'], ACTOR)
+      : ['audit.actor is not an object']),
     ...differing.map((name) => `audit.${name} is not that of the entry`),
     ...(entry['auditHash'] === hashOf(audit) ? [] : ['auditHash is not that of audit']),
   ];
@@ -43,7 +45,7 @@ function auditFaults(audit, entry) {
  */
 function stateFaults(state, entry) {
   if (state === null) return entry['stateHash'] === null ? [] : ['state is null where stateHash is not'];
-  if (!isObject(state)) return ['state is no object'];
+  if (!isObject(state)) return ['state is not an object'];
   const known = KINDS[String(entry['subjectType'])];
   // Members that were added to a kind later are hashed, too, where they are set.
   const missing = known?.members.filter((name) => !Object.hasOwn(state, name)) ?? [];

@@ -1,5 +1,5 @@
 /** How many faults are reported one by one. */
-const TOLD = 20;
+const REPORTED = 20;
 
 /**
  * @typedef {'chain' | 'head' | 'checkpoint' | 'tree' | 'records'} Layer
@@ -21,7 +21,7 @@ export class Findings {
    */
   add(layer, place, fault) {
     this.count += 1;
-    if (this.first.length < TOLD) this.first.push({ layer, place, fault });
+    if (this.first.length < REPORTED) this.first.push({ layer, place, fault });
   }
 
   /** @param {string} text */

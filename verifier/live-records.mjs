@@ -96,7 +96,7 @@ async function leftoversSql(file, subjectType) {
  * @param {string} subjectType
  */
 function recordFault(row, subjectType) {
-  if (row['ledger.idType'] !== 'text') return 'its id is no text';
+  if (row['ledger.idType'] !== 'text') return 'its id is not text';
   if (row['ledger.same'] !== 1) return 'its id is there twice';
   if (row['ledger.type'] !== subjectType) return 'no entry made it';
   if (row['ledger.stateHash'] === null) return 'its last entry removed it';

@@ -1,7 +1,7 @@
 export const COMMAND_KINDS = ['create entity', 'add claim', 'create agent', 'approve', 'execute'] as const;
 export type CommandKind = (typeof COMMAND_KINDS)[number];
 
-/** Callers that write at the same time, each its next command when the former is answered. */
+/** Callers that write at the same time, each its next command when the previous one is answered. */
 export const CALLERS = 64;
 
 /** What a loop is asked to do: so many commands of one kind, after it has made the records they need. */

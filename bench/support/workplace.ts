@@ -2,7 +2,7 @@ import { mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Something that runs until it is told to end. */
+/** Something that runs until it is stopped. */
 interface Running {
   stop(): Promise<void>;
 }

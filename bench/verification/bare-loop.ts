@@ -9,13 +9,14 @@ function main(path: string): void {
   const database = new Database(path, OPEN_READONLY);
   const statement = database.prepare(READ);
   const start = performance.now();
-  let former = { sequence: 0, hash: GENESIS_HASH };
+  let previous = { sequence: 0, hash: GENESIS_HASH };
   const next = (): void => {
-    statement.all<StoredEntry>([former.sequence, PIECE], (error, entries) => {
+    statement.all<StoredEntry>([previous.sequence, PIECE], (error, entries) => {
       if (error !== null) throw error;
       for (const entry of entries) {
-        if (entry.previousHash !== former.hash || !hashesMatch(entry)) throw new Error(`${entry.sequence} is broken.`);
-        former = entry;
+        if (entry.previousHash !== previous.hash || !hashesMatch(entry))
+          throw new Error(`${entry.sequence} is broken.`);
+        previous = entry;
       }
       if (entries.length > 0) {
         next();

@@ -1,6 +1,6 @@
 import { Agent, get } from 'node:http';
 
-/** Milliseconds between requests. They are sent on time whether or not the former is answered, as clients do. */
+/** Milliseconds between requests. They are sent on time whether or not the previous one is answered, as clients do. */
 const INTERVAL = 5;
 
 export interface ProbeFigures {

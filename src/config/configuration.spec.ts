@@ -5,7 +5,7 @@ describe('secretsOf', () => {
   it('has the keys and the passwords of URLs, as written and as meant', () => {
     const configuration = readConfiguration({
       API_KEY: 'the-current-key',
-      API_KEY_PREVIOUS: 'the-former-key',
+      API_KEY_PREVIOUS: 'the-previous-key',
       DATABASE_URL: 'postgres://user:p%40ss-word@localhost:5432/governance',
       SIGNING_KEY: 'BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=',
       REDIS_URL: 'redis://:redis-password@localhost:6379',
@@ -13,7 +13,7 @@ describe('secretsOf', () => {
     expect(new Set(secretsOf(configuration))).toEqual(
       new Set([
         'the-current-key',
-        'the-former-key',
+        'the-previous-key',
         'p%40ss-word',
         'p@ss-word',
         'redis-password',

@@ -3,8 +3,8 @@ import { maskKeys } from './key-mask';
 
 describe('maskKeys', () => {
   it('takes every key out, as often as it occurs', () => {
-    const mask = maskKeys(['the-current-key', 'the-former-key']);
-    expect(mask('{"msg":"the-current-key the-former-key the-current-key"}')).toBe('{"msg":"[key] [key] [key]"}');
+    const mask = maskKeys(['the-current-key', 'the-previous-key']);
+    expect(mask('{"msg":"the-current-key the-previous-key the-current-key"}')).toBe('{"msg":"[key] [key] [key]"}');
   });
 
   it('finds a key that JSON writes with escapes', () => {

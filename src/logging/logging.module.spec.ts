@@ -126,14 +126,14 @@ describe('LoggingModule', () => {
     await start({});
     lines.splice(0);
     const logger = new Logger('Things');
-    logger.warn('100 %s is no format');
+    logger.warn('100 %s is not a format');
     logger.error({ err: new Error('no disk'), thing: 7 }, 'The thing is gone.');
     logger.error(new Error('no disk'));
     logger.error('no disk', 'Error: no disk\n    at somewhere');
     const err = { type: 'Error', message: 'no disk', stack: expect.stringContaining('at ') };
     expect(lines).toEqual(
       [
-        { level: 'warn', msg: '100 %s is no format' },
+        { level: 'warn', msg: '100 %s is not a format' },
         { level: 'error', thing: 7, err, msg: 'The thing is gone.' },
         { level: 'error', err, msg: 'no disk' },
         { level: 'error', err, msg: 'no disk' },

@@ -89,7 +89,7 @@ function registerState(metrics: Metrics, ledger: LedgerService): void {
   );
   metrics.gauge(
     'governance_ledger_former_heads',
-    'Former versions of the head row that the server keeps, such as for a long snapshot; each batch passes them all.',
+    'Previous versions of the head row that the server still keeps, for example for a long snapshot; each batch reads past all of them.',
     () => within(ledger.formerHeads(), LONGEST_LOOK, NaN),
   );
   metrics.gauge(

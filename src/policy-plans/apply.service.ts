@@ -48,7 +48,7 @@ export class ApplyService {
     { base, policies, prune = false }: ApplyPoliciesRequest,
   ): Promise<AppliedPoliciesResponse> {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
-    // Who could approve is looked for beside the ledger's commands: it takes many readings.
+    // Who could approve is looked up outside the ledger's commands: it takes many reads.
     const warnings = await this.warnings.ofAll(wanted);
     return this.ledger.write(caller, async (transaction) => {
       if (this.activePolicies.policySet !== base) throw anotherBase();

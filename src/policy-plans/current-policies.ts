@@ -15,7 +15,7 @@ const IN_FORCE: readonly Condition[] = [{ column: 'status', comparison: 'equals'
 /** Readings of the policies in force until none has changed meanwhile. */
 const MOST_READINGS = 5;
 
-/** Reads policies beside the ledger's commands. */
+/** Reads policies outside the ledger's commands. */
 @Injectable()
 export class CurrentPolicies {
   constructor(

@@ -48,14 +48,14 @@ describeWithRedis(title, () => {
     return admitted;
   }
 
-  const told = (line: string): boolean => programs.every((program) => program.printed().includes(line));
+  const reported = (line: string): boolean => programs.every((program) => program.printed().includes(line));
 
   it('leaves each process its own limit and a line in its log, and is used again when it is back', async () => {
     expect(await admitted('192.0.2.1', 3 * LIMIT)).toBe(LIMIT);
     redis.kill('SIGKILL');
     await once(redis, 'exit');
     expect(await admitted('192.0.2.2', 3 * LIMIT)).toBe(2 * LIMIT);
-    expect(told('Redis does not answer')).toBe(true);
+    expect(reported('Redis does not answer')).toBe(true);
     redis = await startRedis(folder, port);
     let clients = 0;
     await until('requests are counted together', async () => {

@@ -12,7 +12,7 @@ export interface GovernedOptions {
   readonly agent?: string;
   /** The tool's name as the action, `tool` and the tool's name as the resource unless given. */
   readonly requestOf?: (tool: string, input: Record<string, unknown>) => ToolRequest;
-  /** Seconds that a call waits for its approval; 0 unless given: then the model is told that it is pending. */
+  /** Seconds that a call waits for its approval; 0 unless given: then the model learns that it is pending. */
   readonly wait?: number;
 }
 
@@ -97,7 +97,7 @@ function byName(tool: string): ToolRequest {
   return { action: tool, resourceType: 'tool', resourceId: tool };
 }
 
-/** What is no object stands in a member of its own, so that all of it is on record and counts for the approval. */
+/** What is not an object stands in a member of its own, so that all of it is on record and counts for the approval. */
 function parametersOf(input: unknown): Record<string, unknown> {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>;
   return input === undefined ? {} : { input };

@@ -44,7 +44,8 @@ export const LIMIT_VARIABLES: Pick<Variables, RoomSetting> = {
   },
   maxConnectionsPerAddress: {
     name: 'MAX_CONNECTIONS_PER_ADDRESS',
-    description: 'Of these, those of one client address that is no trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
+    description:
+      'Of these, those of one client address that is not a trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
     default: '',
     expected: `a whole number from 1 to ${MOST_CONNECTIONS}, in digits`,
     example: '1000',

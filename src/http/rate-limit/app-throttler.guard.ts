@@ -84,7 +84,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     return isUncounted ? this.limits.look(bucket, address) : this.limits.count(bucket, address);
   }
 
-  /** Once: a proxy that the service was not told of makes one client of all behind it. */
+  /** Once: a proxy missing from TRUST_PROXY makes one client of all behind it. */
   private warnOfProxy({ headers }: ServiceRequest): void {
     if (!this.warnsOfProxies || headers['x-forwarded-for'] === undefined) return;
     this.warnsOfProxies = false;

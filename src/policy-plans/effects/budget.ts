@@ -20,7 +20,7 @@ export class Budget {
     if (this.steps % STEPS_BETWEEN_LOOKS === 0 && performance.now() > this.end) throw new OutOfTime();
   }
 
-  /** Something is left out; the first reason is told. */
+  /** Something is left out; the first reason is reported. */
   leaveOut(reason: string): void {
     this.found ??= reason;
   }

@@ -5,7 +5,7 @@ import type { PlannedVerdict } from './effect';
 import type { PlannedMatch } from './planned-match';
 import { asksForNothingMore, NO_POLICY, verdictKey, verdictOf } from './planned-verdict';
 
-/** Policies with conditions that are told apart in one cell. */
+/** Policies with conditions that one cell distinguishes. */
 const MOST_CONDITIONS = 8;
 
 /** The truth of conditions, each with a policy that has them. */

@@ -6,11 +6,11 @@ import { policyEffects } from './policy-effects';
 import { type ShadowedPolicy, shadowedPolicies } from './shadowed';
 import { SubjectClasses } from './subject-classes';
 
-/** A comparison is told part by part, so that no part is long to hand over. */
+/** A comparison is reported in parts, so that no part takes long to hand over. */
 export type ComparisonPart =
   | { readonly policies: readonly PlannedPolicy[] }
   | { readonly agents: readonly AgentSubject[] }
-  /** All is told; milliseconds that the answer may take. */
+  /** Everything is reported; milliseconds that the answer may take. */
   | { readonly timeout: number };
 
 export interface ComparedPolicies extends FoundEffects {
@@ -22,7 +22,7 @@ export class Comparison {
   private readonly policies: PlannedPolicy[] = [];
   private readonly agents: AgentSubject[] = [];
 
-  /** The answer, once everything is told. */
+  /** The answer, once everything is reported. */
   take(part: ComparisonPart): ComparedPolicies | null {
     if ('timeout' in part) return this.answer(part.timeout);
     if ('policies' in part) this.policies.push(...part.policies);

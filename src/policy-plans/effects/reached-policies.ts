@@ -4,7 +4,7 @@ import { resourceKeys, setsAround, type ResourceKey } from './resource-key';
 
 /** Policies by what they match under a type, as far as that has to do with what the changed ones match. */
 export class ReachedPolicies {
-  /** Those that count under all types that are not told apart. */
+  /** Those that count under all types that are not distinguished. */
   readonly others: readonly PlannedMatch[];
   /** The types under which other policies may match than under the rest. */
   readonly types: readonly string[];

@@ -17,7 +17,7 @@ export function* setsAround(key: ResourceKey): Generator<ResourceKey> {
 
 function* setsAroundPath(path: string, isId: boolean): Generator<ResourceKey> {
   const isOfUrl = isUrl(path);
-  // What begins a URL is no path of its own.
+  // The beginning of a URL is not a path of its own.
   const least = isOfUrl ? urlStart(path) : 0;
   for (let slash = path.lastIndexOf('/'); slash > least; slash = path.lastIndexOf('/', slash - 1)) {
     yield `B${path.slice(0, slash)}`;

@@ -19,7 +19,7 @@ export function settlingAttempt(attempts: readonly Attempt[]): Attempt | undefin
 
 /**
  * What is wrong with the answers to one request. Its entries together are one effect, as those of a request that was sent
- * once: here it is whose they are, and what the others were told.
+ * once: here it is whose they are, and what the others were answered.
  */
 export function keyFaults(attempts: readonly Attempt[], leftEntries: (attempt: Attempt) => boolean): string[] {
   const name = `${attempts[0]?.operation} ${attempts[0]?.path} under ${attempts[0]?.key}`;
@@ -45,7 +45,7 @@ function isFinal({ answer }: Attempt): boolean {
   return answer !== null && answer.status < 500;
 }
 
-/** Told that nothing was written, or that an earlier attempt had written it. */
+/** Answered that nothing was written, or that an earlier attempt had written it. */
 function isDenial({ answer }: Attempt): boolean {
   return answer !== null && (answer.status >= 500 || isReplayed(answer));
 }

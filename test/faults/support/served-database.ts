@@ -13,7 +13,7 @@ export const MAIN = join(ROOT, 'dist', 'main.js');
 
 interface Surroundings {
   readonly environment?: Readonly<Record<string, string>>;
-  /** How a check of the ledger looks into the database; unless told, as into SQLite's file. */
+  /** How a check of the ledger looks into the database; unless given, as into SQLite's file. */
   readonly connect?: () => Promise<SqlConnection>;
   /** Takes away what was made for it. */
   readonly tidyUp?: () => Promise<void>;

@@ -45,6 +45,6 @@ async function follow({ after, action, json }: { after?: number; action?: string
 }
 
 function lineOf({ timestamp, action, subjectId, actor, outcome }: AuditEntry): string {
-  const told = outcome === 'success' ? action : styled('red', `${action} (${outcome})`);
-  return `${timestamp}  ${told}  ${plain(subjectId)}  by ${actor.type} ${plain(actor.id)}`;
+  const described = outcome === 'success' ? action : styled('red', `${action} (${outcome})`);
+  return `${timestamp}  ${described}  ${plain(subjectId)}  by ${actor.type} ${plain(actor.id)}`;
 }

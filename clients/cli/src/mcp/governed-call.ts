@@ -157,7 +157,7 @@ async function withdraw(governance: GovernanceClient, id: string): Promise<void>
   }
 }
 
-/** What the model is told. @throws what is a defect of this program. */
+/** What the model reads. @throws what is a defect of this program. */
 function answerTo({ name }: ToolCall, error: unknown): CallToolResult {
   if (error instanceof ToolFailure) return error.result;
   if (error instanceof ResultNotReportedError) return notOnRecord(resultWithin(name, error.result), error.message);

@@ -103,7 +103,7 @@ export async function overHttp(make: () => McpServer, { address, port, names }: 
   };
 }
 
-/** The clients of the protocol with a handshake: each has a session, by which it is cancelled, asked and told of progress. */
+/** The clients of the protocol with a handshake: each has a session, which cancellations, questions and progress go through. */
 class Sessions {
   private readonly open = new Map<string, Session>();
 

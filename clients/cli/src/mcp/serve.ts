@@ -19,7 +19,7 @@ export interface McpOptions {
   readonly patience: number;
 }
 
-/** Serves until its client or its server ends, or it is told to. @throws SettingsError where it cannot begin. */
+/** Serves until its client or its server ends, or it is stopped. @throws SettingsError where it cannot begin. */
 export async function serveProxy(command: string[], options: McpOptions): Promise<void> {
   const { url, key } = settings();
   const governance = new GovernanceClient({ url, key, patience: options.patience * 1_000 });
