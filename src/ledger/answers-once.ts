@@ -5,7 +5,7 @@ import type { Caller } from './caller';
 import { LedgerService } from './ledger.service';
 import { SELECT_CREATED_AT, hasExpired } from './idempotency/idempotency-store';
 
-/** For requests that write nothing, but are answered once all the same when they carry an idempotency key. */
+/** For requests that write nothing, but must still be answered only once when they carry an idempotency key. */
 @Injectable()
 export class AnswersOnce {
   /** @internal */
@@ -15,14 +15,14 @@ export class AnswersOnce {
   ) {}
 
   /**
-   * Answers what the work comes to; with an idempotency key, what it came to first. What it throws is not kept.
-   * @throws CONFLICT when the key was used for another request; what the work throws.
+   * Answers with the result of `work`; with an idempotency key, with the result of its first run. An error is not kept.
+   * @throws CONFLICT when the key was used for another request; whatever `work` throws.
    */
   async answer<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
     if (caller.idempotency === undefined) return work();
     const isKept = await this.isKept(caller.idempotency.nextId);
     const found = isKept ? null : { result: await work() };
-    // Of two that worked at once, the first to come here is the one whose answer is given.
+    // Of two requests that ran concurrently, the first to get here decides the answer of both.
     return this.ledger.write(caller, async () => {
       if (found === null) throw unavailable('The answer that was kept for this key has just expired.');
       return found.result;

@@ -1,7 +1,7 @@
 import type { DomainError } from '../errors/domain-error';
 import type { IdempotentRequest } from './idempotent-request';
 
-/** What callers may be let do, in the order in which they are listed. */
+/** What callers may be permitted to do, in the order in which scopes are listed. */
 export const SCOPES = [
   'read',
   'audit',
@@ -15,25 +15,26 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Who authenticated, or `system` for what the service does by itself. */
+/** Who authenticated, or `system` for what the service does automatically. */
 export interface Actor {
   readonly type: 'api_key' | 'token' | 'agent' | 'system';
   readonly id: string;
 }
 
-/** Who asks, as a key or a token says: one value for all the requests that carry it. */
+/** Who is asking, according to a key or a token: one value shared by all requests that carry it. */
 export interface Identity {
   readonly actor: Actor;
-  /** The agent that it acts as, and as no other; null: it is not bound. */
+  /** The only agent it may act as; null: it is not bound to one. */
   readonly agentId: string | null;
-  /** As they were given. */
+  /** As they were granted. */
   readonly scopes: readonly Scope[];
-  /** All that it may do: who has `admin` has every scope. */
+  /** Everything it may do: `admin` implies every scope. */
   readonly grants: ReadonlySet<Scope>;
   /** ISO 8601; null: never. */
   readonly expiresAt: string | null;
   /**
-   * Why it may ask nothing now: its key has ended, or its agent is suspended; null when it may.
+   * Why it is refused at the moment: its key has expired or was revoked, or its agent is suspended; null when it is
+   * not.
    * @param ledgerTime of a command that is about to run.
    */
   readonly refusal: (ledgerTime?: string) => DomainError | null;
@@ -47,27 +48,27 @@ export interface Caller extends Identity {
   readonly idempotency?: IdempotentRequest;
 }
 
-/** All that a list of scopes stands for. */
+/** Expands a list of scopes: `admin` implies all of them. */
 export function grantsOf(scopes: readonly Scope[]): ReadonlySet<Scope> {
   return new Set(scopes.includes('admin') ? SCOPES : scopes);
 }
 
-/** Somebody with every scope, bound to no agent, for as long as the service runs. */
+/** An identity with every scope, not bound to an agent, that does not expire. */
 export function unlimited(actor: Actor): Identity {
   return { actor, agentId: null, scopes: SCOPES, grants: grantsOf(SCOPES), expiresAt: null, refusal: () => null };
 }
 
-/** The service acting by itself: expiry of decisions, executions found interrupted at start. */
+/** The service acting on its own behalf: expiry of decisions, executions found interrupted at start. */
 export const SYSTEM_CALLER: Caller = {
   ...unlimited({ type: 'system', id: 'service' }),
   requestId: null,
   ip: null,
 };
 
-/** Which request it is that somebody sends. */
+/** What identifies a single request. */
 type RequestMembers = Omit<Caller, keyof Identity>;
 
-/** @internal Member by member: V8 takes thirty times as long to spread an identity, and every request needs one. */
+/** @internal Copies each member: V8 takes thirty times as long to spread an identity, and every request needs one. */
 export function callerOf(identity: Identity, { requestId, ip, idempotency }: RequestMembers): Caller {
   const { actor, agentId, scopes, grants, expiresAt, refusal } = identity;
   const caller = { actor, agentId, scopes, grants, expiresAt, refusal, requestId, ip };
@@ -80,7 +81,9 @@ export function withoutKey(caller: Caller): Caller {
   return callerOf(caller, { requestId, ip });
 }
 
-/** The same, for what must be written to its end once it has begun, whatever becomes of the caller meanwhile. */
+/**
+ * The same caller, but no longer refused: for work that, once begun, must be completed whatever happens to the caller.
+ */
 export function admitted(caller: Caller): Caller {
   return { ...withoutKey(caller), refusal: () => null };
 }

@@ -7,19 +7,19 @@ import { RecordReader } from './reading/record-reader';
 import { Repeated } from '../shared/repeated';
 import type { AnyRecordKind, GovernedRow, RecordKind } from './record-kind';
 
-/** Milliseconds between looks on average: a record is settled within a second of its time. */
+/** Average polling interval in milliseconds: a record is settled within a second of its time. */
 const INTERVAL = 200;
-/** Records that are settled together at most; fewer where they are large. */
+/** Most records settled together; fewer if they are large. */
 const PIECE = 100;
 
-/** Records of one kind, and what is done about one whose time has come. */
+/** Records of one kind, and what to do with one that has become due. */
 export interface DueRecords<Row extends GovernedRow> {
   readonly kind: RecordKind<Row>;
-  /** Does nothing when something else came first. */
+  /** Does nothing if the record has changed in the meantime. */
   readonly settle: (transaction: LedgerTransaction, row: Row) => Promise<void>;
 }
 
-/** A provider that settles records of one kind while the service runs. @param logName whose lines its faults are. */
+/** A provider that settles records of one kind while the service runs. @param logName under which faults are logged. */
 export function settledWhenDue<Row extends GovernedRow>(
   records: DueRecords<Row>,
   logName: string,
@@ -32,12 +32,12 @@ export function settledWhenDue<Row extends GovernedRow>(
   };
 }
 
-/** Names the provider. */
+/** The injection token of the provider. */
 export function dueSettlementOf({ subjectType }: AnyRecordKind): string {
   return `DueSettlement of ${subjectType}`;
 }
 
-/** Settles records whose time is over, so that they do not merely look so to who reads them. */
+/** Settles records that are due, so that they are changed on disk and do not merely appear so to readers. */
 export class DueSettlement<Row extends GovernedRow> implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly repeated: Repeated;
 
@@ -62,7 +62,7 @@ export class DueSettlement<Row extends GovernedRow> implements OnApplicationBoot
     return this.repeated.stop();
   }
 
-  /** Piece after piece, so that a crowd that expires at one moment does not wait for later looks. */
+  /** One chunk after another, so that many records expiring at once do not have to wait for later polls. */
   private async settleAll(): Promise<void> {
     const { now, isHealthy } = this.ledger;
     if (!isHealthy) return;

@@ -5,13 +5,13 @@ import { readHead } from './head/head-row';
 import type { Projections } from './writing/projections';
 import { SingleFlight } from '../shared/single-flight';
 
-/** Milliseconds between looks on average: what another process has committed shows within a second. */
+/** Average polling interval in milliseconds: what another process has committed becomes visible within a second. */
 const INTERVAL = 300;
 
-/** Looks at what other processes have committed, from time to time and when asked, without the lock of a batch. */
+/** Picks up what other processes have committed, periodically and on demand, without taking the batch lock. */
 export class ForeignLooks {
   private readonly logger = new Logger('Ledger');
-  /** Whoever asks while a look is under way shares the next one. */
+  /** A caller that arrives during a look shares the next one. */
   private readonly looks = new SingleFlight<never, void>(() => this.look());
   private readonly repeated = new Repeated(
     INTERVAL,
@@ -29,7 +29,7 @@ export class ForeignLooks {
     this.repeated.begin();
   }
 
-  /** Resolves when everything that had been committed at the call is known. */
+  /** Resolves when everything committed before the call is known. */
   now(): Promise<void> {
     return this.looks.call(0);
   }
@@ -45,7 +45,7 @@ export class ForeignLooks {
     this.hasFailed = false;
   }
 
-  /** Once, until it succeeds again. */
+  /** Reports once, until a look succeeds again. */
   private report(error: unknown): void {
     if (!this.hasFailed && !this.repeated.isStopping)
       this.logger.warn(`What other processes have committed cannot be read now: ${String(error)}`);

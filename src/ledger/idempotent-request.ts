@@ -2,17 +2,17 @@ import { sha256 } from './chain/hash-chain';
 
 /** One write of a request that carries an `Idempotency-Key`. */
 export interface KeyedWrite {
-  /** Hex; names the write among all of the last 24 hours. */
+  /** Hex; identifies the write among all of the last 24 hours. */
   readonly id: string;
-  /** Hex; another one under the same id is another request. */
+  /** Hex; a different hash under the same id means a different request. */
   readonly contentHash: string;
-  /** Called when the write's first answer was given again instead of running its command. */
+  /** Called when the write's first answer is replayed instead of running its command. */
   readonly onReplay: () => void;
 }
 
 /**
- * A request that takes effect once, however often it is sent. Its writes are distinguished by their order: where a crash came
- * between two of them, sending it again answers the first from what is kept and runs the second.
+ * A request that takes effect once, however often it is sent. Its writes are told apart by their order: if a crash came
+ * between two of them, a retry replays the first and runs the second.
  */
 export class IdempotentRequest {
   private readonly scopeHash: string;
@@ -22,7 +22,8 @@ export class IdempotentRequest {
 
   /**
    * @param scope what makes a key unique: caller, method, path, and the key.
-   * @param content what was asked, canonical; called with the first write, when the request is known to be valid.
+   * @param content the request's content in canonical form; called with the first write, when the request is known to
+   * be valid.
    * @param onReplay called when the answer is going to be an earlier one.
    */
   constructor(
@@ -33,12 +34,12 @@ export class IdempotentRequest {
     this.scopeHash = sha256(JSON.stringify(scope));
   }
 
-  /** Whether a write so far was answered by what an earlier request did. */
+  /** Whether any write so far was replayed from an earlier request. */
   get isReplayed(): boolean {
     return this.replayed;
   }
 
-  /** Of the write that comes next. */
+  /** Of the next write. */
   get nextId(): string {
     return this.writes === 0 ? this.scopeHash : sha256(`${this.scopeHash} ${this.writes}`);
   }

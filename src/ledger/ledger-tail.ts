@@ -3,12 +3,12 @@ import { Database } from '../database/database';
 import { LedgerService } from './ledger.service';
 import { CounterReader } from './reading/counter-reader';
 
-/** Milliseconds between looks at the head that this process knows. */
+/** Milliseconds between checks of the head that this process knows. */
 const INTERVAL = 50;
-/** Looks of which one asks the database what other processes have written. */
+/** One in this many checks asks the database what other processes have written. */
 const LOOKS_A_QUERY = 8;
 
-/** Says when the ledger has grown, whichever process wrote. It looks only while somebody listens. */
+/** Reports when the ledger has grown, whichever process wrote. It polls only while somebody listens. */
 @Injectable()
 export class LedgerTail implements OnModuleDestroy {
   private readonly logger = new Logger(LedgerTail.name);
@@ -23,7 +23,7 @@ export class LedgerTail implements OnModuleDestroy {
     private readonly database: Database,
   ) {}
 
-  /** Calls back whenever entries were added. Returns how to end that. */
+  /** Calls back whenever entries were added. Returns a function that ends the subscription. */
   onGrowth(listener: () => void): () => void {
     this.listeners.add(listener);
     if (this.timer === null) {
@@ -54,7 +54,7 @@ export class LedgerTail implements OnModuleDestroy {
     for (const listener of [...this.listeners]) listener();
   }
 
-  /** While the database is away nothing is added; the next look asks again. */
+  /** While the database is unreachable nothing is reported; the next check asks again. */
   private async headOfAll(): Promise<number> {
     try {
       return await this.counters.headSequence();

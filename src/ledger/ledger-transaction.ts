@@ -14,14 +14,16 @@ export interface EntryNote {
   readonly reason?: string | null;
   /** Names of changed fields, ids, verdicts, numbers; never free-form content. */
   readonly details?: JsonObject;
-  /** The service did it by itself; the caller's request only brought it to light. */
+  /** The service did it automatically; the caller's request only triggered it. */
   readonly bySystem?: true;
 }
 
-/** What the entry of a refused caller says. */
+/** The note of the entry for a refused caller. */
 export type AccessDeniedNote = Pick<EntryNote, 'agentId' | 'reason' | 'details'>;
 
-/** Returned by a command whose entry must be kept although the caller is refused; becomes the error after the commit. */
+/**
+ * Returned by a command whose entry must be kept although the caller is refused; thrown as an error after the commit.
+ */
 export class Refusal {
   constructor(readonly error: DomainError) {}
 }
@@ -29,8 +31,8 @@ export class Refusal {
 export type SqlValue = string | number | null;
 
 /**
- * What a command sees of the ledger: reads that see every earlier command, and the only verbs that change a record.
- * Each verb makes the entry that seals its change. Rows are read-only values; a change is a new row.
+ * A command's view of the ledger: reads that see every earlier command, and the only operations that change a record.
+ * Each of these writes the entry that seals its change. Rows are read-only; a change is a new row.
  */
 export interface LedgerTransaction {
   /** The ledger's time of this command: ISO 8601, UTC, milliseconds; never goes back. */
@@ -39,40 +41,40 @@ export interface LedgerTransaction {
   readonly caller: Caller;
   newId<Row extends GovernedRow>(kind: RecordKind<Row>): string;
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
-  /** The same for a record that the request names: undefined, too, where the caller may not see it. */
+  /** The same for a record that the request names: also undefined if the caller may not see it. */
   findSeen<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
   /** Without reading the record, which may be large. */
   exists<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<boolean>;
   /** By all columns of one of the kind's unique keys. */
   findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined>;
   /**
-   * The rows whose columns equal the given values, oldest first: all, or so many of the newest. Writes earlier commands out
-   * first, so use it sparingly.
+   * The rows whose columns equal the given values, oldest first: all of them, or only this many of the newest. Flushes
+   * earlier commands to the database first, so use it sparingly.
    */
   findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>, newest?: number): Promise<Row[]>;
-  /** How many rows there are whose columns equal the given values. Writes earlier commands out first, too. */
+  /** Number of rows whose columns equal the given values. Also flushes earlier commands first. */
   count<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<number>;
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row;
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row;
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
   /**
-   * Removes the rows that go with an owner, without entries of their own; answers their number for the owner's entry. The
-   * command removes the owner, too: where the rows are many, most are deleted later, and without it nobody asks for them.
+   * Removes the rows that belong to an owner, without entries of their own; returns their number for the owner's entry.
+   * The command must remove the owner, too: of many rows most are deleted later, which only the removed owner triggers.
    */
   removeWithOwner<Row extends GovernedRow>(kind: RecordKind<Row>, ownerId: string): Promise<number>;
-  /** An entry that changes nothing, such as a refused approval. */
+  /** Writes an entry that changes nothing, such as a refused approval. */
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
-  /** An entry that says nothing of its subject's state: a caller was refused, by its key or its token. */
+  /** Writes an entry that says nothing about its subject's state: a caller was refused because of its key or token. */
   recordAccessDenied(subject: Readonly<Record<'type' | 'id', string>>, note: AccessDeniedNote): void;
-  /** Runs once the command is on disk and before any later command runs. Must not throw. */
+  /** Runs once the command is on disk, before any later command runs. Must not throw. */
   afterCommit(effect: () => void): void;
 }
 
 /**
- * Asked, where an idempotency key has been answered before, whether that answer may be given again; null when it may. What it
- * returns otherwise is answered instead, with the entries that it made.
+ * Asked, when an idempotency key has an earlier answer, whether that answer may be replayed; null when it may.
+ * Otherwise its result is the answer, together with the entries it made.
  */
 export type BeforeReplay<Result> = (transaction: LedgerTransaction, answer: Result) => Promise<Result | Refusal | null>;
 
-/** A unit of writing. It may run more than once, so it does nothing but through its transaction. */
+/** A unit of writing. It may run more than once, so it must have no effects outside its transaction. */
 export type Command<Result> = (transaction: LedgerTransaction) => Promise<Result | Refusal>;

@@ -51,13 +51,13 @@ const START_CONDITION = new StartCondition(async (configuration, found) => {
 }, tellEarlierVersions);
 
 export interface LedgerFeature {
-  /** Owners before what belongs to them. */
+  /** Owners before the kinds that belong to them. */
   readonly kinds: readonly AnyRecordKind[];
-  /** The migrations that make and change the tables of these kinds. */
+  /** The migrations that create and change the tables of these kinds. */
   readonly migrations: readonly MigrationClass[];
 }
 
-/** The one way to write, and the readers. Global, as nothing works without it. */
+/** The only way to write, and the readers. Global, as nothing works without it. */
 @Global()
 @Module({
   imports: [DatabaseModule, DiscoveryModule],
@@ -91,7 +91,7 @@ export interface LedgerFeature {
   ],
 })
 export class LedgerModule {
-  /** Makes kinds of record known: their tables, their migrations, and read-only repositories of them. */
+  /** Registers kinds of record: their tables, their migrations, and read-only repositories of them. */
   static forFeature({ kinds, migrations }: LedgerFeature): DynamicModule {
     const tables = kinds.map((kind) => kind.table);
     return {

@@ -25,25 +25,27 @@ import { WriteStops } from './head/fail-stop';
 import { WriterConnection } from './writing/writer-connection';
 
 const QUEUE_CAPACITY = 10_000;
-/** Milliseconds. */
+/** Milliseconds that a command waits in the queue at most. */
 const MAXIMUM_WAIT = 10_000;
 const HEARTBEAT = 1_000;
 
 export type LedgerWriter = Pick<LedgerService, 'write'>;
 
-/** What a write may say besides its command. */
+/** Options of a write. */
 export interface WriteTerms<Result> {
   readonly lookups?: readonly Lookup[];
   readonly beforeReplay?: BeforeReplay<Result>;
 }
 
-/** The one way to change anything. A write is answered when the change, its entry and its seal are on disk together. */
+/**
+ * The only way to change anything. A write is answered once the change, its entry and its seal are on disk together.
+ */
 @Injectable()
 export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly queue = new LedgerQueue(QUEUE_CAPACITY, MAXIMUM_WAIT);
   private readonly known = new KnownHead();
   private readonly stops = new WriteStops();
-  /** Many probes at once share a look. */
+  /** Concurrent probes share a look. */
   private readonly looks = new SingleFlight<never, unknown>(() => this.look());
   private readonly clock: LedgerClock;
   private readonly writer: WriterConnection;
@@ -78,17 +80,17 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     if (head === undefined) throw new Error('The head record of the ledger is gone.');
     this.known.found(head);
     await this.clock.look(connection);
-    // They may stand behind a batch whose end cannot be known before the database is back.
+    // They may be queued behind a batch whose outcome cannot be known until the database is back.
     this.database.onCutOff(() => this.queue.refuse(outOfReach()));
     this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
     if (this.database.isShared) this.foreignLooks.begin();
   }
 
   /**
-   * Runs the command in the ledger's next batch and answers what it returned once that is committed. Where the caller's
-   * request has an idempotency key and was answered before, it answers what the command returned then.
+   * Runs the command in the ledger's next batch and resolves with its result once that is committed. If the caller's
+   * request has an idempotency key that was answered before, it resolves with the earlier result.
    * @throws what the command throws, with nothing written; the error of a `Refusal`, with its entry written;
-   * `UNAVAILABLE` when the database cannot take the write now.
+   * `UNAVAILABLE` when the database cannot accept the write now.
    */
   write<Result>(caller: Caller, command: Command<Result>, terms: WriteTerms<Result> = {}): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
@@ -105,34 +107,34 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * For a command whose lookups are known beforehand: they are read for its whole batch at once. Otherwise each command
-   * waits for its own, which takes long where the server is far. It changes nothing else.
+   * For a command whose lookups are known beforehand: they are read at once for the whole batch. Otherwise each command
+   * waits for its own, which is slow over a network. It is only an optimisation.
    */
   prefetching(...lookups: readonly Lookup[]): LedgerWriter {
     return { write: (caller, command, terms) => this.write(caller, command, { ...terms, lookups }) };
   }
 
   /**
-   * @internal Keeps memory that commands change by `afterCommit` in step with what other processes commit.
+   * @internal Keeps memory that commands change by `afterCommit` in step with other processes' commits.
    * @param upTo sequence of the head before the memory was first read.
    */
   follow(memory: Projection, upTo: number): void {
     this.projections.add(memory, upTo);
   }
 
-  /** False where no other process can write while this one runs. */
+  /** False if no other process can write while this one runs. */
   get hasOthers(): boolean {
     return this.database.isShared;
   }
 
-  /** Resolves when memory that reads go by shows all that other processes had committed at the call. */
+  /** Resolves when memory that reads are served from reflects everything other processes committed before the call. */
   async lookAtOthers(): Promise<void> {
     if (this.hasOthers) await this.foreignLooks.now();
   }
 
   /**
-   * @internal Tells one listener before the process ends because the database no longer holds what was known of it: the chain as it
-   * was, by its tree.
+   * @internal Calls one listener before the process ends because the database no longer holds the chain that was known,
+   * with the tree of that chain.
    */
   whenContradicted(listener: (known: TreeHead) => Promise<void>): void {
     this.writer.whenContradicted = async (known) => {
@@ -141,50 +143,55 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     };
   }
 
-  /** @internal Tells one observer what happens from now on. */
+  /** @internal Notifies one observer of what happens from now on. */
   observe(observer: LedgerObserver): void {
     this.work.observer = observer;
   }
 
-  /** @internal Commands that wait for the next batch. */
+  /** @internal Number of commands waiting for the next batch. */
   get waiting(): number {
     return this.queue.length;
   }
 
-  /** ISO 8601: what the next entry would carry. */
+  /** ISO 8601: the time that the next entry would carry. */
   get now(): string {
     return ledgerTime(this.clock.now(), this.head.timestamp);
   }
 
-  /** @internal What the ledger's clock shows, which the last entry may be ahead of. */
+  /** @internal The ledger's clock, which may be behind the last entry. */
   get clockTime(): Date {
     return new Date(this.clock.now());
   }
 
-  /** @internal Where the chain stands, as far as this process has written or read it. */
+  /** @internal The end of the chain, as far as this process has written or read it. */
   get head(): LedgerPosition {
     const { position } = this.known;
     if (position === null) throw new Error('The ledger has not started yet.');
     return position;
   }
 
-  /** @internal Previous versions of the head row that the server keeps for readers of old snapshots: each batch passes them all. */
+  /**
+   * @internal Dead versions of the head row that the server keeps for old snapshots: each batch has to skip them all.
+   */
   formerHeads(): Promise<number> {
     return this.database.deadRows('ledger_head');
   }
 
-  /** False while commits fail or do not end, would not be found at the next start, or while nothing may be written. */
+  /** False while commits fail or hang, while they would be lost at the next start, or while writing is stopped. */
   get isHealthy(): boolean {
     return !this.writer.hasFailed && !this.work.isStuck && this.stops.refusal === null && this.database.isInPlace();
   }
 
-  /** @throws when the database does not answer, the head record is damaged, or the clock is wrong: no write would succeed. */
+  /**
+   * @throws when the database does not answer, the head record is damaged, or the clock is wrong: no write would
+   * succeed.
+   */
   async check(): Promise<void> {
     await this.looks.call(0);
   }
 
   /**
-   * @internal Refuses every write with 503 from now on, until the same cause is lifted.
+   * @internal Refuses every write with 503 until the same cause is lifted.
    * @param message for the callers.
    */
   stopWrites(cause: string, message: string): void {
@@ -196,7 +203,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.stops.lift(cause);
   }
 
-  /** Writes what was accepted, refuses what comes now, and closes the database. */
+  /** Writes what was accepted, refuses new writes, and closes the database. */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     await this.foreignLooks.stop();

@@ -2,23 +2,23 @@ import type { LedgerTransaction } from './ledger-transaction';
 import type { ForeignChanges, Projection } from './writing/projections';
 import type { GovernedRow, RecordKind } from './record-kind';
 
-/** Looks one after another, where this process changed what the one before found. */
+/** Most consecutive looks, when this process keeps changing what the previous one found. */
 const MOST_LOOKS = 5;
 
 /** Which rows are kept in memory, the actions of the entries that change what is kept of them, and how it is kept. */
 interface LiveRowsOptions<Row extends GovernedRow> {
   readonly kind: RecordKind<Row>;
   readonly actions: readonly string[];
-  /** All that belong together at once. */
+  /** Receives all rows that belong together in one call. */
   readonly keep: (rows: readonly Row[]) => void;
 }
 
 /**
- * What a process keeps of rows of one kind, in step with the chain under the lock of each batch, as every memory is. Where
- * others write the database, it also looks at what they have committed without waiting for a batch: reads go by it, too.
+ * Rows of one kind that a process keeps in memory, updated under the lock of each batch, like every projection. Where
+ * other processes write, it also picks up their commits without waiting for a batch, since reads are served from it.
  */
 export class LiveRows<Row extends GovernedRow> implements Projection {
-  /** Rows that were kept while a look was under way: what it finds of them may be older. */
+  /** Rows kept while a look was under way: what it finds may be older. */
   private keptMeanwhile: Set<string> | null = null;
 
   constructor(private readonly options: LiveRowsOptions<Row>) {}
@@ -38,8 +38,8 @@ export class LiveRows<Row extends GovernedRow> implements Projection {
   }
 
   /**
-   * Returns false where something it found may be older than what is kept: it has to look again. It keeps all or nothing, as
-   * rows of one commit belong together.
+   * Returns false if something it found may be older than what is kept: it has to look again. It keeps all rows or
+   * none, as rows of one commit belong together.
    */
   async look(changes: ForeignChanges): Promise<boolean> {
     for (let look = 0; look < MOST_LOOKS; look += 1) {

@@ -1,11 +1,11 @@
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from './record-kind';
 
-/** A row that a command will look up: by a text column that is unique. */
+/** A row that a command will look up by a unique text column. */
 export interface Lookup {
   readonly kind: AnyRecordKind;
   readonly column: string;
   readonly value: string;
-  /** Only whether it is there will be asked. */
+  /** Only its existence will be asked for. */
   readonly isExistence?: true;
 }
 

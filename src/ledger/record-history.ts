@@ -7,10 +7,10 @@ import { RecordReader } from './reading/record-reader';
 import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import type { Viewer } from './records/visibility';
 
-/** After the entry with a sequence, or at a time: ISO 8601 in UTC with milliseconds. */
+/** After the entry with this sequence, or at this time: ISO 8601 in UTC with milliseconds. */
 export type Moment = number | string;
 
-/** Reads records as they are, or as the ledger kept them at a moment. */
+/** Reads records as they are now, or as they were at a moment. */
 @Injectable()
 export class RecordHistory {
   constructor(
@@ -20,7 +20,7 @@ export class RecordHistory {
     private readonly counters: CounterReader,
   ) {}
 
-  /** @param asOf undefined: now. @throws VALIDATION_ERROR for a moment that has not come. */
+  /** @param asOf undefined: now. @throws VALIDATION_ERROR for a moment in the future. */
   async find<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     id: string,
@@ -31,7 +31,7 @@ export class RecordHistory {
     return this.past.find(kind, id, await this.sequenceAt(asOf), viewer);
   }
 
-  /** By a unique key. Such keys never change, so today's record says which one it is. @throws VALIDATION_ERROR */
+  /** By a unique key. Such keys never change, so the current record tells which one it is. @throws VALIDATION_ERROR */
   async findBy<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     key: Readonly<Partial<Record<ColumnOf<Row>, string>>>,
@@ -43,8 +43,9 @@ export class RecordHistory {
   }
 
   /**
-   * The sequence of the last entry at the moment; 0 before the first. @throws VALIDATION_ERROR for a moment that has not come.
-   * @param field what the client gave it as.
+   * The sequence of the last entry at the moment; 0 before the first.
+   * @throws VALIDATION_ERROR for a moment in the future.
+   * @param field under which the client sent it.
    */
   async sequenceAt(asOf: Moment, field = 'query.asOf'): Promise<number> {
     if (typeof asOf === 'string') {

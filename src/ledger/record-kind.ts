@@ -2,24 +2,24 @@ import type { SqlValue } from '../database/sql-connection';
 import type { Scope } from './caller';
 import type { JsonValue } from '../json/json-value';
 
-/** What every governed row carries besides its own columns. */
+/** What every governed row has besides its own columns. */
 export interface GovernedRow {
   readonly id: string;
-  /** Sequence of the ledger entry that created the row; lists page by it. */
+  /** Sequence of the ledger entry that created the row; lists are paged by it. */
   readonly createdSequence: number;
 }
 
 export type ColumnOf<Row> = keyof Row & string;
 
-/** One of a few texts, or a JSON list of any. */
+/** One of these texts, or a JSON list of any texts. */
 export type DecisiveForm = 'texts' | readonly string[];
 
 /** A row as it is stored, by column. */
 export type StoredColumns = Readonly<Record<string, SqlValue>>;
 
 /**
- * A kind of record the ledger keeps: what an entry calls its subject, where its rows live and what of them is hashed.
- * `hashedMembers` is frozen: it decides what `stateHash` covers, so old entries verify for ever.
+ * A kind of record in the ledger: the name entries use for it, where its rows live and which members are hashed.
+ * `hashedMembers` is frozen: it defines what `stateHash` covers, so that old entries can always be verified.
  */
 export interface RecordKind<Row extends GovernedRow> extends AnyRecordKind {
   readonly table: new () => Row;
@@ -43,52 +43,49 @@ export interface AnyRecordKind {
   readonly table: new () => GovernedRow;
   readonly hashedMembers: readonly string[];
   /**
-   * Members added since, each with the value that stands for its absence: hashed too, but left out while they have it, so
-   * that what was sealed before stays right.
+   * Members added later, each with the default that stands for its absence. They are hashed, too, but omitted while
+   * they have the default, so that older seals remain valid.
    */
   readonly laterMembers?: Readonly<Partial<Record<string, JsonValue>>>;
   /** Column groups that are unique and can be looked up with `findBy`. Their values never change. */
   readonly uniqueKeys?: readonly (readonly string[])[];
   /** Plural name under which the rows are counted, as in `/stats`. */
   readonly counter: string;
-  /** Columns each of whose values, but null, has a total of its own. */
+  /** Columns with a total per value, except null. */
   readonly countedBy?: readonly string[];
-  /** JSON lists of texts that lists can be filtered by; each text has a total of its own, too. */
+  /** JSON lists of texts that lists can be filtered by; each text has a total as well. */
   readonly listColumns?: readonly string[];
-  /**
-   * Columns of JSON that the service shows, and never looks into: where it is long, what is read to be answered stays as it is
-   * stored.
-   */
+  /** JSON columns that the service shows but never looks into: in an answer, long values stay as they are stored. */
   readonly freeForm?: readonly string[];
-  /** The column with the time of creation, indexed, where lists are filtered by it. It never changes. */
+  /** The indexed column with the creation time, if lists are filtered by it. It never changes. */
   readonly timeColumn?: string;
   /**
-   * A column with the time at which something is to be done about the record, while the SQL condition holds for its row. There
-   * is an index (time, `id`) of the rows for which it does, and of no others.
+   * A column with the time at which the record becomes due, while the SQL condition holds for its row. There is a
+   * partial index (time, `id`) of exactly these rows.
    */
   readonly due?: { readonly timeColumn: string; readonly where: string };
   /**
-   * Columns by which something is allowed or refused. A row that holds anything else in one was altered by somebody else, and
-   * is not read: a deny must not be passed over because its effect is misspelt.
+   * Columns that decide whether something is allowed. A row that holds any other value in one was altered, and is not
+   * read: a deny must not be skipped because its effect is misspelt.
    */
   readonly decisive?: Readonly<Partial<Record<string, DecisiveForm>>>;
-  /** The record it belongs to: when that is removed it goes along, without an entry of its own. */
+  /** The record it belongs to: when that is removed, this one is removed with it, without an entry of its own. */
   readonly owner?: {
     readonly kind: AnyRecordKind;
     /** Holds the owner's id; hashed. */
     readonly column: string;
   };
-  /** Who sees which of them; without it, whoever has a scope of their routes sees all. */
+  /** Who sees which records; without it, everyone with a scope for their routes sees all. */
   readonly visibility?: {
-    /** Who has one of these scopes sees all. */
+    /** A viewer with one of these scopes sees all. */
     readonly allWith: readonly Scope[];
-    /** Others who are bound to an agent see those with its id here. */
+    /** Other viewers that are bound to an agent see the records with its id in this column. */
     readonly agentColumn: string;
   };
-  /** Whether columns that are not hashed agree with those that are, and with the last entry about the record. */
+  /** Whether the columns that are not hashed agree with those that are, and with the last entry about the record. */
   readonly unhashedAgree?: (stored: StoredColumns, entry: { readonly entityId: SqlValue }) => boolean;
-  /** True where `/stats` counts its records, among those of modules. */
+  /** True if `/stats` counts its records among those of modules. */
   readonly isInStatistics?: boolean;
-  /** True when processes keep rows in memory, so that every change of one is an effect that others follow. */
+  /** True when processes keep rows in memory, so that every change of one is an effect that other processes follow. */
   readonly isKeptInMemory?: boolean;
 }

@@ -1,8 +1,8 @@
 import type { SqlValue } from '../database/sql-connection';
 
 /**
- * `contains`: the JSON list in the column holds the value. `after`: greater than. `among`: one of the whole numbers of the value, a
- * JSON list of lists of one.
+ * `contains`: the JSON list in the column contains the value. `after`: greater than. `among`: equal to one of the whole
+ * numbers in the value, a JSON list of one-element lists.
  */
 export type Comparison = 'equals' | 'atLeast' | 'atMost' | 'contains' | 'after' | 'among';
 
@@ -20,9 +20,9 @@ export interface PageRequest {
   readonly limit: number;
   readonly offset: number;
   readonly order: SortOrder;
-  /** Sequence after which, in the list's order, the page starts; null: from its beginning. */
+  /** Sequence after which, in list order, the page starts; null: at the beginning. */
   readonly position: number | null;
-  /** The total when an earlier page found it; null: to be found. */
+  /** The total, if an earlier page found it; null: to be found. */
   readonly total: number | null;
 }
 
@@ -33,8 +33,8 @@ export interface Page<Row> {
   readonly more: boolean;
 }
 
-/** Records in order of creation that are looked through. */
+/** A scan of records in order of creation. */
 export interface RecordRange extends Pick<PageRequest, 'conditions' | 'order' | 'position'> {
-  /** Rows that are read at once at most. */
+  /** Most rows read at once. */
   readonly atOnce: number;
 }

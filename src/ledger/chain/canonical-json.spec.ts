@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../../json/json-value';
 import { Slices } from '../../shared/slices';
 import { canonicalJson, prepareCanonicalJson } from './canonical-json';
 
-/** The test data of https://github.com/cyberphone/json-canonicalization, when it lies next to the project. */
+/** The test data of https://github.com/cyberphone/json-canonicalization, if it is checked out next to the project. */
 const VECTORS = join(__dirname, '../../../../shared/vectors/jcs/testdata');
 const whenPresent = existsSync(VECTORS) ? describe : describe.skip;
 

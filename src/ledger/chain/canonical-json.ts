@@ -2,10 +2,10 @@ import type { JsonValue } from '../../json/json-value';
 import type { Slices } from '../../shared/slices';
 import { CanonicalWriter, refuseNoScalar } from './canonical-writer';
 
-/** Values that are written between two looks at the clock. */
+/** Values written between two checks of the clock. */
 const PART = 1_000;
 
-/** The texts of large values, made in slices beforehand. */
+/** The texts of large values, prepared in chunks. */
 const prepared = new WeakMap<object, string>();
 
 /**
@@ -23,8 +23,8 @@ export function canonicalJson(value: JsonValue): string {
 }
 
 /**
- * Makes the canonical text of a list or an object in slices that let others through, and keeps it as long as the value, which
- * must not change any more: `canonicalJson` has it at once then.
+ * Makes the canonical text of a list or an object in chunks, so that other work is not blocked, and keeps it for as
+ * long as the value lives. The value must not change afterwards; `canonicalJson` then returns the text at once.
  */
 export async function prepareCanonicalJson(value: JsonValue & object, slices: Slices): Promise<void> {
   const writer = new CanonicalWriter(value, preparedText);
@@ -32,12 +32,12 @@ export async function prepareCanonicalJson(value: JsonValue & object, slices: Sl
   prepared.set(value, writer.text);
 }
 
-/** The canonical text of a list or an object; undefined where it was not made beforehand. */
+/** The canonical text of a list or an object; undefined if it was not prepared. */
 export function preparedText(value: object): string | undefined {
   return prepared.get(value);
 }
 
-/** Whether JSON.stringify writes the canonical text of a value. */
+/** Whether JSON.stringify already writes the canonical text of a value. */
 function isOrdered(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) {
     refuseNoScalar(value);

@@ -1,24 +1,24 @@
 import type { JsonObject, JsonScalar, JsonValue } from '../../json/json-value';
 
-/** Texts that JSON has as they are, between quotes. */
+/** Texts that need no escaping in JSON. */
 const PLAIN = /^[ !#-[\]-~]*$/;
-/** Characters up to which a look at a text costs less than to have it written. */
+/** Up to this length, testing a text is cheaper than having JSON.stringify write it. */
 const SHORT = 40;
 
 /** A list or an object that is being written. */
 interface Level {
   readonly value: readonly JsonValue[] | JsonObject;
-  /** Those of an object, in their order; null of a list. */
+  /** The sorted member names of an object; null for a list. */
   readonly names: readonly string[] | null;
   next: number;
 }
 
-/** Writes the canonical JSON text of a value, whatever the order of its members, in parts. */
+/** Writes the canonical JSON text of a value in chunks, whatever the order of its members. */
 export class CanonicalWriter {
   private written = '';
   private readonly levels: Level[] = [];
 
-  /** @param knownText of a list or an object whose text was made before. */
+  /** @param knownText of a list or an object whose text was prepared earlier. */
   constructor(
     value: JsonValue,
     private readonly knownText: (value: object) => string | undefined,
@@ -30,7 +30,9 @@ export class CanonicalWriter {
     return this.written;
   }
 
-  /** Writes so many values more. True: the text is complete. Throws TypeError on what JSON cannot carry. */
+  /**
+   * Writes this many more values. Returns true once the text is complete. Throws TypeError on what JSON cannot carry.
+   */
   advance(values: number): boolean {
     for (let left = values; left > 0; left -= 1) {
       const level = this.levels.at(-1);

@@ -2,7 +2,7 @@ import type { ColumnDefinition } from '../../database/dialect';
 import type { SqlValue } from '../../database/sql-connection';
 import type { StoredEntry } from './hash-chain';
 
-/** The columns of `ledger_entries` as they are written. JSON is text already when it gets here. */
+/** The columns of `ledger_entries`, in the order they are written. JSON is already text at this point. */
 export const ENTRY_COLUMNS: readonly (ColumnDefinition & { readonly name: keyof StoredEntry })[] = [
   { name: 'sequence', type: 'integer' },
   { name: 'v', type: 'integer' },
@@ -32,7 +32,7 @@ export function entryValues(entry: StoredEntry): SqlValue[] {
   return ENTRY_COLUMNS.map(({ name }) => entry[name]);
 }
 
-/** The entries in the JSON text of a list of rows, each a list of its values in the order of the columns. */
+/** Parses the JSON text of a list of rows, each a list of values in column order, into entries. */
 export function entriesFromJson(text: string): StoredEntry[] {
   return (JSON.parse(text) as SqlValue[][]).map(entryOf);
 }

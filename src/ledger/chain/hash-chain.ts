@@ -32,7 +32,7 @@ export interface StoredEntry {
   readonly hash: string;
 }
 
-/** What is known of an entry before it takes its place in the chain. */
+/** An entry before it takes its place in the chain. */
 export type UnsealedEntry = Omit<StoredEntry, 'v' | 'auditHash' | 'stateHash' | 'previousHash' | 'hash'>;
 
 /** SHA-256 (FIPS 180-4) of the UTF-8 text, in lower-case hex. */
@@ -81,8 +81,8 @@ export function sealText(entry: Omit<StoredEntry, 'hash'>): string {
 }
 
 /**
- * Gives an entry its place after the entry whose hash is `previousHash`. New members stand before the copied ones: V8
- * takes microseconds to add them behind.
+ * Gives an entry its place after the entry whose hash is `previousHash`. New members precede the copied ones: V8 takes
+ * microseconds to append them.
  */
 export function seal(entry: UnsealedEntry, previousHash: string): StoredEntry {
   const unhashed = {
@@ -104,7 +104,7 @@ export function hashesMatch(entry: StoredEntry): boolean {
   );
 }
 
-/** What was altered may hold anything; only text has a hash. */
+/** An altered row may hold anything; only text has a hash. */
 function stateHashOf(state: unknown): string | null | undefined {
   if (state === null) return null;
   return typeof state === 'string' ? sha256(state) : undefined;

@@ -9,8 +9,8 @@ export function isUlid(value: unknown): value is string {
 }
 
 /**
- * ULIDs (https://github.com/ulid/spec, monotonic) that sort after one another however the clock runs: one for a later
- * millisecond is random, one for the same or an earlier millisecond is the last one plus one.
+ * ULIDs (https://github.com/ulid/spec, monotonic) that always sort after one another, whatever the clock does: in a
+ * later millisecond a random one, in the same or an earlier millisecond the previous one plus one.
  */
 export class UlidSequence {
   private milliseconds: number;
@@ -30,11 +30,11 @@ export class UlidSequence {
   }
 }
 
-/** Asked for in bulk: the system's generator takes longer to be asked than to answer. */
+/** Drawn in bulk: a call to the system's generator costs more than the bytes do. */
 const bytes = new Uint8Array(4096);
 let used = bytes.length;
 
-/** One of 256 equally likely numbers from 0 up to, not including, 1; from the cryptographic generator. */
+/** One of 256 equally likely numbers in [0, 1), from the cryptographic generator. */
 function randomFraction(): number {
   if (used === bytes.length) {
     randomFillSync(bytes);

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { unavailable, type DomainError } from '../../errors/domain-error';
 
-/** Why nothing may be written although the database would take it. Each cause stands for itself. */
+/** Why nothing may be written although the database would accept it. Causes are independent of each other. */
 export class WriteStops {
   private readonly messages = new Map<string, string>();
 
@@ -14,25 +14,25 @@ export class WriteStops {
     this.messages.delete(cause);
   }
 
-  /** What a write is refused with; null when none is. */
+  /** The error with which writes are refused; null when they are accepted. */
   get refusal(): DomainError | null {
     const [message] = this.messages.values();
     return message === undefined ? null : unavailable(message);
   }
 }
 
-/** As sysexits.h names them: EX_IOERR, and EX_DATAERR, which a start that contradicts its checkpoint ends with, too. */
+/**
+ * As sysexits.h names them: EX_IOERR, and EX_DATAERR. A start whose database contradicts its checkpoint also ends with
+ * the latter.
+ */
 const EXIT_CODE = { storage: 74, contradicted: 65 };
 
-/**
- * Ends the process at once. After a failed sync nobody knows what reached the disk: the only honest state is the one the
- * next start finds there.
- */
+/** Ends the process at once. After a failed sync nobody knows what reached the disk; the next start reads what did. */
 export function failStop(reason: string): never {
   return stop(`${reason} The process stops; the next start recovers from what is on disk.`, EXIT_CODE.storage);
 }
 
-/** Ends the process when the database is not the one that it knows: what it has in memory came from another. */
+/** Ends the process when the database is not the one it knows: its memory was filled from another one. */
 export function stopContradicted(reason: string): never {
   return stop(
     `${reason} The process stops; the next start holds the database against the kept checkpoint.`,

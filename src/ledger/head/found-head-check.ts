@@ -6,16 +6,16 @@ import { HeadAheadError } from './head-ahead.error';
 const SELECT_TIME = `SELECT "timestamp" FROM "ledger_head" WHERE "id" = 1`;
 
 /**
- * Refuses, before anything is migrated, a database whose last entry lies too far ahead of the clock: until the clock has
- * caught up, time would stand still, and what is due or kept for a while would be decided on by a wrong time.
- * @throws HeadAheadError unless the operator has accepted that very time.
+ * Refuses, before any migration, a database whose last entry is too far ahead of the clock. Until the clock caught up,
+ * ledger time would stand still, and deadlines and retention would be computed from a wrong time.
+ * @throws HeadAheadError unless the operator has accepted exactly that time.
  */
 export async function refuseHeadAhead(configuration: Configuration, found: FoundDatabase): Promise<void> {
   const headTime = await headTimeOf(found);
   if (headTime === null || headTime === configuration.acceptedHeadTime) return;
   const now = await timeOf(found);
   const ahead = Date.parse(headTime) - now;
-  // What is not a time is reported by others.
+  // NaN: a damaged time is reported elsewhere.
   if (!(ahead > configuration.maxClockStep)) return;
   throw new HeadAheadError(
     `The last entry of the database ${found.location} was written at ${headTime}, ` +
@@ -25,7 +25,7 @@ export async function refuseHeadAhead(configuration: Configuration, found: Found
   );
 }
 
-/** Null where there is no head record, or no table for it yet. */
+/** Null if there is no head record, or no table for it yet. */
 async function headTimeOf({ connection }: FoundDatabase): Promise<string | null> {
   try {
     const [head] = (await connection?.all<{ timestamp: unknown }>(SELECT_TIME)) ?? [];

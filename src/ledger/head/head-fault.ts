@@ -4,13 +4,13 @@ import { isTreeHash } from '../merkle/tree-hash';
 import { SCHEMA_VERSION } from '../schema/schema-version';
 import { isUlid } from '../chain/ulid-sequence';
 
-/** Columns that others can only have changed where the chain has not moved. */
+/** Columns that cannot differ while the sequence is unchanged, unless somebody altered them. */
 const UNMOVED = ['hash', 'timestamp', 'lastUlid', 'frontier'] as const;
 
 /**
- * Why nothing may be written after the head record, as the end of a sentence; null when it is as a batch leaves it.
+ * Why nothing may be appended after the head record, phrased as the end of a sentence; null when it is sound.
  * @param head as it was read: a column may hold anything.
- * @param known where the chain stood before, as far as this process has written or read it; null: that is not known.
+ * @param known the previous position, as far as this process has written or read it; null if it is not known.
  */
 export function headFault(head: LedgerPosition | undefined, known: LedgerPosition | null): string | null {
   if (head === undefined) return 'is gone';

@@ -7,13 +7,16 @@ import { FIRST_ULID } from '../chain/ulid-sequence';
 
 const SELECT_HEAD = `SELECT "sequence", "hash", "timestamp", "lastUlid", "effectSequence", "frontier", "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
 const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "timestamp", "lastUlid", "effectSequence", "frontier", "schemaVersion") VALUES (1, 0, $1, $2, $3, 0, $4, $5) ON CONFLICT ("id") DO NOTHING`;
-/** Writes a page and changes nothing: what it proves is that a commit reaches the disk, and a standby where it waits for one. */
+/**
+ * Writes a page without changing anything: it proves that a commit reaches the disk, and a standby where the commit
+ * waits for one.
+ */
 export const TOUCH_HEAD = `UPDATE "ledger_head" SET "id" = "id" WHERE "id" = 1`;
 
-/** One statement, so that a head and its entries are seen as of one moment while another process starts to write. */
+/** A single statement, so that head and entries come from the same snapshot while another process starts to write. */
 const SELECT_ORPHANS = `SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE NOT EXISTS (SELECT 1 FROM "ledger_head")`;
 
-/** Where the chain stands, as the head record says: whoever writes after it has `KnownHead` look at it first. */
+/** The head record as stored. Whoever writes after it must have `KnownHead` check it first. */
 export async function readHead(
   connection: Pick<SqlConnection, 'all'>,
   lockRow = '',
@@ -22,7 +25,7 @@ export async function readHead(
   return row;
 }
 
-/** Makes the head of an empty ledger. Entries without a head mean that somebody removed it: then nothing starts. */
+/** Creates the head of an empty ledger. Entries without a head mean that somebody removed it: then startup fails. */
 export async function ensureHead(connection: SqlConnection): Promise<void> {
   const [last] = await connection.all<{ sequence: number | null }>(SELECT_ORPHANS);
   if (typeof last?.sequence === 'number') {

@@ -2,7 +2,7 @@ import { DatabaseFault } from '../../database/database-fault';
 import { headFault } from './head-fault';
 import type { LedgerPosition } from '../chain/ledger-position';
 
-/** Where the chain stands as far as this process has written or read it, and what a head record must not contradict. */
+/** The end of the chain as far as this process has written or read it. A head record must not contradict it. */
 export class KnownHead {
   private known: LedgerPosition | null = null;
   private last: LedgerPosition | null = null;
@@ -12,24 +12,24 @@ export class KnownHead {
     return this.last;
   }
 
-  /** The last that was not damaged. */
+  /** The last position that was not damaged. */
   get sound(): LedgerPosition | null {
     return this.known;
   }
 
-  /** As the start finds it: a damaged one hinders no start, as it is for verification to report. */
+  /** As found at start. A damaged head does not prevent a start: verification will report it. */
   found(head: LedgerPosition): void {
     this.last = head;
     this.known = headFault(head, null) === null ? head : null;
   }
 
-  /** A batch has left it there. */
+  /** A batch has moved the head here. */
   moved(head: LedgerPosition): void {
     this.last = head;
     this.known = head;
   }
 
-  /** Asks for the head record and holds it against what was known when it was asked for. */
+  /** Reads the head record and checks it against what was known when the read began. */
   async read(ask: () => Promise<LedgerPosition | undefined>): Promise<LedgerPosition> {
     const { known } = this;
     const head = await ask();
@@ -39,7 +39,7 @@ export class KnownHead {
   }
 }
 
-/** The usual case: what this process has left is sound, and need not be parsed again. */
+/** The usual case: what this process wrote last is sound, and need not be parsed again. */
 function isAsLeft(head: LedgerPosition | undefined, known: LedgerPosition | null): boolean {
   if (head === undefined || known === null) return false;
   return (

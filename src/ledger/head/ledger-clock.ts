@@ -5,14 +5,17 @@ import type { SqlConnection } from '../../database/sql-connection';
 import type { WriteStops } from './fail-stop';
 
 const SECOND = 1_000;
-/** Milliseconds an answer may take that gives the time; after a longer one, such as of a process that stood still, it is stale. */
+/**
+ * Longest time in milliseconds that a reading of the clock may take. A slower one, for example because the process was
+ * suspended, is stale.
+ */
 const SLOWEST_ANSWER = 60 * SECOND;
 const CAUSE = 'clock';
 
 /**
- * The clock the ledger goes by: the database's where that has one, so that all processes go by the same, otherwise the
- * machine's. What is written with a wrong time stays in the ledger, so a clock that jumps ends all writing: against the
- * machine's uptime, which goes on while it sleeps; or the clocks of machine and database against each other.
+ * The ledger's clock: the database's if it has one, so that all processes share it, otherwise the machine's. A wrong
+ * time stays in the ledger for ever, so a clock that jumps stops all writing. A jump is detected by comparing the
+ * machine's clock with its uptime, which includes sleep, or with the database's clock.
  */
 export class LedgerClock {
   private readonly logger = new Logger('Ledger');
@@ -22,8 +25,8 @@ export class LedgerClock {
   private hasJumped = false;
 
   /**
-   * @param sql selects the database's clock as `now`; null: it has none.
-   * @param maximumStep milliseconds.
+   * @param sql selects the database's clock as `now`; null if it has none.
+   * @param maximumStep in milliseconds.
    */
   constructor(
     private readonly sql: string | null,
@@ -31,19 +34,21 @@ export class LedgerClock {
     private readonly stops: WriteStops,
   ) {}
 
-  /** Milliseconds; the database's as of the last look. */
+  /** Milliseconds; based on the last reading of the database's clock, if it has one. */
   now(): number {
     return Date.now() + this.ahead;
   }
 
-  /** @throws UNAVAILABLE when writing has been stopped; DatabaseFault when the database does not give its time. */
+  /**
+   * @throws UNAVAILABLE when writing has been stopped; DatabaseFault when the database cannot be asked for its time.
+   */
   async look(connection: Pick<SqlConnection, 'all'>): Promise<void> {
     if (this.sql === null) this.watch();
     else await this.lookAtDatabase(connection, this.sql);
     if (this.stops.refusal !== null) throw this.stops.refusal;
   }
 
-  /** Looks at the machine's clock, where that is the ledger's. */
+  /** Checks the machine's clock, if that is the ledger's. */
   watch(): void {
     if (this.sql === null) this.take({ clock: Date.now(), steady: uptime() * SECOND });
   }
@@ -75,15 +80,15 @@ export class LedgerClock {
   }
 }
 
-/** What two clocks showed at one moment, in milliseconds. */
+/** What two clocks showed at the same moment, in milliseconds. */
 interface ClockReading {
-  /** The one that may be set. */
+  /** The clock that may be set. */
   readonly clock: number;
-  /** The one it is held against, which goes on while the machine sleeps. */
+  /** The reference clock, which keeps running while the machine sleeps. */
   readonly steady: number;
 }
 
-/** Milliseconds by which the clock was set since the first reading; below zero: back. */
+/** Milliseconds by which the clock was set since the first reading; negative: it was set back. */
 export function clockStep(first: ClockReading, now: ClockReading): number {
   return now.clock - first.clock - (now.steady - first.steady);
 }

@@ -1,17 +1,17 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** What a write with an `Idempotency-Key` came to. Written with its effect; nothing is hashed here. */
+/** The result of a write with an `Idempotency-Key`. Written with its effect; nothing is hashed here. */
 @Entity('idempotency_keys')
 export class IdempotencyKey {
-  /** SHA-256 of the request's scope and key, and of the write's place among those of the request. */
+  /** SHA-256 of the request's scope and key, and of the write's position among those of the request. */
   @PrimaryColumn('text')
   readonly id!: string;
 
-  /** SHA-256 of what was asked. */
+  /** SHA-256 of the request's content. */
   @Column('text')
   readonly contentHash!: string;
 
-  /** JSON: see kept-answer.ts. */
+  /** JSON: see idempotency-store.ts. */
   @Column('text')
   readonly answer!: string;
 

@@ -13,15 +13,15 @@ const COLUMNS: readonly ColumnDefinition[] = ['id', 'contentHash', 'answer', 'cr
   type: 'text',
 }));
 
-/** Removes at most `$2` of those made before `$1`, oldest first. */
+/** Removes at most `$2` of those created before `$1`, oldest first. */
 const DELETE_EXPIRED =
   `DELETE FROM "${TABLE}" WHERE "id" IN ` +
   `(SELECT "id" FROM "${TABLE}" WHERE "createdAt" <= $1 ORDER BY "createdAt" LIMIT $2)`;
 
-/** When the write was answered: tells a commit that took place from one that did not, and whether there is an answer. */
+/** When the write was answered: tells whether a commit took place, and whether there is an answer. */
 export const SELECT_CREATED_AT = `SELECT "createdAt" AS "found" FROM "${TABLE}" WHERE "id" = $1`;
 
-/** What a write came to: up to a body's size, so it is read for those that are answered by it alone. */
+/** The result of a write. It can be as large as a body, so it is read only for writes that are answered from it. */
 const SELECT_ANSWER = `SELECT "answer" FROM "${TABLE}" WHERE "id" = $1`;
 
 const idempotencyKeySql = oncePerDialect((dialect) => ({
@@ -34,7 +34,7 @@ const idempotencyKeySql = oncePerDialect((dialect) => ({
   write: write(dialect),
 }));
 
-/** A key that has expired and is not removed yet begins anew. */
+/** An expired key that has not been removed yet is replaced. */
 function write(dialect: Dialect): string {
   const changes = COLUMNS.slice(1).map(({ name }) => `"${name}" = excluded."${name}"`);
   // `WHERE true` keeps SQLite from reading ON CONFLICT as the condition of a join.
@@ -43,17 +43,17 @@ function write(dialect: Dialect): string {
   );
 }
 
-/** Milliseconds for which the answer of a key is kept. */
+/** Milliseconds for which an answer is kept. */
 const KEPT_FOR = 24 * 60 * 60 * 1000;
-/** Expired keys that a batch removes, at least: more than it adds, so that they never pile up. */
+/** Expired keys that a batch removes: more than a batch can add, so that they never pile up. */
 const REMOVED_AT_ONCE = 1_000;
 /** Characters of answers after which a batch takes no further command. */
 const FULL = 8 * 1024 * 1024;
 
-/** A key without what it was answered. */
+/** A key without its answer. */
 export type KnownKey = Omit<IdempotencyKey, 'answer'>;
 
-/** The answers of the keys that the commands of a batch carry: those of the database below, and those of the batch. */
+/** The answers for the keys that the commands of a batch carry, from the database and from the batch itself. */
 export class IdempotencyStore {
   private readonly known = new Map<string, KnownKey>();
   private readonly added = new Map<string, IdempotencyKey>();
@@ -69,7 +69,7 @@ export class IdempotencyStore {
     return this.size > FULL;
   }
 
-  /** Reads which of the writes are known, in one statement; in none when there are none. */
+  /** Reads which of the writes are known, in one statement; in none if there are no writes. */
   async prefetch(writes: readonly KeyedWrite[]): Promise<void> {
     if (writes.length === 0) return;
     const ids = new Set(writes.map(({ id }) => id));
@@ -84,7 +84,7 @@ export class IdempotencyStore {
     return key === undefined || hasExpired(key.createdAt, now) ? undefined : key;
   }
 
-  /** What a write that was found came to, encoded. */
+  /** The encoded result of a write that was found. */
   async answerOf({ id }: KnownKey): Promise<string> {
     const kept = this.added.get(id) ?? (await this.connection.all<{ answer: string }>(SELECT_ANSWER, [id]))[0];
     const answer = kept?.answer ?? '';
@@ -92,7 +92,7 @@ export class IdempotencyStore {
     return answer;
   }
 
-  /** From now on the write has this answer, for the batch's later commands too. */
+  /** Records the answer of a write, also for later commands of the same batch. */
   keep({ id, contentHash }: KeyedWrite, answer: string, createdAt: string): void {
     const key = { id, contentHash, answer, createdAt };
     this.known.set(id, key);
@@ -101,9 +101,10 @@ export class IdempotencyStore {
   }
 
   /**
-   * Writes what was added, and removes some that have expired: also when nothing was added, where `isTidying`. Answers how
-   * to tell that it is on disk; null when nothing was added.
-   * @param now time of the last entry. The machine's may be ahead, and go back: then what it removed would be missing.
+   * Writes the added answers and removes some expired ones; with `isTidying`, even if nothing was added. Returns the
+   * proof that they are on disk; null if nothing was added.
+   * @param now time of the last entry. The machine's clock may be ahead and be set back: then answers would have been
+   * removed too early.
    */
   async write(now: string, isTidying: boolean): Promise<CommitProof | null> {
     const rows = [...this.added.values()];
@@ -129,7 +130,7 @@ export function hasExpired(createdAt: string, now: string): boolean {
   return createdAt <= expiredAt(now);
 }
 
-/** ISO 8601: what was made then or earlier has expired. */
+/** ISO 8601: what was created then or earlier has expired. */
 function expiredAt(now: string): string {
   return new Date(Date.parse(now) - KEPT_FOR).toISOString();
 }
@@ -140,25 +141,25 @@ interface StoredRefusal {
   readonly extras: ErrorExtras;
 }
 
-/** What a command came to, as JSON. Without a member: it returned nothing. */
+/** The result of a command as JSON. Without a member: it returned nothing. */
 interface StoredAnswer {
   readonly result?: unknown;
   readonly refusal?: StoredRefusal;
 }
 
-/** @throws TypeError when the result of a command is nothing that JSON carries. */
+/** @throws TypeError when JSON cannot carry the result of the command. */
 export function encodeAnswer(returned: unknown, requestId: string | null): string {
   const answer: StoredAnswer = returned instanceof Refusal ? refused(returned.error, requestId) : { result: returned };
   return JSON.stringify(answer);
 }
 
-/** What the command returned, the error of a refusal as a `Refusal`. */
+/** What the command returned; for a refusal, its error as a `Refusal`. */
 export function decodeAnswer(text: string): unknown {
   const { result, refusal } = JSON.parse(text) as StoredAnswer;
   return refusal === undefined ? result : new Refusal(new DomainError(refusal.code, refusal.message, refusal.extras));
 }
 
-/** The body of a refusal names its request, and is to come out the same. */
+/** The body of a refusal names its request, and a replay must repeat it unchanged. */
 function refused({ code, message, extras }: DomainError, requestId: string | null): StoredAnswer {
   return { refusal: { code, message, extras: { ...extras, ...(requestId !== null && { requestId }) } } };
 }

@@ -6,7 +6,7 @@ import { StoredHashes, storedRanges } from './stored-hashes';
 import { KEPT_LEVELS, TreeFrontier, type TreeNode } from './tree-frontier';
 import { EMPTY_ROOT, leafHash } from './tree-hash';
 
-/** As RFC 6962, section 2.1, says it, word by word. */
+/** RFC 6962, section 2.1, taken literally. */
 function treeHash(entries: readonly string[]): string {
   if (entries.length === 0) return sha256();
   const [only] = entries;
@@ -25,7 +25,7 @@ function sha256(...hex: (string | undefined)[]): string {
 const LARGEST = 600;
 const ENTRIES = Array.from({ length: LARGEST }, (_unused, index) => sha256(index.toString(16).padStart(4, '0')));
 
-/** A tree that has grown leaf by leaf, and what a database would keep of it. */
+/** A tree grown leaf by leaf, and what a database would keep of it. */
 function grown(size: number): { frontier: TreeFrontier; nodes: TreeNode[] } {
   const frontier = TreeFrontier.empty();
   const nodes: TreeNode[] = [];
@@ -33,7 +33,7 @@ function grown(size: number): { frontier: TreeFrontier; nodes: TreeNode[] } {
   return { frontier, nodes };
 }
 
-/** The roots of ranges, from nothing but what a database keeps. */
+/** The roots of ranges, computed only from what a database keeps. */
 function roots(ranges: readonly LeafRange[], { nodes }: { nodes: TreeNode[] }): string[] {
   const stored = new StoredHashes();
   for (const { level, begin, end } of storedRanges(ranges)) {

@@ -25,7 +25,7 @@ export function isIncluded(index: number, leaf: TreeHash, tree: TreeHead, hashes
   return last === 0 && root === tree.rootHash;
 }
 
-/** True when the hashes show that one tree, which is not empty, extends another: RFC 9162, section 2.1.4.2. */
+/** True when the hashes show that one non-empty tree extends another: RFC 9162, section 2.1.4.2. */
 export function isConsistent(earlier: TreeHead, later: TreeHead, hashes: readonly TreeHash[]): boolean {
   const isOrdered = areSizes(earlier.size, later.size) && earlier.size > 0 && earlier.size <= later.size;
   if (!isOrdered) return false;

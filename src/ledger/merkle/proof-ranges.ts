@@ -1,11 +1,12 @@
-/** Leaves from `begin` up to, but not including, `end`, whose common root a proof needs. */
+/** Leaves from `begin` up to, but not including, `end`, whose root a proof needs. */
 export interface LeafRange {
   readonly begin: number;
   readonly end: number;
 }
 
 /**
- * What the audit path of a leaf is made of, from the leaf to the root: PATH(index, D[size]) of RFC 6962, section 2.1.1.
+ * The ranges that form the audit path of a leaf, from the leaf to the root: PATH(index, D[size]) of RFC 6962, section
+ * 2.1.1.
  * @param index counted from 0, less than the size.
  */
 export function inclusionRanges(index: number, size: number): LeafRange[] {
@@ -25,8 +26,8 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
 }
 
 /**
- * What the proof is made of that one tree extends another: PROOF(from, D[to]) of RFC 6962, section 2.1.2. Empty for equal
- * sizes, and for the empty tree, which every tree extends.
+ * The ranges that form the proof that one tree extends another: PROOF(from, D[to]) of RFC 6962, section 2.1.2. Empty
+ * for equal sizes, and for the empty tree, which every tree extends.
  */
 export function consistencyRanges(from: number, to: number): LeafRange[] {
   if (from === 0) return [];
@@ -42,7 +43,7 @@ export function consistencyRanges(from: number, to: number): LeafRange[] {
       begin = middle;
     }
   }
-  // The earlier tree as a whole is known to whoever checks the proof.
+  // Whoever checks the proof knows the root of the earlier tree.
   if (begin > 0) ranges.push({ begin, end });
   return ranges.reverse();
 }

@@ -3,17 +3,17 @@ import { TreeDamagedError } from './tree-damaged.error';
 import { KEPT_LEVELS } from './tree-frontier';
 import { isTreeHash, joinedHash, nodeHash, type TreeHash } from './tree-hash';
 
-/** Hashes that are stored one next to another: of leaves (level 0), or of kept subtrees. `end` is not among them. */
+/** Consecutive stored hashes: of leaves (level 0), or of kept subtrees. `end` is exclusive. */
 export interface StoredRange {
   readonly level: number;
   readonly begin: number;
   readonly end: number;
 }
 
-/** Fewer hashes than these, that are not needed, are read along with their neighbours rather than by another statement. */
+/** A gap of fewer unneeded hashes is read along rather than split into another statement. */
 const GAP = 16;
 
-/** What has to be read to know the roots of the given ranges. */
+/** What has to be read to compute the roots of the given ranges. */
 export function storedRanges(ranges: readonly LeafRange[]): StoredRange[] {
   const needed = ranges.flatMap(subtreesOf).map(({ level, position }) => storedBelow(level, position));
   const sorted = needed.sort((one, other) => one.level - other.level || one.begin - other.begin);
@@ -29,11 +29,11 @@ export function storedRanges(ranges: readonly LeafRange[]): StoredRange[] {
   return merged;
 }
 
-/** The hashes that were read; answers the roots of ranges. */
+/** Holds the hashes that were read, and computes the roots of ranges from them. */
 export class StoredHashes {
   private readonly levels = new Map<number, Map<number, TreeHash>>();
 
-  /** @throws TreeDamagedError for what is not a hash: what was altered may hold anything. */
+  /** @throws TreeDamagedError for anything that is not a hash: an altered row may hold anything. */
   add(level: number, position: number, hash: unknown): void {
     if (!isTreeHash(hash)) throw new TreeDamagedError(`The tree has no hash at level ${level}, position ${position}.`);
     const known = this.levels.get(level);
@@ -61,7 +61,9 @@ interface Subtree {
   readonly position: number;
 }
 
-/** The complete subtrees a range is made of, the largest first. The range begins where its largest subtree may begin. */
+/**
+ * The complete subtrees that make up a range, the largest first. The range begins where its largest subtree may begin.
+ */
 function subtreesOf({ begin, end }: LeafRange): Subtree[] {
   const subtrees: Subtree[] = [];
   for (let start = begin; start < end;) {

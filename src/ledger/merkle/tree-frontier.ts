@@ -2,7 +2,7 @@ import { isTreeHash, joinedHash, nodeHash, type TreeHash } from './tree-hash';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { TreeDamagedError } from './tree-damaged.error';
 
-/** A complete subtree: 2^level leaves, of which `position` such subtrees lie to the left. */
+/** A complete subtree of 2^level leaves; `position` such subtrees lie to its left. */
 export interface TreeNode {
   readonly level: number;
   readonly position: number;
@@ -15,8 +15,8 @@ export const KEPT_LEVELS = 8;
 const SIZE = /^(0|[1-9]\d{0,15})$/;
 
 /**
- * All that a Merkle tree needs in order to grow: its size and the hashes of the complete subtrees it is made of, the largest
- * first. There are as many as the size has ones in binary, so adding a leaf costs two hashes on average.
+ * Everything a Merkle tree needs in order to grow: its size and the hashes of the complete subtrees it consists of, the
+ * largest first. Their number is the number of ones in the binary size, so adding a leaf costs two hashes on average.
  */
 export class TreeFrontier {
   private constructor(
@@ -28,7 +28,7 @@ export class TreeFrontier {
     return new TreeFrontier(0, []);
   }
 
-  /** Reads what `text` gave; null when it is not a frontier. */
+  /** Parses what `text` returned; null if it is not a frontier. */
   static parse(text: string): TreeFrontier | null {
     const colon = text.indexOf(':');
     const size = text.slice(0, colon);
@@ -50,7 +50,7 @@ export class TreeFrontier {
     return `${this.leaves}:${this.subtrees.join('')}`;
   }
 
-  /** @param completed is given the kept subtrees that the leaf completes. */
+  /** @param completed receives the kept subtrees that the leaf completes. */
   append(leaf: TreeHash, completed: TreeNode[] = []): void {
     let hash = leaf;
     let level = 0;
@@ -72,7 +72,7 @@ function ones(size: number): number {
   return count;
 }
 
-/** The tree as the head record has it. One that is not of the chain's length must neither grow nor be signed. */
+/** The tree in the head record. If its size is not the chain's length, it must neither grow nor be signed. */
 export function treeOf({ sequence, frontier }: Pick<LedgerPosition, 'sequence' | 'frontier'>): TreeFrontier {
   const tree = TreeFrontier.parse(frontier);
   if (tree?.size === sequence) return tree;

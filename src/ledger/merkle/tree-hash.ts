@@ -10,11 +10,11 @@ const NODE_PREFIX = 1;
 /** Root of the tree without leaves: SHA-256 of nothing (RFC 6962, section 2.1). */
 export const EMPTY_ROOT: TreeHash = digest('sha256', '', 'hex');
 
-// Filled anew for each hash: writing an entry hashes twice, and two buffers each would cost more than the hashing.
+// Reused for every hash: writing an entry hashes twice, and allocating two buffers would cost more than the hashing.
 const leafInput = Buffer.alloc(1 + HASH_BYTES, LEAF_PREFIX);
 const nodeInput = Buffer.alloc(1 + 2 * HASH_BYTES, NODE_PREFIX);
 
-/** Hash of the leaf that an entry is: SHA-256(0x00 ‖ the 32 bytes of the entry's `hash`), RFC 6962, section 2.1. */
+/** The leaf hash of an entry: SHA-256(0x00 ‖ the 32 bytes of the entry's `hash`), RFC 6962, section 2.1. */
 export function leafHash(entryHash: unknown): TreeHash {
   if (!isTreeHash(entryHash)) return digest('sha256', `\0${String(entryHash)}`, 'hex');
   leafInput.write(entryHash, 1, 'hex');
@@ -32,7 +32,7 @@ export function isTreeHash(text: unknown): text is TreeHash {
   return typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
 }
 
-/** Root of neighbouring complete subtrees, the largest first. */
+/** Root of adjacent complete subtrees, the largest first. */
 export function joinedHash(subtrees: readonly TreeHash[]): TreeHash {
   return subtrees.length === 0 ? EMPTY_ROOT : subtrees.reduceRight((right, left) => nodeHash(left, right));
 }

@@ -4,7 +4,10 @@ import { Slices } from '../../shared/slices';
 import type { RecordCodec, StoredRow } from '../records/record-codec';
 import type { GovernedRow } from '../record-kind';
 
-/** Rows to be answered, in slices that let others through. Of free-form columns what is long stays as it is stored. */
+/**
+ * Decodes rows for an answer in chunks, so that other work is not blocked. Long free-form columns stay as they are
+ * stored.
+ */
 export async function rowsForAnswers(codec: RecordCodec, stored: readonly SqlRow[]): Promise<GovernedRow[]> {
   const { freeForm = [] } = codec.kind;
   const slices = new Slices();

@@ -5,25 +5,28 @@ import { DataLoader } from './data-loader';
 import type { AnyRecordKind } from '../record-kind';
 import { arraysOfOne } from '../records/statements';
 
-/** How many there are, at one moment. */
+/** Totals from one snapshot. */
 export interface LedgerCounts {
   readonly entries: number;
-  /** By the counter's name; in the order asked for. */
+  /** The records of each counter, in the order asked for. */
   readonly records: readonly number[];
 }
 
-/** Values that are read at once at most. */
+/** Most values read at once. */
 const PIECE = 1_000;
 /** Names are compared byte by byte. */
 const SELECT_USED_NAMES = `SELECT "name" FROM "ledger_counters" WHERE "name" > $1 AND "name" < $2 AND "value" > 0 ORDER BY "name" LIMIT ${PIECE}`;
 const SELECT_HEAD_SEQUENCE = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
 const SELECT_EFFECT_SEQUENCE = `SELECT "effectSequence" FROM "ledger_head" WHERE "id" = 1`;
 
-/** Reads the counters that move with the head: what they cost does not grow with what they count. */
+/** Reads the counters that move with the head: their cost does not grow with what they count. */
 @Injectable()
 export class CounterReader {
   private readonly selectCounts: string;
-  /** By the list of counters as JSON. Who asks while a statement is under way, such as many probes at once, shares the next. */
+  /**
+   * Keyed by the list of counters as JSON. Callers that arrive while a statement is running, such as concurrent probes,
+   * share the next.
+   */
   private readonly readings = new DataLoader<LedgerCounts>((asked) => this.readAll(asked));
 
   /** @internal */
@@ -51,10 +54,10 @@ export class CounterReader {
     return this.readings.find(JSON.stringify(counters)) as Promise<LedgerCounts>;
   }
 
-  /** Every value that a counted column or list column has or holds in some record, in order. */
+  /** Every value that a counted column or list column has or contains in any record, in order. */
   async *valuesInUse({ counter }: AnyRecordKind, column: string): AsyncGenerator<string> {
     const prefix = counterName(counter, column, '');
-    // What begins so comes before this: ";" is the character after ":".
+    // The end of the prefix: ";" is the character after ":".
     const end = `${prefix.slice(0, -1)};`;
     for (let after = prefix, more = true; more;) {
       const rows = await this.database.points.all<{ name: string }>(SELECT_USED_NAMES, [after, end]);

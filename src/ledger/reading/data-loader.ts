@@ -7,12 +7,13 @@ interface Waiting<Row> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Values of one statement at most: enough to share its way to the database and back, few enough to keep it short. */
+/** Most values per statement: enough to share the round trip, few enough to keep the statement short. */
 const MOST_VALUES = 256;
 
 /**
- * Reads rows by a unique value. A read that finds nothing under way goes at once; those that arrive meanwhile share the
- * next statement, which costs about as much for sixty rows as for one. Each is read after it was asked for.
+ * Reads rows by a unique value. A read that finds nothing under way is sent at once; those that arrive meanwhile share
+ * the next statement, which costs about as much for sixty rows as for one. Each read starts after it was asked for, so
+ * it is never stale.
  */
 export class DataLoader<Row> {
   private waiting: Waiting<Row>[] = [];

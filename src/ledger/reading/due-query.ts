@@ -2,14 +2,14 @@ import { quoted } from '../../database/dialect';
 import { sizeSql } from '../records/stored-form';
 import type { RecordCodec } from '../records/record-codec';
 
-/** A record whose time has come, and the bytes it has in long columns. */
+/** A record that is due, and the size in bytes of its long columns. */
 export interface DueRow {
   readonly id: string;
   readonly time: string;
   readonly bytes: number;
 }
 
-/** Those whose time is `$1` or before, the earliest first, `$4` at most after the one with the time `$2` and the id `$3`. */
+/** Records due at `$1` or before, the earliest first, at most `$4` after the one with the time `$2` and the id `$3`. */
 export function dueQuery({ kind, table, columns }: RecordCodec): string {
   if (kind.due === undefined) throw new Error(`A ${kind.subjectType} has no time at which it is due.`);
   const { where } = kind.due;

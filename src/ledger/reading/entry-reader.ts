@@ -21,10 +21,10 @@ const SELECT_PIECE_EXTENT =
   `SELECT count(*) AS "count", max("sequence") AS "last", sum("size") AS "bytes" FROM (SELECT "sequence", ` +
   `octet_length("details") + COALESCE(octet_length("state"), 0) AS "size" FROM "ledger_entries" ${PIECE}) AS piece`;
 const SELECT_BEFORE = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" < $1 ORDER BY "sequence" DESC LIMIT 1`;
-/** Entries of a piece at most, and bytes of what can be long in them. */
+/** Most entries of a chunk, and most bytes in their long columns. */
 const PIECE_ENTRIES = 250;
 const PIECE_BYTES = 1_000_000;
-/** Drivers round what is larger: it is reported, and left out of what is read. */
+/** Drivers round what is larger: such entries are reported and not read. */
 const SAFE = Number.MAX_SAFE_INTEGER;
 const SELECT_EXTENT =
   `SELECT head."sequence", head."hash", head."frontier", last."sequence" AS "lastSequence", ` +
@@ -33,7 +33,7 @@ const SELECT_EXTENT =
   `FROM (SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE "sequence" <= ${SAFE}) AS last ` +
   `LEFT JOIN "ledger_head" AS head ON head."id" = 1`;
 
-/** Lists leave the kept state out: it can be large, and an entry read alone has it. */
+/** Lists omit the sealed state, which can be large; an entry read on its own includes it. */
 const LISTED: PageSource = {
   table: 'ledger_entries',
   columns: COLUMNS.filter((name) => name !== 'state'),
@@ -49,29 +49,32 @@ const LISTED: PageSource = {
 
 export type ListedEntry = Omit<StoredEntry, 'state'>;
 
-/** What the head record says of the chain, and the last sequence there really is, both of one moment. */
+/** The head record's view of the chain, and the last sequence that really exists, from one snapshot. */
 export interface ChainExtent {
-  /** Null: the head record is gone. */
+  /** Null: the head record is missing. */
   readonly sequence: number | null;
   readonly hash: string | null;
   /** The Merkle tree over the entries, as `TreeFrontier` writes it. */
   readonly frontier: string | null;
   /** Null: there are no entries. */
   readonly lastSequence: number | null;
-  /** Entries that the ledger cannot have written: their sequence is more than 2^53 - 1, or no number. Not in the others. */
+  /**
+   * Entries that the ledger cannot have written: their sequence is more than 2^53 - 1, or not a number. Excluded from
+   * the other members.
+   */
   readonly entriesBeyond: number;
-  /** Entries before the first that the ledger writes. */
+  /** Entries with a sequence below the first that the ledger writes. */
   readonly entriesBefore: number;
 }
 
-/** Entries that follow one another, read for their hashes to be checked. */
+/** Consecutive entries, read to check their hashes. */
 export interface ChainPiece {
   /** For `entriesFromJson`. */
   readonly entries: string;
   readonly last: number;
 }
 
-/** Reads the entries of the ledger, for the audit and the provenance view. */
+/** Reads the entries of the ledger, for the audit trail and the provenance view. */
 @Injectable()
 export class EntryReader {
   constructor(
@@ -130,15 +133,15 @@ interface PieceExtent {
 /** An entry of a list with its details as JSON. */
 export type AnsweredListedEntry = Omit<ListedEntry, 'details'> & { readonly details: JsonObject };
 
-/** An entry with its details, and the state that it sealed, as JSON. */
+/** An entry with its details and the state it sealed, as JSON. */
 export type AnsweredEntry = AnsweredListedEntry & { readonly state: JsonObject | null };
 
-/** Throws SyntaxError where the details, which others may have altered, are not JSON. */
+/** Throws SyntaxError if the details, which somebody may have altered, are not JSON. */
 async function answeredListedEntry(entry: ListedEntry, slices: Slices): Promise<AnsweredListedEntry> {
   return { ...entry, details: await jsonForAnswer<JsonObject>(entry.details, slices) };
 }
 
-/** Throws SyntaxError where details or state, which others may have altered, are not JSON. */
+/** Throws SyntaxError if details or state, which somebody may have altered, are not JSON. */
 export async function answeredEntry(entry: StoredEntry, slices: Slices): Promise<AnsweredEntry> {
   const state = entry.state === null ? null : await jsonForAnswer<JsonObject>(entry.state, slices);
   return { ...(await answeredListedEntry(entry, slices)), state };

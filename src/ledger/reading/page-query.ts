@@ -10,25 +10,25 @@ export interface PageQuery {
   readonly parameters: readonly SqlValue[];
 }
 
-/** A request, and the bytes beyond which a value of a long column is not wanted. */
+/** A request, and the size in bytes above which a value of a long column is not read. */
 export interface SizedRequest extends PageRequest {
   readonly mostBytes: number;
 }
 
-/** Next to the columns, every row of the answer carries the list's total under this name. */
+/** Each row of the result carries the list's total under this name. */
 export const TOTAL_COLUMN = 'listTotal';
-/** And the bytes it has in long columns under this one. */
+/** Each row carries the size in bytes of its long columns under this name. */
 export const SIZE_COLUMN = 'listedBytes';
-/** And the ledger's last sequence at that moment under this one. */
+/** Each row carries the ledger's last sequence at that moment under this name. */
 export const HEAD_COLUMN = 'listedUpTo';
 
 const HEAD = `(SELECT "sequence" FROM "ledger_head" WHERE "id" = 1)`;
 
 /**
- * Rows and total in one statement, so that both are of one moment. Where the total has to be counted and the ledger has
- * more than `countedAtOnce` entries, it is null: counting would take longer, the larger the table is. An empty page is one row of nulls with the total. One
- * row more than the limit is read: it tells whether a page follows. Values of long columns that have more than `mostBytes`
- * are null: whoever asks for many rows cannot know what they amount to.
+ * Rows and total in one statement, so that both come from one snapshot. The total is null where it would have to be
+ * counted and the ledger has more than `countedAtOnce` entries: counting would take longer, the larger the table is. An
+ * empty page is one row of nulls with the total. One row more than the limit is read, to tell whether a page follows.
+ * Values of long columns with more than `mostBytes` are null: the size of many rows cannot be known beforehand.
  */
 export function pageQuery(
   source: PageSource,
@@ -53,7 +53,7 @@ export function pageQuery(
 }
 
 function columnsSql({ table, columns, longColumns }: PageSource, mostBytes: number, parameters: Parameters): string {
-  // A server cannot tell the type of a parameter that no column uses.
+  // The server cannot infer the type of a parameter that no column uses.
   const most = longColumns.length === 0 ? '' : parameters.add(mostBytes);
   const selected = columns.map((name) => {
     const column = columnOf(table, name);
@@ -63,7 +63,7 @@ function columnsSql({ table, columns, longColumns }: PageSource, mostBytes: numb
   return [...selected, `${size} AS "${SIZE_COLUMN}"`].join(', ');
 }
 
-/** Null: nobody has counted these rows. */
+/** Null: no counter has this total. */
 function knownTotalSql(source: PageSource, request: PageRequest, parameters: Parameters): string | null {
   if (request.total !== null) return parameters.add(request.total);
   if (source.isLedger && request.conditions.length === 0) return HEAD;
@@ -72,7 +72,7 @@ function knownTotalSql(source: PageSource, request: PageRequest, parameters: Par
   return `COALESCE((SELECT "value" FROM "ledger_counters" WHERE "name" = ${parameters.add(name)}), 0)`;
 }
 
-/** A database counts only where the condition holds. */
+/** The database only counts where the condition holds. */
 function countSql(rows: WhereClause, countedAtOnce: number): string {
   return `CASE WHEN COALESCE(${HEAD}, 0) <= ${countedAtOnce} THEN (SELECT count(*) ${rows.sql()}) END`;
 }
@@ -87,24 +87,24 @@ function counterFor({ counter, countedBy, listColumns }: PageSource, conditions:
   return isCounted && others.length === 0 ? counterName(counter, column, value) : null;
 }
 
-/** Bytes of free-form content that a page holds, unless its only row has more. */
+/** Bytes of free-form content in a page, unless a single row has more. */
 const PAGE_BYTES = 8 * 1024 * 1024;
-/** More than a value of either database has. */
+/** Larger than any value either database can store. */
 export const ANY_SIZE = 2 ** 31 - 1;
 
-/** Bytes that each row of a page of this limit, and the one beyond it, may have without a look at the others. */
+/** Bytes that each row of a page of this limit, and the one beyond it, may have without checking the others. */
 export function shareOf(limit: number): number {
   return Math.floor(PAGE_BYTES / (limit + 1));
 }
 
-/** How many of the first rows of these sizes make a page: one at least. */
+/** How many of the first rows of these sizes fit in a page: at least one. */
 export function rowsThatFit(sizes: readonly number[]): number {
   let bytes = 0;
   const beyond = sizes.findIndex((size) => (bytes += size) > PAGE_BYTES);
   return beyond < 0 ? sizes.length : Math.max(beyond, 1);
 }
 
-/** A value that is left in the database, and null here, where it has more bytes than the placeholder says. */
+/** The value, or null if it has more bytes than the placeholder says; such a value stays in the database. */
 function unlessLongSql(column: string, name: string, most: string): string {
   return `CASE WHEN octet_length(${column}) <= ${most} THEN ${column} END AS ${quoted(name)}`;
 }

@@ -17,7 +17,7 @@ const SELECT_LAST =
   `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" <= $1 ` +
   `ORDER BY "timestamp" DESC, "sequence" DESC LIMIT 1`;
 
-/** Records that are read at once. */
+/** Records read at once. */
 const PIECE = 100;
 
 interface StandRow {
@@ -30,7 +30,7 @@ interface PastRow {
   readonly state: string | null;
 }
 
-/** Reads records as they stood after an earlier entry, from the states that the entries keep. */
+/** Reads records as they were after an earlier entry, from the states that the entries keep. */
 @Injectable()
 export class PastRecords {
   /** @internal */
@@ -40,8 +40,8 @@ export class PastRecords {
   ) {}
 
   /**
-   * As it stood after the entry with the sequence; undefined where it did not exist then. Columns that are not hashed, such as
-   * `createdSequence`, are null: no answer shows them.
+   * The record as it was after the entry with the sequence; undefined if it did not exist then. Columns that are not
+   * hashed, such as `createdSequence`, are null: no answer shows them.
    */
   async find<Row extends GovernedRow>(
     kind: RecordKind<Row>,
@@ -55,7 +55,7 @@ export class PastRecords {
     return visibleTo(viewer, kind, row as Row | undefined);
   }
 
-  /** The same, and from which sequence on it stood so. */
+  /** The same, with the sequence since which it has been in that state. */
   async stand<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     id: string,
@@ -75,8 +75,8 @@ export class PastRecords {
   }
 
   /**
-   * Those of a kind whose records are never removed, as they stood after the entry with the sequence, oldest first; each piece is
-   * read when it is asked for.
+   * The records of a kind whose records are never removed, as they were after the entry with the sequence, oldest
+   * first; each chunk is read when it is asked for.
    */
   async *pieces<Row extends GovernedRow>(kind: RecordKind<Row>, sequence: number): AsyncGenerator<readonly Row[]> {
     const slices = new Slices();

@@ -24,19 +24,19 @@ import { arraysOfOne } from '../records/statements';
 import { sourceOf } from './source-of';
 import { totalInPieces } from './total-pieces';
 
-/** Rows of a page, read in one statement. */
+/** The rows of a page, read in one statement. */
 interface ListedRows {
   readonly rows: readonly SqlRow[];
-  /** Null: it has to be counted in pieces. */
+  /** Null: it has to be counted in chunks. */
   readonly total: number | null;
   /** The ledger's last sequence when they were read. */
   readonly upTo: number;
 }
 
-/** Reads committed records on connections that cannot write. A caller that was answered reads its own write. */
+/** Reads committed records on read-only connections. A caller whose write was answered reads its own write. */
 @Injectable()
 export class RecordReader {
-  /** Entries of the ledger whose rows one statement counts: few enough to end long before the timeout of statements. */
+  /** Ledger size up to which one statement may count rows: small enough to end well before the statement timeout. */
   private readonly countedAtOnce: number = 250_000;
   /** By codec, then by column. */
   private readonly pointReaders = new Map<RecordCodec, Map<string, DataLoader<GovernedRow>>>();
@@ -48,7 +48,7 @@ export class RecordReader {
     private readonly catalog: RecordCatalog,
   ) {}
 
-  /** @param viewer for whom: needed where not everybody sees every record of the kind. */
+  /** @param viewer who reads: required for kinds whose records not everybody may see. */
   async find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, viewer?: Viewer): Promise<Row | undefined> {
     const row = await this.dataLoader(this.catalog.codec(kind), 'id').find(id);
     return visibleTo(viewer, kind, row as Row | undefined);
@@ -76,7 +76,7 @@ export class RecordReader {
     return this.dataLoader(codec, column).find(value) as Promise<Row | undefined>;
   }
 
-  /** What the viewer does not see is not in it, and not in its total. */
+  /** Excludes what the viewer may not see, from the total as well. */
   async page<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     request: PageRequest,
@@ -88,8 +88,8 @@ export class RecordReader {
   }
 
   /**
-   * All records that meet the conditions, oldest first, so many at a time, or fewer where they are large; each piece is
-   * read when it is asked for.
+   * All records that meet the conditions, oldest first, in chunks of the given size, smaller where records are large;
+   * each chunk is read when it is asked for.
    */
   async *pieces<Row extends GovernedRow>(
     kind: RecordKind<Row>,
@@ -98,7 +98,7 @@ export class RecordReader {
     viewer?: Viewer,
   ): AsyncGenerator<readonly Row[]> {
     for (let position: number | null = null, more = true; more;) {
-      // The total is of no use here; a known one is not counted.
+      // The total is not needed here, so it is set and not counted.
       const request: PageRequest = { conditions, limit, offset: 0, order: 'asc', position, total: 0 };
       const page: Page<Row> = await this.page(kind, request, viewer);
       yield page.rows;
@@ -108,8 +108,8 @@ export class RecordReader {
   }
 
   /**
-   * @internal Some columns of the records that meet the conditions, in order, so many at a time: to look through many of which few are
-   * wanted. Each piece is read when it is asked for.
+   * @internal Some columns of the records that meet the conditions, in order, in chunks: for scanning many records of
+   * which few are wanted. Each chunk is read when it is asked for.
    */
   async *columns<Row extends GovernedRow, Name extends ColumnOf<Row>>(
     kind: RecordKind<Row>,
@@ -134,8 +134,8 @@ export class RecordReader {
   }
 
   /**
-   * The ids of the records whose time has come, the earliest first; so many at a time, or fewer where they are large. Each
-   * piece is read when it is asked for.
+   * The ids of the records that are due, the earliest first, in chunks of the given size, smaller where records are
+   * large. Each chunk is read when it is asked for.
    */
   async *due<Row extends GovernedRow>(kind: RecordKind<Row>, now: string, limit: number): AsyncGenerator<string[]> {
     const sql = dueQuery(this.catalog.codec(kind));
@@ -151,8 +151,8 @@ export class RecordReader {
   }
 
   /**
-   * @internal A page of any table that is listed in order of creation; rows as stored. It ends before its limit where its rows would
-   * be more bytes than memory has to spare for a page. As most pages are far from that, they are read in one go.
+   * @internal A page of any table that is listed in order of creation; rows as stored. It ends before its limit if its
+   * rows would take more memory than a page may. Most pages are far from that and are read in one statement.
    */
   async pageOf(source: PageSource, request: PageRequest): Promise<Page<SqlRow>> {
     const { limit } = request;
@@ -225,8 +225,8 @@ export class RecordReader {
 }
 
 /**
- * A total that was found for somebody else is not taken over.
- * @param total where it is of no use.
+ * A total found for another viewer is not reused.
+ * @param total any number where the total is not needed; null: to be found.
  */
 function inSight(request: PageRequest, sight: readonly Condition[], total: number | null = null): PageRequest {
   return sight.length === 0 ? request : { ...request, conditions: [...request.conditions, ...sight], total };

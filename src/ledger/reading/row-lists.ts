@@ -3,19 +3,19 @@ import { quoted, type Dialect, type StorageForms } from '../../database/dialect'
 import type { SqlConnection, SqlValue } from '../../database/sql-connection';
 import { storedValue } from '../records/stored-form';
 
-/** Where rows are read, and which of their columns, in this order. */
+/** A table to read from, and the columns to read, in this order. */
 export interface RowSource {
   readonly connection: SqlConnection;
   readonly dialect: Dialect;
   readonly columns: readonly string[];
 }
 
-/** In a text that was read, it can stand for bytes that are not UTF-8. */
+/** Found in a text that was read, it may replace bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
 /**
- * The rows of a query as the JSON text of lists of values, in the order of the columns. One text costs the event loop a
- * fraction of what the values of as many rows do. What altered rows hold in place of a text is shown as `storedValue` does.
+ * The rows of a query as the JSON text of lists of values, in column order. One text costs the event loop a fraction of
+ * decoding the values row by row. An altered value that is not a text is shown as by `storedValue`.
  */
 export async function rowLists(source: RowSource, sql: string, parameters: readonly SqlValue[]): Promise<string> {
   const { storageForms } = source.dialect;
@@ -27,7 +27,7 @@ export async function rowLists(source: RowSource, sql: string, parameters: reado
 
 type Query = readonly [sql: string, parameters: readonly SqlValue[]];
 
-/** Null: there may be something else in a row than what it shows. */
+/** Null: a row may hold something other than what it shows. */
 async function ordinaryRows(source: RowSource, forms: StorageForms, [sql, parameters]: Query): Promise<string | null> {
   const { connection, dialect, columns } = source;
   const hasBytes = columns.map((column) => forms.isBytes(quoted(column))).join(' OR ');
@@ -48,7 +48,7 @@ async function storedRows(source: RowSource, forms: StorageForms, [sql, paramete
   return JSON.stringify((JSON.parse(lists) as SqlValue[][]).map((values) => values.map(storedValue)));
 }
 
-/** As `rowLists`, but fails where the database cannot write the rows: see `isUnwritable`. */
+/** Like `rowLists`, but fails if the database cannot write the rows as JSON: see `isUnwritable`. */
 export async function writtenRows(
   { connection, dialect, columns }: RowSource,
   sql: string,
@@ -59,7 +59,7 @@ export async function writtenRows(
   return row?.lists ?? '[]';
 }
 
-/** Altered rows can hold what the database does not write as JSON, such as bytes. */
+/** Altered rows can hold values that the database cannot write as JSON, such as bytes. */
 export function isUnwritable(error: unknown): error is DatabaseFault {
   return error instanceof DatabaseFault && error.kind === 'programming';
 }

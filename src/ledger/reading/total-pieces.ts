@@ -20,8 +20,8 @@ interface FoundPlace {
 }
 
 /**
- * The total of a list, counted so many sequences at a time: no statement takes longer because the table is larger, and
- * others are answered between them. What is created meanwhile is not counted; a change of what was counted is not seen.
+ * The total of a list, counted in ranges of sequences: no statement takes longer because the table is larger, and other
+ * requests are served in between. Rows created meanwhile are not counted; changes to rows already counted are not seen.
  */
 export async function totalInPieces(
   { lists, dialect }: Pick<Database, 'lists' | 'dialect'>,
@@ -29,7 +29,7 @@ export async function totalInPieces(
   countedAtOnce: number,
 ): Promise<number> {
   const { source } = list;
-  // A second bound of the same column might be the one that the database looks up.
+  // Given a second bound on the same column, the database might use that one for its index lookup.
   const conditions = list.conditions.filter((c) => !isTimeBound(source, c) && !isPlace(source, c));
   const { first, last } = await extentOf(lists, list);
   let total = 0;
@@ -44,9 +44,9 @@ export async function totalInPieces(
   return total;
 }
 
-/** The sequences among which all rows of the list are: times are places in their order. */
+/** The range of sequences that contains all rows of the list: times translate to places in its order. */
 async function extentOf(lists: Database['lists'], { source, conditions, upTo }: CountedList): Promise<Extent> {
-  // An altered head may say anything: what is counted ends with the table.
+  // An altered head may claim anything: counting ends with the table.
   const lastSql = `SELECT max(${columnOf(source.table, source.orderColumn)}) AS "place" FROM ${quoted(source.table)}`;
   const [end] = await lists.all<FoundPlace>(lastSql);
   const extent = { first: 1, last: Math.min(upTo, end?.place ?? 0) };

@@ -8,7 +8,7 @@ import { TreeDamagedError } from '../merkle/tree-damaged.error';
 import { leafHash, type TreeHash } from '../merkle/tree-hash';
 import { isUnwritable, writtenRows } from './row-lists';
 
-/** Qualified: SQLite takes the bare name of a missing column for a text. */
+/** Qualified: SQLite takes the bare name of a missing column for a string literal. */
 const SELECT_HEAD = `SELECT head."sequence", head."frontier" FROM "ledger_head" AS head WHERE head."id" = 1`;
 const SELECT_LEAVES =
   `SELECT "sequence" - 1 AS "position", "hash" FROM "ledger_entries" ` + `WHERE "sequence" > $1 AND "sequence" <= $2`;
@@ -18,14 +18,14 @@ const HASH_COLUMNS = ['position', 'hash'] as const;
 
 const KEPT = `SELECT "level", "position", "hash" FROM "ledger_tree_nodes"`;
 const IN_ORDER = `ORDER BY "level", "position" LIMIT $1`;
-/** No lower bound, so that whatever was put in by others is read, too. */
+/** No lower bound, so that rows added by others are read as well. */
 const SELECT_FIRST_KEPT = `${KEPT} ${IN_ORDER}`;
 const SELECT_NEXT_KEPT = `${KEPT} WHERE ("level", "position") > ($2, $3) ${IN_ORDER}`;
 
 /** Kept subtrees read at once. */
 const KEPT_PIECE = 1_000;
 
-/** That an entry is in the tree of a size: RFC 6962, section 2.1.1. */
+/** Proves that an entry is in the tree of a size: RFC 6962, section 2.1.1. */
 export interface InclusionProof {
   readonly leafHash: TreeHash;
   readonly tree: TreeHead;
@@ -33,7 +33,7 @@ export interface InclusionProof {
   readonly hashes: readonly TreeHash[];
 }
 
-/** That one tree extends another: RFC 6962, section 2.1.2. */
+/** Proves that one tree extends another: RFC 6962, section 2.1.2. */
 export interface ConsistencyProof {
   readonly earlier: TreeHead;
   readonly later: TreeHead;
@@ -41,21 +41,21 @@ export interface ConsistencyProof {
 }
 
 /**
- * Reads the Merkle tree over the entries. What lies within a committed head never changes, so the reads of one proof need
- * no snapshot. A proof reads a few hundred hashes at most, however long the chain is.
+ * Reads the Merkle tree over the entries. The part within a committed head never changes, so the reads of one proof
+ * need no snapshot. A proof reads a few hundred hashes at most, however long the chain is.
  */
 @Injectable()
 export class TreeReader {
   constructor(@Inject(Database) private readonly database: Pick<Database, 'points' | 'chain' | 'dialect'>) {}
 
-  /** Today's tree, as the head record has it; empty before there is a head record. */
+  /** The current tree, according to the head record; empty before there is one. */
   async head(): Promise<TreeHead> {
     const [row] = await this.database.points.all<{ sequence: number; frontier: string }>(SELECT_HEAD);
     const { size, root } = row === undefined ? TreeFrontier.empty() : treeOf(row);
     return { size, rootHash: root };
   }
 
-  /** @param sequence from 1 to the size; the size at most today's. */
+  /** @param sequence from 1 to `size`. @param size at most the current size. */
   async inclusion(sequence: number, size: number): Promise<InclusionProof> {
     const leaf = { begin: sequence - 1, end: sequence };
     const ranges = [leaf, { begin: 0, end: size }, ...inclusionRanges(leaf.begin, size)];
@@ -63,7 +63,7 @@ export class TreeReader {
     return { leafHash: hash, tree: { size, rootHash }, hashes };
   }
 
-  /** @param to at most today's size; `from` at most `to`. */
+  /** @param from at most `to`. @param to at most the current size. */
   async consistency(from: number, to: number): Promise<ConsistencyProof> {
     const ranges = [{ begin: 0, end: from }, { begin: 0, end: to }, ...consistencyRanges(from, to)];
     const [earlier = '', later = '', ...hashes] = await this.roots(ranges);
@@ -71,8 +71,8 @@ export class TreeReader {
   }
 
   /**
-   * The next kept subtrees after one, lower levels first and from left to right; from the first one when none is given.
-   * Rows that others put in may be no subtrees: none is looked up after such a row.
+   * The next kept subtrees after the given one, lower levels first and from left to right; without one, from the
+   * beginning. Rows added by others may not be valid subtrees: nothing can be looked up after such a row.
    */
   kept(after?: Omit<TreeNode, 'hash'>): Promise<Record<keyof TreeNode, unknown>[]> {
     const { chain } = this.database;
@@ -80,7 +80,7 @@ export class TreeReader {
     return chain.all(SELECT_NEXT_KEPT, [KEPT_PIECE, after.level, after.position]);
   }
 
-  /** Entries in the log, as the head record says now. */
+  /** Entries in the log, according to the current head record. */
   async size(): Promise<number> {
     const [row] = await this.database.chain.all<{ sequence: number }>(SELECT_HEAD);
     return row?.sequence ?? 0;

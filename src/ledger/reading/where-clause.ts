@@ -8,18 +8,18 @@ import type { Condition } from '../record-page';
 export interface PageSource {
   readonly table: string;
   readonly columns: readonly string[];
-  /** Those of the columns whose texts can be of any length. */
+  /** The columns whose text can be of any length. */
   readonly longColumns: readonly string[];
   /** Unique, ascending with creation. */
   readonly orderColumn: string;
-  /** A time that never falls along the order, indexed; null: there is none to filter by. */
+  /** An indexed time that never decreases in list order; null: lists cannot be filtered by time. */
   readonly timeColumn: string | null;
   readonly counter: string;
-  /** The columns whose values are counted apart. */
+  /** The columns with a counter per value. */
   readonly countedBy: readonly string[];
-  /** The columns whose lists' items are indexed and counted. */
+  /** The list columns whose items are indexed and counted. */
   readonly listColumns: readonly string[];
-  /** Columns each of whose values few rows have, the most telling first. */
+  /** Selective columns: few rows have the same value. Most selective first. */
   readonly selectiveColumns: readonly string[];
   /** True for the ledger's entries: the head's sequence counts all of them. */
   readonly isLedger: boolean;
@@ -27,19 +27,19 @@ export interface PageSource {
 
 const OPERATORS = { equals: '=', atLeast: '>=', atMost: '<=', after: '>' } as const;
 
-/** The parameters of a statement that is put together. */
+/** The parameters of a statement under construction. */
 export class Parameters {
   readonly values: SqlValue[] = [];
 
-  /** The placeholder of the value. */
+  /** Returns the placeholder of the value. */
   add(value: SqlValue): string {
     return `$${this.values.push(value)}`;
   }
 }
 
-/** The rows that meet the conditions, each condition put so that an index serves it. */
+/** Selects the rows that meet the conditions; each condition is written so that an index can be used. */
 export class WhereClause {
-  /** What the rows are ordered by: where items of lists lead to them, the same column of the items. */
+  /** The column to order by: where list items lead to the rows, the items' copy of it. */
   readonly order: string;
   private readonly tables: string[] = [];
   private readonly conditions: string[] = [];
@@ -77,7 +77,7 @@ export class WhereClause {
     );
   }
 
-  /** The column that is looked up first, as it leaves few rows; null: that is left to the database. */
+  /** The column to look up first because it is selective; null: the choice is left to the database. */
   private leadingColumn(conditions: readonly Condition[]): string | null {
     const { selectiveColumns, orderColumn } = this.source;
     if (this.tables.length > 0) return orderColumn;
@@ -106,13 +106,16 @@ export class WhereClause {
 
 type TimeBound = Condition & { readonly comparison: 'atLeast' | 'atMost' };
 
-/** True for the first or last time of what is listed. */
+/** True for a lower or upper bound on the time of a list. */
 export function isTimeBound({ timeColumn }: PageSource, condition: Condition): condition is TimeBound {
   const { column, comparison } = condition;
   return column === timeColumn && (comparison === 'atLeast' || comparison === 'atMost');
 }
 
-/** Time never goes back along the order, so a time is a place in it: that of the first or last row of that time. */
+/**
+ * Time never decreases in list order, so a time translates to a place in it: that of the first or last row of that
+ * time.
+ */
 export function placeOfTimeSql(
   source: PageSource,
   { column, comparison, value }: TimeBound,
@@ -126,12 +129,12 @@ export function placeOfTimeSql(
   );
 }
 
-/** Such a condition is met through the items of lists. */
+/** Such a condition is met through the table of list items. */
 export function isContains({ comparison }: Condition): boolean {
   return comparison === 'contains';
 }
 
-/** With its table: several tables of one statement have columns of the same name. */
+/** Qualified with its table: several tables in one statement have columns of the same name. */
 export function columnOf(table: string, column: string): string {
   return `${quoted(table)}.${quoted(column)}`;
 }

@@ -1,10 +1,10 @@
 /**
- * Of a caller that was refused. Such an entry has no state and says nothing of its subject's, which need be no record: who
- * looks for the last state of a record passes over it.
+ * Action of the entry for a refused caller. Such an entry has no state and says nothing about its subject, which need
+ * not be a record: a search for the last state of a record skips it.
  */
 export const ACCESS_DENIED = 'access.denied';
 
-/** For conditions on entries. @param alias of their table in the statement, with its dot; none where it has no other name. */
+/** For conditions on entries. @param alias of the table in the statement, with its dot; empty if it has none. */
 export function saysStateSql(alias = ''): string {
   return `${alias}"action" <> '${ACCESS_DENIED}'`;
 }

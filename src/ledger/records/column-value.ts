@@ -1,10 +1,10 @@
 import type { ColumnDefinition } from '../../database/dialect';
 import type { DecisiveForm } from '../record-kind';
 
-/** A value of a column as it is meant, or what is wrong with the one that is stored. */
+/** The decoded value of a column, or what is wrong with the stored one. */
 export type ColumnValue = { readonly value: unknown } | { readonly fault: string };
 
-/** Reads what a column holds: SQLite takes any value in any column, and JSON is text to every database. */
+/** Reads the value of a column: SQLite accepts any value in any column, and JSON is text to every database. */
 export function columnValue(
   stored: unknown,
   { name, type }: ColumnDefinition,

@@ -1,7 +1,7 @@
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { StoredEntry } from '../chain/hash-chain';
 
-/** The counter of the rows whose counted column has, or holds, one value, such as `entities:type:service`. */
+/** The counter of the rows whose counted column has, or contains, the value, such as `entities:type:service`. */
 export function counterName(counter: string, column: string, value: unknown): string {
   return `${counter}:${column}:${String(value)}`;
 }
@@ -34,10 +34,10 @@ function listOf(row: GovernedRow, column: string): readonly string[] {
   return (row as unknown as Readonly<Record<string, readonly string[]>>)[column] ?? [];
 }
 
-/** No kind of record may be counted under this name. */
+/** Reserved: no kind of record may be counted under this name. */
 export const ENTRY_COUNTER = 'ledger_entries';
 
-/** Columns whose values can stand in very many entries: each value has a total of its own. */
+/** Columns whose values can occur in very many entries: each value has a total of its own. */
 export const ENTRIES_COUNTED_BY = ['action', 'outcome', 'agentId'] as const;
 
 /** What an entry adds to the counters. */

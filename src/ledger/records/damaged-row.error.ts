@@ -1,4 +1,4 @@
-/** A stored row holds what the service never writes. A start ends with exit code 65. */
+/** A stored row holds something the service never writes. Startup ends with exit code 65. */
 export class DamagedRowError extends Error {
   constructor(table: string, id: unknown, fault: string) {
     super(

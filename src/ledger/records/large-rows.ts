@@ -6,10 +6,13 @@ import { prepareCanonicalJson } from '../chain/canonical-json';
 import type { GovernedRow } from '../record-kind';
 import type { RecordCodec } from './record-codec';
 
-/** Characters of JSON from which on it is parsed and compared in slices. */
+/** Characters of JSON above which it is parsed and compared in chunks. */
 const LARGE = 16 * 1024;
 
-/** A row that commands look at; of large content, value and canonical text are made in slices that let others through. */
+/**
+ * Decodes a row for commands; value and canonical text of large content are prepared in chunks, so that other work is
+ * not blocked.
+ */
 export async function decodeRow(codec: RecordCodec, stored: SqlRow): Promise<GovernedRow> {
   const large = codec.columns.filter(({ name, type }) => type === 'json' && isLarge(stored[name]));
   if (large.length === 0) return codec.decode(stored);

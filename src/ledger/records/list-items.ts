@@ -1,11 +1,11 @@
 import type { ColumnDefinition } from '../../database/dialect';
 
-/** The table of what JSON lists of records hold, so that records are found by it: `LedgerListItem`. */
+/** The table of the items of JSON lists in records, an index to find records by: `LedgerListItem`. */
 export const LIST_ITEMS = 'ledger_list_items';
 
-/** False where an altered row holds bytes, as SQLite allows: these are neither JSON nor in the order of texts. */
+/** False if an altered row holds bytes, as SQLite allows: these are neither JSON nor sorted like texts. */
 export const IS_TEXT_ITEM = `"item" = CAST("item" AS text)`;
-/** False for other types, too, and for what a driver would round. */
+/** Also false for other types, and for numbers a driver would round. */
 export const IS_LISTED_SEQUENCE = `"createdSequence" BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
 
 export const LIST_ITEM_COLUMNS: readonly ColumnDefinition[] = [

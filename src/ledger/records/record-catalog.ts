@@ -4,7 +4,7 @@ import { Database } from '../../database/database';
 import { RecordCodec } from './record-codec';
 import type { AnyRecordKind } from '../record-kind';
 
-/** Every kind of record the ledger knows, in the order of registration: owners before what belongs to them. */
+/** Every kind of record the ledger knows, in order of registration: owners before the kinds that belong to them. */
 @Injectable()
 export class RecordCatalog {
   private readonly codecs = new Map<AnyRecordKind, RecordCodec>();
@@ -45,7 +45,7 @@ export class RecordCatalog {
   }
 }
 
-/** The kinds of record a module keeps in the ledger. Provided as a value, found by the catalog at start. */
+/** The kinds of record a module keeps in the ledger. Provided as a value; the catalog finds it at start. */
 export class LedgerContribution {
   constructor(readonly kinds: readonly AnyRecordKind[]) {}
 }

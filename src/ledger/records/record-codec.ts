@@ -10,13 +10,13 @@ import { DamagedRowError } from './damaged-row.error';
 import { columnValue } from './column-value';
 import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './statements';
 
-/** A row as it was read; of JSON columns some may stay as they are, and some be parsed already. */
+/** A row as it was read; some JSON columns may still be text, others already parsed. */
 export type StoredRow = Readonly<Record<string, SqlValue | StoredJson | JsonValue>>;
 
-/** Names what no column is named. */
+/** A name that no column has. */
 const SIZE = '#bytes';
 
-/** A row ready for the database, and the hashed form of its state. JSON is rendered once and serves both. */
+/** A row ready for the database, and the hashed form of its state. JSON is rendered once and used for both. */
 export interface EncodedRow {
   readonly values: readonly SqlValue[];
   readonly state: string;
@@ -24,24 +24,27 @@ export interface EncodedRow {
 
 interface StateMember {
   readonly name: string;
-  /** Left out while it has this value, as it is stored; undefined: never. */
+  /** The stored default with which it is omitted from the hash; undefined: it is never omitted. */
   readonly unset: SqlValue | undefined;
   readonly column: number;
   readonly isJson: boolean;
 }
 
-/** Turns rows of one kind into what is stored and hashed, and back. The columns are those of its TypeORM table class. */
+/**
+ * Converts rows of one kind to their stored and hashed forms, and back. The columns are those of its TypeORM table
+ * class.
+ */
 export class RecordCodec {
   readonly table: string;
   readonly columns: readonly ColumnDefinition[];
-  /** Each takes its rows as one JSON array of arrays. */
+  /** Both statements take their rows as one JSON array of arrays. */
   readonly insertRows: string;
   readonly updateRows: string;
   readonly deleteRows: string;
-  /** Selects the ids among those in a JSON array of arrays of one that there are. */
+  /** Selects which of the ids in a JSON array of one-element arrays exist. */
   readonly selectIds: string;
   private readonly selected: string;
-  /** Free-form content. */
+  /** The columns of free-form content. */
   private readonly longColumns: readonly string[];
   private readonly selections = new Map<string, string>();
   private readonly state: readonly StateMember[];
@@ -72,20 +75,20 @@ export class RecordCodec {
     return sql;
   }
 
-  /** Selects the newest rows whose columns equal the first parameters, as many as the last one says. */
+  /** Selects the newest rows whose columns equal the first parameters; the last parameter is their number. */
   selectNewest(columns: readonly string[]): string {
     const where = `WHERE ${equalities(columns)} ORDER BY "createdSequence" DESC`;
     return `SELECT ${this.selected} FROM ${quoted(this.table)} ${where} LIMIT $${columns.length + 1}`;
   }
 
-  /** Selects the rows about which an entry after `$1` was written, of one of the actions that follow it. */
+  /** Selects the rows about which an entry with one of the given actions was written after `$1`. */
   selectTouchedAfter(actions: number): string {
     const names = Array.from({ length: actions }, (_, index) => `$${index + 2}`).join(', ');
     const touched = `SELECT "subjectId" FROM "ledger_entries" WHERE "action" IN (${names}) AND "sequence" > $1`;
     return `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE "id" IN (${touched})`;
   }
 
-  /** Selects the rows whose column has one of the values in a JSON array of arrays of one. */
+  /** Selects the rows whose column has one of the values in a JSON array of one-element arrays. */
   selectAmong(column: string): string {
     const key = `among ${column}`;
     const known = this.selections.get(key);
@@ -96,8 +99,8 @@ export class RecordCodec {
   }
 
   /**
-   * The same, without the free-form content of rows that have more bytes of it than the second parameter says. Where a kind
-   * has none, there is no such parameter.
+   * The same, without the free-form content of rows that have more bytes of it than the second parameter. If the kind
+   * has no free-form content, there is no second parameter.
    */
   selectSmallAmong(column: string): { readonly sql: string; readonly isSized: boolean } {
     const isSized = this.longColumns.length > 0;
@@ -107,7 +110,7 @@ export class RecordCodec {
     return { sql, isSized };
   }
 
-  /** Bytes of free-form content: as the database says, or near enough of a row that was read without asking. */
+  /** Bytes of free-form content: as the database reports, or an estimate for a row that was read without asking. */
   sizeOf(stored: SqlRow): number {
     const size = stored[SIZE];
     if (typeof size === 'number') return size;
@@ -120,7 +123,7 @@ export class RecordCodec {
     return { values, state: this.stateOf(values) };
   }
 
-  /** The hashed form of stored values, in the order of the columns; of altered ones it may be no JSON. */
+  /** The hashed form of stored values, in column order; for altered values it may not be JSON. */
   stateOf(values: readonly SqlValue[]): string {
     let state = '';
     for (const { name, column, isJson, unset } of this.state) {
@@ -132,23 +135,26 @@ export class RecordCodec {
     return `${state}}`;
   }
 
-  /** @throws DamagedRowError for a row that the service has not written so. */
+  /** @throws DamagedRowError for a row that the service has not written in this form. */
   decode(stored: StoredRow): GovernedRow {
     return this.decodeColumns(stored, this.columns) as unknown as GovernedRow;
   }
 
-  /** The row of a state that an entry keeps; what is not hashed is null. @throws DamagedRowError for an altered one. */
+  /**
+   * Decodes the state that an entry keeps; columns that are not hashed are null.
+   * @throws DamagedRowError for an altered state.
+   */
   decodeState(state: JsonObject): GovernedRow {
     const members: Record<string, JsonValue> = {};
     for (const { name, isJson } of this.state) {
       const value = state[name] ?? this.kind.laterMembers?.[name] ?? null;
-      // A text in a column of JSON is read as JSON.
+      // A text in a JSON column would be read as JSON.
       members[name] = isJson && typeof value === 'string' ? JSON.stringify(value) : value;
     }
     return this.decode(members);
   }
 
-  /** The same for some of the columns, of which alone the row was read. */
+  /** The same for a row of which only some columns were read. */
   decodeColumns(stored: StoredRow, columns: readonly ColumnDefinition[]): Readonly<Record<string, unknown>> {
     const row: Record<string, unknown> = {};
     for (const column of columns) {
@@ -197,7 +203,7 @@ function tableName(table: new () => object): string {
   return name;
 }
 
-/** Columns in the order of the class. Only what both databases store alike is allowed. */
+/** Columns in the order of the class. Only types that both databases store alike are allowed. */
 function columnsOf(table: new () => object): ColumnDefinition[] {
   return getMetadataArgsStorage()
     .columns.filter(({ target }) => target === table)

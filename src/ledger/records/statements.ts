@@ -1,6 +1,6 @@
 import { quoted, type ColumnDefinition, type Dialect } from '../../database/dialect';
 
-/** Statements put together once for each dialect, not once a batch. */
+/** Builds statements once per dialect, not once per batch. */
 export function oncePerDialect<Statements>(make: (dialect: Dialect) => Statements): (dialect: Dialect) => Statements {
   const made = new WeakMap<Dialect, Statements>();
   return (dialect) => {
@@ -15,7 +15,7 @@ export function equalities(columns: readonly string[]): string {
   return columns.map((column, index) => `${quoted(column)} = $${index + 1}`).join(' AND ');
 }
 
-/** The parameter of a statement that takes a JSON array of arrays of one. */
+/** The parameter of a statement that takes a JSON array of one-element arrays. */
 export function arraysOfOne(values: Iterable<string | number>): string {
   return JSON.stringify(Array.from(values, (value) => [value]));
 }
@@ -40,13 +40,16 @@ export function updateRows(dialect: Dialect, table: string, columns: readonly Co
   );
 }
 
-/** Deletes the rows whose text column has one of the values in a JSON array of arrays of one. */
+/** Deletes the rows whose text column has one of the values in a JSON array of one-element arrays. */
 export function deleteRows(dialect: Dialect, table: string, column = 'id'): string {
   const value = dialect.jsonAt(0, { name: column, type: 'text' });
   return `DELETE FROM ${quoted(table)} WHERE ${quoted(column)} IN (SELECT ${value} FROM ${dialect.jsonElements('$1')})`;
 }
 
-/** Selects, of the rows whose text column has one of the values in a JSON array of arrays of one, these expressions. */
+/**
+ * Selects these expressions from the rows whose text column has one of the values in a JSON array of one-element
+ * arrays.
+ */
 export function selectAmong(dialect: Dialect, table: string, selected: readonly string[], column: string): string {
   const value = dialect.jsonAt(0, { name: column, type: 'text' });
   return `SELECT ${selected.join(', ')} FROM ${quoted(table)} WHERE ${quoted(column)} IN (SELECT ${value} FROM ${dialect.jsonElements('$1')})`;

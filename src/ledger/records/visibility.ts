@@ -2,23 +2,23 @@ import type { Caller } from '../caller';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import type { Condition } from '../record-page';
 
-/** For whom records are read. */
+/** On whose behalf records are read. */
 export type Viewer = Pick<Caller, 'agentId' | 'grants'>;
 
 /**
- * What a record has to meet for somebody to see it. Who is bound to an agent, and has no scope that shows all, sees what is
- * its agent's.
+ * The conditions that a record must meet for the viewer to see it. A viewer that is bound to an agent, and has no scope
+ * that shows all, sees only what belongs to its agent.
  */
 export function sightOf({ subjectType, visibility }: AnyRecordKind, viewer: Viewer | undefined): readonly Condition[] {
   if (visibility === undefined) return [];
-  // Not everybody sees all of them, so nobody reads them without saying for whom.
+  // Records that not everybody may see must not be read without a viewer.
   if (viewer === undefined) throw new Error(`A ${subjectType} was read, and it was not said for whom.`);
   const { agentId, grants } = viewer;
   if (agentId === null || visibility.allWith.some((scope) => grants.has(scope))) return [];
   return [{ column: visibility.agentColumn, comparison: 'equals', value: agentId }];
 }
 
-/** The record, where it may be seen. */
+/** The record, if the viewer may see it. */
 export function visibleTo<Row extends GovernedRow>(
   viewer: Viewer | undefined,
   kind: AnyRecordKind,

@@ -2,7 +2,7 @@ import type { QueryRunner } from 'typeorm';
 import { quoted } from '../../database/dialect';
 import { LIST_ITEMS } from '../records/list-items';
 
-/** For migrations: begins to count the rows of a table by the values of columns, with those that are there. */
+/** For migrations: starts counting the rows of a table by the values of columns, including existing rows. */
 export async function countRows(
   queryRunner: QueryRunner,
   table: string,
@@ -17,7 +17,7 @@ export async function countRows(
   }
 }
 
-/** For migrations: begins to count records by the items of their lists, with those indexed already. */
+/** For migrations: starts counting records by the items of their lists, including items already indexed. */
 export async function countItems(queryRunner: QueryRunner, counter: string): Promise<void> {
   await queryRunner.query(
     `INSERT INTO "ledger_counters" ("name", "value") SELECT "item", count(*) FROM ${quoted(LIST_ITEMS)} ` +

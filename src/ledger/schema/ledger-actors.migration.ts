@@ -1,6 +1,6 @@
 import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
 
-/** What one key or token has done is looked up, however many entries there are. */
+/** An index, so that what one key or token has done can be found however many entries there are. */
 export class LedgerActors1764200000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createIndex('ledger_entries', byActor());

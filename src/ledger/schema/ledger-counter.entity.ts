@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** How many records of a kind, or of one value of its counted column, there are. Moves with the head. */
+/** The number of records of a kind, or with one value of a counted column. Moves with the head. */
 @Entity('ledger_counters')
 export class LedgerCounter {
   @PrimaryColumn('text')

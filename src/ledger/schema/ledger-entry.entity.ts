@@ -4,7 +4,7 @@ import type { EntryOutcome } from '../ledger-transaction';
 
 /**
  * One entry of the ledger: what happened (the audit view), its seal in the chain (the provenance view) and the state of
- * its subject afterwards. Always one to one, so they share a row and none can be an orphan.
+ * its subject afterwards. They are always one to one, so they share a row and none can be orphaned.
  */
 @Entity('ledger_entries')
 @Index(['entityId', 'sequence'])
@@ -70,7 +70,7 @@ export class LedgerEntry {
   @Column('text', { nullable: true })
   readonly ip!: string | null;
 
-  /** Canonical JSON of the subject as it stood after the entry; null when it no longer existed. */
+  /** Canonical JSON of the subject as it was after the entry; null if it no longer existed. */
   @Column('simple-json', { nullable: true })
   readonly state!: JsonObject | null;
 

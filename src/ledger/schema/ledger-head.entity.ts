@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TreeFrontier } from '../merkle/tree-frontier';
 
-/** Where the chain ends: one row, moved in the transaction of every batch. It makes a cut tail visible. */
+/** The end of the chain: one row, moved in the transaction of every batch. It reveals a truncated ledger. */
 @Entity('ledger_head')
 export class LedgerHead {
   /** Always 1. */
@@ -17,7 +17,7 @@ export class LedgerHead {
   @Column('text')
   readonly timestamp!: string;
 
-  /** The last ULID given out, so that identifiers keep sorting by creation across restarts. */
+  /** The last ULID issued, so that identifiers keep sorting by creation across restarts. */
   @Column('text')
   readonly lastUlid!: string;
 
@@ -29,7 +29,7 @@ export class LedgerHead {
   @Column('text', { default: TreeFrontier.empty().text })
   readonly frontier!: string;
 
-  /** Of the newest migration that a process has brought: earlier versions write nothing any more. */
+  /** The newest migration that any process has applied: processes of earlier versions stop writing. */
   @Column('bigint', { default: 0 })
   readonly schemaVersion!: number;
 }

@@ -3,10 +3,10 @@ import { Entity, PrimaryColumn } from 'typeorm';
 /** The table of `LedgerLeftover`. */
 export const LEFTOVERS = 'ledger_leftovers';
 
-/** A removed record with rows that went with it and are still to be deleted: too many for one batch. Nothing shows them. */
+/** A removed record whose dependent rows are still to be deleted: too many for one batch. Nothing shows these rows. */
 @Entity(LEFTOVERS)
 export class LedgerLeftover {
-  /** Of the rows that are to be deleted. */
+  /** The kind of the rows to delete. */
   @PrimaryColumn('text')
   readonly subjectType!: string;
 

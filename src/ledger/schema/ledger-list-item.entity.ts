@@ -7,7 +7,7 @@ export class LedgerListItem {
   @PrimaryColumn('text')
   readonly item!: string;
 
-  /** The record's. */
+  /** The record's `createdSequence`. */
   @PrimaryColumn('bigint')
   readonly createdSequence!: number;
 

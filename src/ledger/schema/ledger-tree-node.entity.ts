@@ -3,14 +3,17 @@ import type { ColumnDefinition } from '../../database/dialect';
 import type { SqlValue } from '../../database/sql-connection';
 import type { TreeNode } from '../merkle/tree-frontier';
 
-/** A complete subtree of the Merkle tree, of 256 entries, 65,536, and so on: proofs are made of these and of the entries. */
+/**
+ * A complete subtree of the Merkle tree over 256 entries, 65,536, and so on: proofs are built from these and from
+ * entries.
+ */
 @Entity('ledger_tree_nodes')
 export class LedgerTreeNode {
   /** The subtree has 2^level entries: 8, 16, 24 … */
   @PrimaryColumn('integer')
   readonly level!: number;
 
-  /** How many subtrees of the level lie to the left. */
+  /** The number of subtrees of this level to its left. */
   @PrimaryColumn('bigint')
   readonly position!: number;
 

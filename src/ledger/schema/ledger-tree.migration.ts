@@ -4,10 +4,10 @@ import { leafHash } from '../merkle/tree-hash';
 import { TreeFrontier, type TreeNode } from '../merkle/tree-frontier';
 import { TREE_NODES } from './ledger-tree-node.entity';
 
-/** Entries read, and nodes written, by one statement. */
+/** Entries read, and nodes written, per statement. */
 const PIECE = 5_000;
 
-/** The Merkle tree over the entries, with those that are there. */
+/** Creates the Merkle tree over the entries, including existing ones. */
 export class LedgerTree1763800000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createTable(treeNodes());
@@ -36,7 +36,7 @@ function treeNodes(): Table {
   });
 }
 
-/** Takes the entries as they are: whether they are right is for verification to find. */
+/** Takes the entries as they are: finding faults in them is up to verification. */
 async function plantTree(queryRunner: QueryRunner): Promise<TreeFrontier> {
   const frontier = TreeFrontier.empty();
   for (let after: string | null = null; ;) {
@@ -55,7 +55,7 @@ async function plantTree(queryRunner: QueryRunner): Promise<TreeFrontier> {
 
 async function insertNodes(queryRunner: QueryRunner, nodes: readonly TreeNode[]): Promise<void> {
   if (nodes.length === 0) return;
-  // Numbers and hashes of our own making: nothing in them needs quoting.
+  // Numbers and hashes that we made ourselves: nothing needs quoting.
   const values = nodes.map(({ level, position, hash }) => `(${level}, ${position}, '${hash}')`);
   await queryRunner.query(`INSERT INTO "${TREE_NODES}" ("level", "position", "hash") VALUES ${values.join(', ')}`);
 }

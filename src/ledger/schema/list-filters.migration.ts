@@ -4,7 +4,7 @@ import { countRows } from './count-rows';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counter-name';
 import { LIST_ITEMS } from '../records/list-items';
 
-/** What keeps the cost of filtered lists flat: an index of the items of JSON lists, pairs of filters, totals. */
+/** Keeps the cost of filtered lists flat: an index of the items of JSON lists, indexes for pairs of filters, totals. */
 export class ListFilters1763700000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createTable(listItems());

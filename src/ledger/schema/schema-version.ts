@@ -2,16 +2,16 @@ import { DatabaseFault } from '../../database/database-fault';
 import type { FoundDatabase } from '../../database/start-condition';
 
 /**
- * The newest migration of the service. The head record carries it, so that a process of an earlier version, which would write
- * what it does not understand any more, stops writing before the schema changes.
+ * The newest migration of the service. The head record carries it, so that a process of an earlier version, which no
+ * longer understands the schema, stops writing before it changes.
  */
 export const SCHEMA_VERSION = 1_764_200_000_010;
 
 const SELECT_VERSION = `SELECT "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
-/** Waits for the batch that is under way. */
+/** Waits for the running batch. */
 export const RAISE_VERSION = `UPDATE "ledger_head" SET "schemaVersion" = ${SCHEMA_VERSION} WHERE "id" = 1 AND "schemaVersion" < ${SCHEMA_VERSION}`;
 
-/** @throws where a later version has migrated the database. */
+/** @throws if a later version has migrated the database. */
 export async function refuseNewerSchema(found: FoundDatabase): Promise<void> {
   const version = await versionOf(found);
   if (version === null || version <= SCHEMA_VERSION) return;
@@ -21,18 +21,18 @@ export async function refuseNewerSchema(found: FoundDatabase): Promise<void> {
   );
 }
 
-/** Before the schema changes: processes of earlier versions write nothing from now on. */
+/** Before the schema changes: from now on, processes of earlier versions write nothing. */
 export async function tellEarlierVersions(found: FoundDatabase): Promise<void> {
   if ((await versionOf(found)) !== null) await found.connection?.run(RAISE_VERSION);
 }
 
-/** Null where there is no head yet, or one of a version that kept none. */
+/** Null if there is no head yet, or one of a version that recorded none. */
 async function versionOf({ connection }: FoundDatabase): Promise<number | null> {
   try {
     const [head] = (await connection?.all<{ schemaVersion: number }>(SELECT_VERSION)) ?? [];
     return head?.schemaVersion ?? null;
   } catch (error) {
-    // The table or the column is for a migration to make.
+    // A migration will create the table or column.
     if (error instanceof DatabaseFault && error.kind === 'programming') return null;
     throw error;
   }

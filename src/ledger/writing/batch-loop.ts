@@ -12,19 +12,19 @@ import type { Leftovers } from './leftovers';
 import type { Projections } from './projections';
 import type { WriterConnection } from './writer-connection';
 
-/** Commands of one transaction at most: enough to share a sync, few enough to keep a batch short. */
+/** Most commands per transaction: enough to share a sync, few enough to keep a batch short. */
 const MAXIMUM_BATCH = 512;
-/** Milliseconds after which a batch counts as stuck. It is left alone: a COMMIT may wait for its standby. */
+/** Milliseconds after which a batch counts as stuck. It is not interrupted: a COMMIT may be waiting for its standby. */
 const LONGEST_BATCH = 10_000;
 
-/** Empties the queue, one batch at a time, and reports to each caller what came of its command. */
+/** Drains the queue, one batch at a time, and reports to each caller the result of its command. */
 export class BatchLoop {
   observer: LedgerObserver | null = null;
   private readonly logger = new Logger('Ledger');
-  /** Batches belong to no request: the one that begins them would have its id on the log lines of the others. */
+  /** Batches belong to no request: otherwise the id of the request that starts one would be on all its log lines. */
   private readonly outsideRequests = new AsyncResource('Ledger');
   private working: Promise<void> | null = null;
-  /** Halved when a batch fails by a fault of its own, until the command at fault stands alone. */
+  /** Halved when a batch fails for a reason of its own, until the faulty command is alone in its batch. */
   private batchLimit = MAXIMUM_BATCH;
   /** Monotonic milliseconds; null between batches. */
   private batchBegan: number | null = null;
@@ -40,12 +40,12 @@ export class BatchLoop {
     private readonly stops: WriteStops,
   ) {}
 
-  /** A batch has been under way for so long that nobody can tell when the next one begins. */
+  /** A batch has been running for so long that nobody can tell when the next one begins. */
   get isStuck(): boolean {
     return this.batchBegan !== null && performance.now() - this.batchBegan > LONGEST_BATCH;
   }
 
-  /** Begins, unless it is under way. */
+  /** Starts the loop, unless it is running. */
   begin(): void {
     this.working ??= this.outsideRequests.runInAsyncScope(() => this.work());
   }
@@ -57,7 +57,7 @@ export class BatchLoop {
     this.logger.error(`A batch has not ended for ${LONGEST_BATCH / 1000} seconds: until it does, nothing is written.`);
   }
 
-  /** Resolves when the queue is empty. What is left to be deleted is for the next start. */
+  /** Resolves when the queue is empty. Leftovers wait for the next start. */
   async finished(): Promise<void> {
     this.leftovers.stop();
     await this.working;
@@ -66,7 +66,7 @@ export class BatchLoop {
   private async work(): Promise<void> {
     if (this.writer.needsProbe) await this.writer.probe();
     while (this.queue.length > 0 || this.canDelete) {
-      // What arrives in the same turn of the event loop shares the batch.
+      // Commands that arrive in the same turn of the event loop share the batch.
       await nextTurn();
       if (this.stops.refusal !== null) this.queue.refuse(this.stops.refusal);
       else if (this.queue.length > 0) await this.nextBatch();
@@ -108,7 +108,7 @@ export class BatchLoop {
   /** Null when the batch failed. */
   private async commit(commands: GatheredCommands): Promise<CommittedBatch | null> {
     const batch = await this.attempt(commands);
-    // Behind the attempt: what fails now must not make a batch that is on disk run again.
+    // After the attempt: a failure here must not make a batch that is on disk run again.
     if (batch !== null) this.settle(batch);
     return batch;
   }
@@ -125,7 +125,7 @@ export class BatchLoop {
   private settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): void {
     this.known.moved(position);
     this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
-    // A batch without an entry does not show that one would reach the disk.
+    // A batch without an entry does not prove that one would reach the disk.
     if (hasEntries) this.writer.succeeded();
     if (leavesRows) this.leftovers.added();
     this.queue.putBack(rest);
@@ -160,7 +160,7 @@ export class BatchLoop {
       return;
     }
     this.logger.error(`A command failed and was not written: ${String(error)}`);
-    // It may be the command's own fault, or that of tables that take nothing any more.
+    // Either the command itself is at fault, or the tables no longer accept anything.
     await this.writer.probe();
     if (this.writer.hasFailed) only?.reject(unavailable('The database cannot take writes now.'));
     else only?.reject(error instanceof Error ? error : new Error(String(error)));
@@ -176,7 +176,7 @@ function observed({ outcomes, commitDuration }: CommittedBatch, duration: number
   return { commands: outcomes.length, duration, commitDuration, refusals };
 }
 
-/** A change that is on disk but not in memory would be decided on wrongly for ever. */
+/** If memory missed a change that is on disk, every later decision would be wrong. */
 function applyEffect(effect: () => void): void {
   try {
     effect();

@@ -15,11 +15,11 @@ import type { WriterConnection } from './writer-connection';
 
 const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "sequence" = $1`;
 /**
- * Milliseconds after which a batch takes no further command: others wait for the head, and a server ends the session of one
- * who holds it and says nothing for some seconds.
+ * Milliseconds after which a batch takes no further command: other processes wait for the head, and a server ends a
+ * session that holds a lock and is idle for some seconds.
  */
 const LONGEST_HOLD = 500;
-/** Milliseconds after which a batch without any idempotency key removes expired ones, too. */
+/** Milliseconds after which a batch without idempotency keys removes expired ones as well. */
 const TIDYING_INTERVAL = 1_000;
 
 export interface CommittedBatch {
@@ -29,13 +29,13 @@ export interface CommittedBatch {
   readonly position: LedgerPosition;
   /** Milliseconds; null when there was nothing to commit. */
   readonly commitDuration: number | null;
-  /** False for nothing but answers that were kept, too: those are small enough to find room where no entry does. */
+  /** False if only stored answers were written: these are small enough to fit where no entry does. */
   readonly hasEntries: boolean;
-  /** True when rows of removed records are left to be deleted. */
+  /** True when dependent rows of removed records are still to be deleted. */
   readonly leavesRows: boolean;
 }
 
-/** As they are while the head has this hash. */
+/** Valid while the head has this hash. */
 interface CarriedRows {
   readonly stored: ReadCache;
   readonly hash: string;
@@ -43,11 +43,11 @@ interface CarriedRows {
 
 type FinishedBatch = Pick<CommittedBatch, 'hasEntries'> & { readonly proof: CommitProof | null };
 
-/** Runs commands one after another in one database transaction and commits them together. */
+/** Runs commands one after another in a single database transaction and commits them together. */
 export class BatchRunner {
   /** Monotonic milliseconds. */
   private tidiedAt = 0;
-  /** What was read for commands that were put back. */
+  /** What was already read for commands that were put back. */
   private carried: CarriedRows | null = null;
 
   constructor(
@@ -68,7 +68,7 @@ export class BatchRunner {
     const stored = new ReadCache(connection, this.catalog);
     if (carried !== null) stored.takeOver(carried.stored, lookupsOf(commands.all));
     const kept = new IdempotencyStore(connection, dialect);
-    // Called together, so that a server on a network answers all in one round trip.
+    // Sent together, so that a remote server answers all in one round trip.
     const [head] = await allInOrder(this.transaction.begin(connection), prefetch(commands.all, stored, kept));
     if (carried !== null && head.hash !== carried.hash) {
       stored.forgetAll();
@@ -82,7 +82,7 @@ export class BatchRunner {
       const now = ledgerTime(this.clock.now(), batch.position.timestamp);
       const outcome = await runCommand(batch, kept, command, now);
       outcomes.push(outcome);
-      // Its effects must be in place before a later command runs.
+      // Its effects must be applied before a later command runs.
       if (outcome.effects.length > 0 || batch.isFull || kept.isFull) break;
       if (performance.now() - held > LONGEST_HOLD) break;
     }
@@ -96,7 +96,7 @@ export class BatchRunner {
     return { outcomes, rest, position: batch.position, commitDuration, hasEntries, leavesRows: batch.leavesRows };
   }
 
-  /** Writes what is left to write. The proof is null when there is nothing to commit. */
+  /** Writes everything still pending. The proof is null when there is nothing to commit. */
   private async finish(batch: Batch, kept: IdempotencyStore): Promise<FinishedBatch> {
     const { sequence, hash, timestamp } = batch.position;
     const began = performance.now();
@@ -108,7 +108,7 @@ export class BatchRunner {
   }
 }
 
-/** Reads what the commands will ask for, in a statement for all of them. */
+/** Reads what the commands will ask for, in one statement for all of them. */
 async function prefetch(commands: readonly QueuedCommand[], stored: ReadCache, kept: IdempotencyStore): Promise<void> {
   const writes = commands.flatMap(({ keyed }) => keyed ?? []);
   await Promise.all([stored.prefetch(lookupsOf(commands)), kept.prefetch(writes)]);

@@ -24,8 +24,9 @@ const ledgerSql = oncePerDialect((dialect) => ({
 }));
 
 /**
- * Writes a batch in few statements: each takes all its rows as one JSON parameter, which costs the event loop little. They
- * are called one after another and waited for together, so a server on a network answers all of them in one round trip.
+ * Writes a batch in a few statements, each of which takes all its rows as one JSON parameter: that costs the event loop
+ * little. They are sent one after another and awaited together, so a remote server answers all of them in one round
+ * trip.
  */
 export class BatchSql {
   private readonly counts = new Map<string, number>();
@@ -52,7 +53,7 @@ export class BatchSql {
     }
   }
 
-  /** Removes before it adds, what belongs to others first; adds owners first. */
+  /** Removes before it adds; removes dependent rows first, and adds owners first. */
   writeRows(changes: readonly RowChange[], order: Iterable<RecordCodec>): void {
     const groups = rowsByKind(changes, order);
     for (const { codec, removed } of groups.toReversed()) this.write(codec.deleteRows, removed);
@@ -68,12 +69,12 @@ export class BatchSql {
     this.wrote ||= entries.length > 0;
   }
 
-  /** The subtrees that the entries have completed. */
+  /** Writes the subtrees that the entries have completed. */
   writeNodes(nodes: readonly TreeNode[]): void {
     this.write(this.sql.insertNodes, nodes.map(treeNodeValues));
   }
 
-  /** Answers false, and does nothing, when no entry was written. */
+  /** Returns false, and does nothing, if no entry was written. */
   moveHead({ sequence, hash, timestamp, lastUlid, effectSequence, frontier }: LedgerPosition): boolean {
     if (!this.wrote) return false;
     const steps = [...this.counts].filter(([, step]) => step !== 0);
@@ -111,7 +112,7 @@ export class BatchSql {
 
   private send(sql: string, parameters: readonly SqlValue[]): void {
     const statement = this.connection.run(sql, parameters);
-    // `sent` hands the failure on; until it is called, nobody listens.
+    // `sent` passes the failure on; until it is called, nobody handles it.
     statement.catch(() => undefined);
     this.statements.push(statement);
   }
@@ -125,7 +126,7 @@ interface KindRows {
   readonly added: (readonly SqlValue[])[];
 }
 
-/** Of the kinds that have changes, in the given order. */
+/** Only kinds that have changes, in the given order. */
 function rowsByKind(changes: readonly RowChange[], order: Iterable<RecordCodec>): KindRows[] {
   const groups = new Map<RecordCodec, KindRows>();
   for (const { codec, id, encoded, isNew } of changes) {

@@ -9,10 +9,12 @@ import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { WriterConnection } from './writer-connection';
 
-/** Milliseconds. */
+/** Milliseconds between attempts to find out whether a commit took place. */
 const LOOK_UP_INTERVAL = 500;
 
-/** The database transaction of a batch: it holds the head while it runs, and it is certain whether it was committed. */
+/**
+ * The database transaction of a batch: it holds the head while it runs, and always finds out whether it was committed.
+ */
 export class BatchTransaction {
   constructor(
     private readonly database: Database,
@@ -21,17 +23,20 @@ export class BatchTransaction {
     private readonly clock: LedgerClock,
   ) {}
 
-  /** Locks the head, where several processes may write, and answers where it stands. Throws for a damaged head or a wrong clock. */
+  /**
+   * Locks the head if several processes may write, and returns its position. Throws for a damaged head or a wrong
+   * clock.
+   */
   async begin(connection: SqlConnection): Promise<LedgerPosition> {
     const [head] = await allInOrder(
       this.known.read(() => this.lockedHead(connection)),
-      // Behind the lock: no other process writes a later time before this one.
+      // Under the lock: no other process can write a later time before this one does.
       this.clock.look(connection),
     );
     return head;
   }
 
-  /** Throws when nothing was committed, and only then. */
+  /** Throws if nothing was committed, and only then. */
   async commit(connection: SqlConnection, proof: CommitProof): Promise<void> {
     this.writer.checkPlace();
     try {
@@ -41,7 +46,7 @@ export class BatchTransaction {
     }
   }
 
-  /** An error at COMMIT does not tell whether it took place: the row that it would have left does. */
+  /** An error at COMMIT does not tell whether the commit took place: the row that it would have written does. */
   private async afterFailedCommit(error: unknown, proof: CommitProof): Promise<void> {
     const kind = error instanceof DatabaseFault ? error.kind : 'programming';
     if (kind === 'constraint') throw error;
@@ -51,8 +56,8 @@ export class BatchTransaction {
   }
 
   /**
-   * Asks until the database answers: an answer to the callers before that could be a lie. A server comes back; a file
-   * that was removed or replaced does not, and cannot tell any more.
+   * Asks until the database answers: any earlier answer to the callers could be wrong. A server comes back; a file that
+   * was removed or replaced does not, and then nobody can tell.
    */
   private async tookPlace(proof: CommitProof): Promise<boolean> {
     while (this.database.isInPlace()) {
@@ -75,7 +80,7 @@ export class BatchTransaction {
       await connection.run('ROLLBACK');
       return false;
     }
-    // What a COMMIT left that did not wait for its standby may be on this server alone; this one waits for both.
+    // A COMMIT that did not wait for its standby may exist on this server alone; this one waits for both.
     await connection.run(TOUCH_HEAD);
     await connection.run('COMMIT');
     return true;
@@ -89,8 +94,8 @@ export class BatchTransaction {
 }
 
 /**
- * What all come to. Where several fail it throws the failure of the first that was called: in a transaction that has
- * failed, every later statement fails only for that.
+ * Awaits all results. If several fail, it throws the first failure in call order: in a failed transaction, every later
+ * statement fails only as a consequence.
  */
 export async function allInOrder<Results extends readonly unknown[]>(
   ...calls: { readonly [Index in keyof Results]: Promise<Results[Index]> }

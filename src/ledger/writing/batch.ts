@@ -18,10 +18,10 @@ import { UlidSequence } from '../chain/ulid-sequence';
 
 type Where = Readonly<Record<string, SqlValue>>;
 
-/** Characters of kept states after which a batch takes no further command: what one transaction sends is bounded. */
+/** Characters of stored states after which a batch takes no further command: limits what one transaction sends. */
 const FULL = 8 * 1024 * 1024;
 
-/** The commands of one database transaction: what they changed so far, and what they read of the database below. */
+/** The commands of one database transaction: what they changed so far, and what they read from the database. */
 export class Batch {
   readonly rows = new WriteBuffer();
   private readonly ulids: UlidSequence;
@@ -54,7 +54,7 @@ export class Batch {
     return this.ulids.next(Date.parse(now));
   }
 
-  /** Takes over what a finished command changed, and seals its entries. */
+  /** Merges what a finished command changed, and seals its entries. */
   async join(command: PendingChanges): Promise<void> {
     this.rows.addAll(command.rows);
     for (const pending of command.entries) this.addEntry(pending);
@@ -66,13 +66,13 @@ export class Batch {
     await this.flush();
   }
 
-  /** Writes what has joined, so that statements on the connection see it. */
+  /** Writes what was merged, so that statements on the connection see it. */
   async flush(): Promise<void> {
     this.sendAll();
     await this.writer.sent();
   }
 
-  /** Writes the rest and moves the head. Answers false when there is nothing to commit. */
+  /** Writes the rest and moves the head. Returns false when there is nothing to commit. */
   async finish(): Promise<boolean> {
     this.sendAll();
     this.position = { ...this.position, frontier: this.tree.text };
@@ -93,7 +93,7 @@ export class Batch {
     return this.stored.find(kind, key);
   }
 
-  /** @param newest so many of them at most, the newest; null: all. */
+  /** @param newest at most this many, the newest; null: all. */
   async readAll(kind: AnyRecordKind, where: Where, newest: number | null): Promise<GovernedRow[]> {
     await this.flush();
     return newest === null ? this.stored.select(kind, where) : this.stored.selectNewest(kind, where, newest);

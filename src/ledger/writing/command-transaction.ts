@@ -13,7 +13,7 @@ import { WriteBuffer, type KeyValues, type RowChange } from './write-buffer';
 
 /**
  * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
- * dropped, and no neighbour has seen them.
+ * dropped, and no other command of the batch has seen them.
  */
 export class CommandTransaction implements LedgerTransaction, PendingChanges {
   readonly rows = new WriteBuffer();
@@ -22,9 +22,9 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   readonly counts = new Map<string, number>();
   readonly effects: (() => void)[] = [];
   private readonly seen = new Map<string, GovernedRow>();
-  /** Ids of what is known to be there. */
+  /** Ids of rows that are known to exist. */
   private readonly present = new Set<string>();
-  /** Readings and entries so far: they grow as long as the command gets on. */
+  /** Reads and entries so far: the number grows as long as the command makes progress. */
   steps = 0;
   private reads = 0;
   private isFinished = false;
@@ -35,7 +35,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     readonly now: string,
   ) {}
 
-  /** Whether the command waits for the database, and not for something else. */
+  /** Whether the command is waiting for the database rather than for something else. */
   get isReading(): boolean {
     return this.reads > 0;
   }
@@ -71,7 +71,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
       this.rows.findBy(kind, values) ??
       this.batch.rows.findBy(kind, values) ??
       (await this.reading(() => this.batch.readByKey(kind, key as Readonly<Record<string, SqlValue>>)));
-    // What was found below may have been changed or removed since.
+    // The row found in the database may have been changed or removed by an earlier command.
     return found === undefined ? undefined : this.find(kind, found.id);
   }
 
@@ -89,7 +89,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   }
 
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {
-    // The placeholder before the copy spares V8 a slow path: the copy has the member already when it is set.
+    // The placeholder before the copy spares V8 a slow path: the member already exists when the copy sets it.
     const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.nextSequence } as unknown as Row;
     this.requireOwner(kind, created);
     this.change(kind, created.id, created, true, note);
@@ -137,7 +137,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     this.effects.push(effect);
   }
 
-  /** Called when the command has ended: what it left running must not write into a neighbour's place. */
+  /** Called when the command has ended: work it left running must not write into the next command's place. */
   finish(): void {
     this.isFinished = true;
   }
@@ -149,7 +149,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   private change(kind: AnyRecordKind, id: string, row: GovernedRow | null, isNew: boolean, note: EntryNote): void {
     const codec = this.batch.catalog.codec(kind);
     const encoded = row === null ? null : codec.encode(row);
-    // The entry comes first: a command that survives a fault in it must not keep a change without an entry.
+    // The entry comes first: if it fails and the command swallows the error, no change may remain without an entry.
     this.addEntry(kind.subjectType, id, encoded?.state ?? null, note);
     this.rows.put({ codec, id, row, encoded, isNew });
     if (row === null) this.seen.delete(id);
@@ -190,7 +190,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     return row;
   }
 
-  /** A change is made of what this command has read; anything else would overwrite a neighbour's. */
+  /** A change must start from what this command has read; anything else would overwrite another command's change. */
   private previous(kind: AnyRecordKind, id: string): GovernedRow {
     const previous = this.seen.get(id);
     if (previous === undefined) throw new Error(`The ${kind.subjectType} ${id} was changed without being read first.`);
@@ -201,7 +201,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     if (this.isFinished) throw new Error('A command used its transaction after it had ended.');
   }
 
-  /** The database would take it: rows outlive their owner until they are deleted. */
+  /** The database would accept it: rows outlive their owner until they are deleted. */
   private requireOwner({ owner, subjectType }: AnyRecordKind, row: GovernedRow): void {
     if (owner === undefined) return;
     const ownerId = (row as unknown as Readonly<Record<string, unknown>>)[owner.column];

@@ -4,23 +4,23 @@ import type { KeyedWrite } from '../idempotent-request';
 import type { BeforeReplay, Command } from '../ledger-transaction';
 import type { Lookup } from '../lookup';
 
-/** A command that waits to be written, and the promise its caller waits for. */
+/** A command in the queue, and the promise its caller is waiting for. */
 export interface QueuedCommand {
   readonly caller: Caller;
   readonly command: Command<unknown>;
-  /** Null when an answer that is kept for its key may always be given again. */
+  /** Null if the answer stored for its key may always be replayed. */
   readonly beforeReplay: BeforeReplay<unknown> | null;
-  /** Read for all commands of the batch at once. */
+  /** Read at once for all commands of the batch. */
   readonly lookups: readonly Lookup[];
-  /** Null when its request carries no idempotency key. */
+  /** Null if its request carries no idempotency key. */
   readonly keyed: KeyedWrite | null;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
-  /** Monotonic milliseconds after which it is not begun any more. */
+  /** Monotonic milliseconds after which it is no longer started. */
   readonly deadline: number;
 }
 
-/** The commands that wait for the writer: bounded in number and in the time they wait. */
+/** The commands waiting for the writer, limited in number and in waiting time. */
 export class LedgerQueue {
   private waiting: QueuedCommand[] = [];
 
@@ -46,12 +46,12 @@ export class LedgerQueue {
     if (commands.length > 0) this.waiting = [...commands, ...this.waiting];
   }
 
-  /** Refuses all. */
+  /** Refuses all waiting commands. */
   refuse(refusal: DomainError): void {
     for (const { reject } of this.take(this.waiting.length)) reject(refusal);
   }
 
-  /** Refuses those that have waited too long; they are the first ones. */
+  /** Refuses those that have waited too long; they are at the front. */
   expire(): void {
     const now = performance.now();
     while (this.waiting[0] !== undefined && this.waiting[0].deadline < now) {
@@ -60,7 +60,7 @@ export class LedgerQueue {
   }
 }
 
-/** The commands of one batch: those that waited when it began, and those that came until it could write. */
+/** The commands of one batch: those in the queue when it began, and those that arrived before it could write. */
 export class GatheredCommands {
   readonly all: QueuedCommand[];
 
@@ -71,7 +71,7 @@ export class GatheredCommands {
     this.all = queue.take(most);
   }
 
-  /** Takes in, and answers, what has come meanwhile: where another process held the lock, that is as much again. */
+  /** Adds, and returns, what has arrived meanwhile: if another process held the lock, that can be as much again. */
   gather(): readonly QueuedCommand[] {
     const late = this.queue.take(this.most - this.all.length);
     this.all.push(...late);

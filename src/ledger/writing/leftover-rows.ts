@@ -3,7 +3,7 @@ import { LEFTOVERS } from '../schema/ledger-leftover.entity';
 import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind } from '../record-kind';
 
-/** Rows of one transaction at most that go with an owner: some milliseconds. */
+/** Most dependent rows deleted in one transaction: takes some milliseconds. */
 export const LEFTOVER_PIECE = 1_000;
 
 export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2)`;
@@ -16,7 +16,7 @@ export function deletePieceSql({ kind, table }: RecordCodec): string {
   return `DELETE FROM ${quoted(table)} WHERE "id" IN (${piece})`;
 }
 
-/** A removed owner with rows that are to be deleted. Of one that is there nothing is deleted, whoever put it in the table. */
+/** A removed owner with rows to delete. If the owner still exists, nothing is deleted, whoever put it in the table. */
 export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): string {
   return (
     `SELECT "ownerId" FROM "${LEFTOVERS}" WHERE "subjectType" = '${kind.subjectType}' AND NOT EXISTS ` +
@@ -24,7 +24,7 @@ export function selectLeftoverSql({ kind }: RecordCodec, owners: RecordCodec): s
   );
 }
 
-/** Forgets the owner `$2` of rows of the kind `$1`, once none of them is left. */
+/** Removes the owner `$2` of rows of the kind `$1` from the table, once none of them is left. */
 export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
   return (
     `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2 AND NOT EXISTS ` +

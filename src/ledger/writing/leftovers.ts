@@ -5,12 +5,12 @@ import { deletePieceSql, forgetLeftoverSql, selectLeftoverSql } from './leftover
 import type { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 
-/** Whether a piece took place does not matter: what is left is found again. */
+/** Whether a chunk was committed does not matter: what is left is found again. */
 const ANY_OUTCOME: CommitProof = { sql: 'SELECT 1 AS "found"', parameters: [], found: 1 };
 
 /**
- * Deletes what is left of removed records, piece by piece, between the batches: so nobody waits for the whole. Their removal
- * is on record and has taken effect, so this adds no entry. What a process that ended has left is found by the next one.
+ * Deletes dependent rows of removed records, in chunks between the batches, so that nobody waits for all of them. Their
+ * removal is on record and has taken effect, so this adds no entry. What one process leaves is found by the next.
  */
 export class Leftovers {
   private readonly logger = new Logger('Ledger');
@@ -22,12 +22,12 @@ export class Leftovers {
     private readonly transaction: BatchTransaction,
   ) {}
 
-  /** True when a piece may be there to delete. */
+  /** True when there may be a chunk to delete. */
   get areDue(): boolean {
     return this.mayBeThere && !this.isStopped;
   }
 
-  /** A batch that was committed has left some. */
+  /** A committed batch has left some. */
   added(): void {
     this.mayBeThere = true;
   }
@@ -58,7 +58,7 @@ export class Leftovers {
     this.stop();
   }
 
-  /** Those of a module that is not loaded any more are left alone. */
+  /** Leftovers of a module that is no longer loaded are ignored. */
   private async next(connection: SqlConnection): Promise<[codec: RecordCodec, ownerId: string] | null> {
     for (const codec of this.catalog.all) {
       const { owner } = codec.kind;

@@ -7,7 +7,7 @@ import type { WriteBuffer } from './write-buffer';
 export interface PendingEntry {
   readonly caller: Caller;
   readonly note: EntryNote;
-  /** Canonical JSON of the note's. */
+  /** Canonical JSON of the note's details. */
   readonly details: string;
   readonly subjectType: string;
   readonly sequence: number;
@@ -18,20 +18,20 @@ export interface PendingEntry {
   readonly state: string | null;
 }
 
-/** Rows that go with their owner. */
+/** Rows that are removed with their owner. */
 export interface OwnedRemoval {
   readonly codec: RecordCodec;
   readonly ownerId: string;
   readonly count: number;
 }
 
-/** All that a command which has returned brings into its batch. */
+/** Everything that a command which has returned adds to its batch. */
 export interface PendingChanges {
   readonly rows: WriteBuffer;
   readonly entries: readonly PendingEntry[];
   readonly ownedRemovals: readonly OwnedRemoval[];
-  /** Steps of the counters, by name. */
+  /** Changes of the counters, by name. */
   readonly counts: ReadonlyMap<string, number>;
-  /** What follows in memory once the command is on disk. */
+  /** Applied to memory once the command is on disk. */
   readonly effects: readonly (() => void)[];
 }

@@ -5,28 +5,28 @@ import type { GovernedRow, RecordKind } from '../record-kind';
 
 /** Reads what other processes have changed. */
 export interface ForeignChanges {
-  /** The rows, as they stand now, about which an entry of one of the actions was written since the last look. */
+  /** The current rows about which an entry with one of the actions was written since the last look. */
   rowsAfter<Row extends GovernedRow>(kind: RecordKind<Row>, actions: readonly string[]): Promise<Row[]>;
 }
 
-/** Something a process keeps in memory and changes by `afterCommit`; it has to follow the other processes' commits too. */
+/** Something a process keeps in memory and changes by `afterCommit`; it has to follow other processes' commits too. */
 export interface Projection {
   catchUp(changes: ForeignChanges): Promise<void>;
-  /** The same without the lock, between batches. Returns false where it has to look at the same changes again. */
+  /** The same without the lock, between batches. Returns false if it has to look at the same changes again. */
   look?(changes: ForeignChanges): Promise<boolean>;
 }
 
 interface FollowedProjection {
   readonly memory: Projection;
-  /** Sequence up to which its memory is that of the database. */
+  /** Sequence up to which its memory matches the database. */
   upTo: number;
-  /** The same, as far as looks without the lock have found. */
+  /** The same, according to looks without the lock. */
   seenUpTo: number;
 }
 
 /**
- * Keeps what is in memory in step with the chain. The head row names the last entry that changed any memory; it is read
- * under the lock of the batch, so no command decides by what another process has changed already.
+ * Keeps memory in step with the chain. The head row names the last entry that changed any memory; it is read under the
+ * batch lock, so no command decides on memory that another process has already outdated.
  */
 export class Projections {
   private readonly projections: FollowedProjection[] = [];
@@ -47,7 +47,7 @@ export class Projections {
     }
   }
 
-  /** For memories that reads go by. @param head read before. */
+  /** For memory that reads are served from. @param head read beforehand. */
   async look(connection: SqlConnection, head: LedgerPosition): Promise<void> {
     for (const followed of this.projections) {
       if (followed.memory.look === undefined) continue;

@@ -9,13 +9,13 @@ import { decodeRow } from '../records/large-rows';
 
 type Key = Readonly<Record<string, SqlValue>>;
 
-/** A row that was asked for by a key; the id is null where there is none. */
+/** The result of a lookup by key; the id is null if there is no such row. */
 interface FoundRow {
   readonly subjectType: string;
   readonly id: string | null;
 }
 
-/** `row` is null while it is known to be there, and how large it is, but was not read. */
+/** `row` is null while only its existence and size are known. */
 interface KnownRow {
   readonly subjectType: string;
   readonly bytes: number;
@@ -24,10 +24,10 @@ interface KnownRow {
 
 /** Bytes of free-form content that are read before the commands run. */
 const PREFETCHED = 8 * 1024 * 1024;
-/** Bytes of it after which a batch takes no further command. */
+/** Bytes of free-form content after which a batch takes no further command. */
 const FULL = 16 * 1024 * 1024;
 
-/** Rows as the database below a batch holds them, each read once: nobody else writes while the batch runs. */
+/** Rows as stored in the database before the batch, each read once: nobody else writes while the batch runs. */
 export class ReadCache {
   private found = new Map<string, FoundRow>();
   private known = new Map<string, KnownRow>();
@@ -58,7 +58,7 @@ export class ReadCache {
     return this.keep(kind, name, stored);
   }
 
-  /** Whether there is a row of this id; the row itself is not read for it. */
+  /** Whether a row with this id exists; the row itself is not read. */
   async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
     const name = nameOf(kind, { id });
     if (!this.found.has(name)) await this.findIds(kind, [id]);
@@ -79,8 +79,8 @@ export class ReadCache {
   }
 
   /**
-   * Reads what will be looked up, in one statement for each column it is looked up by; of what is large, in the order of the
-   * lookups, as much as a batch can hold, in one more statement. The rest is read when it is asked for.
+   * Reads what will be looked up, in one statement per column. Of large rows it reads, in lookup order, as many as a
+   * batch can hold, in one more statement. The rest is read when it is asked for.
    */
   async prefetch(lookups: readonly Lookup[]): Promise<void> {
     const whole = lookups.filter((lookup) => lookup.isExistence !== true && !this.isKnown(lookup));
@@ -93,7 +93,7 @@ export class ReadCache {
     await Promise.all(grouped(this.largeThatFit(lookups)).map((group) => this.prefetchGroup(group, PREFETCHED)));
   }
 
-  /** Takes over what another batch has read, as far as these commands will look it up: nobody has written since. */
+  /** Reuses what another batch has read, as far as these commands will look it up: nobody has written since. */
   takeOver(previous: ReadCache, lookups: readonly Lookup[]): void {
     for (const lookup of lookups) {
       const name = lookupName(lookup);
@@ -107,7 +107,7 @@ export class ReadCache {
     }
   }
 
-  /** The database has changed below: in these rows, and in all of the kinds that lost rows with their owners. */
+  /** Drops what has changed in the database: these rows, and all rows of kinds that lost rows with their owners. */
   forget(changes: readonly RowChange[], removals: readonly OwnedRemoval[]): void {
     if (this.found.size === 0 && this.known.size === 0) return;
     const changed = new Set(changes.map(({ id }) => id));
@@ -133,7 +133,7 @@ export class ReadCache {
     return found !== undefined && (found.id === null || this.known.has(found.id));
   }
 
-  /** Those that are there and were not read, the first ones first. */
+  /** Rows that exist and were not read, the first ones first. */
   private largeThatFit(lookups: readonly Lookup[]): Lookup[] {
     let room = PREFETCHED - this.size;
     const taken = new Set<string>();
@@ -147,7 +147,7 @@ export class ReadCache {
     });
   }
 
-  /** @param mostBytes of a row that is read; of a larger one it is kept that it is there. */
+  /** @param mostBytes of a row that is read; of a larger row only its existence is noted. */
   private async prefetchGroup(group: Lookups, mostBytes: number): Promise<void> {
     const [{ kind, column }] = group;
     const codec = this.catalog.codec(kind);
@@ -183,7 +183,7 @@ export class ReadCache {
     return row;
   }
 
-  /** Under its id as well: what is found by another key is looked up again by that. */
+  /** Under its id as well: a row found by another key is looked up again by its id. */
   private note(kind: AnyRecordKind, name: string, id: string, known: KnownRow): void {
     const found = { subjectType: kind.subjectType, id };
     this.found.set(name, found);

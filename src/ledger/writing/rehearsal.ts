@@ -8,8 +8,8 @@ import type { LedgerPosition } from '../chain/ledger-position';
 import { UlidSequence } from '../chain/ulid-sequence';
 
 /**
- * In a transaction that holds the head, writes what every batch writes, an entry with its counters and the head, and takes
- * it back. It throws where the tables of the ledger take nothing, whatever the reason.
+ * In a transaction that holds the head, writes what every batch writes (an entry with its counters, and the head) and
+ * rolls it back. Throws if the ledger's tables do not accept it, for whatever reason.
  */
 export async function rehearse(connection: SqlConnection, dialect: Dialect, head: LedgerPosition): Promise<void> {
   const entry = rehearsedEntry(head);

@@ -9,15 +9,15 @@ import { Refusal } from '../ledger-transaction';
 
 const ANOTHER_REQUEST = 'The Idempotency-Key was used for a request with another body. Give this one a key of its own.';
 
-/** What one command came to. Nothing of it may be reported before the commit. */
+/** The result of one command. None of it may be reported before the commit. */
 export interface CommandOutcome {
   readonly effects: readonly (() => void)[];
   readonly answer: () => void;
-  /** What its caller is refused by rule. */
+  /** The error with which its caller is refused by a rule. */
   readonly refusal?: DomainError;
 }
 
-/** What it throws by rule is its caller's answer; a fault of the database is thrown, and fails the whole batch. */
+/** What the command throws is its caller's answer; a fault of the database is rethrown, and fails the whole batch. */
 export async function runCommand(
   batch: Batch,
   kept: IdempotencyStore,
@@ -25,7 +25,7 @@ export async function runCommand(
   now: string,
 ): Promise<CommandOutcome> {
   const { caller, keyed, reject } = queued;
-  // Under the lock: what ended the key or suspended its agent, in whatever process, came before.
+  // Under the lock: a revocation or suspension by any process has taken effect before.
   const refusal = caller.refusal(now);
   if (refusal !== null) return { effects: [], answer: () => reject(refusal) };
   const known = keyed === null ? undefined : kept.find(keyed, now);
@@ -52,7 +52,7 @@ async function run(batch: Batch, kept: IdempotencyStore, queued: QueuedCommand, 
   }
 }
 
-/** Null when the kept answer may be given again. The key keeps that answer in any case. */
+/** Null when the stored answer may be replayed. The key keeps that answer in any case. */
 async function runBeforeReplay(
   batch: Batch,
   queued: QueuedCommand,
@@ -84,7 +84,7 @@ function failed({ reject }: QueuedCommand, transaction: CommandTransaction, erro
   return { effects: [], answer: () => reject(error instanceof Error ? error : new Error(String(error))) };
 }
 
-/** Answers what the same request was answered before. */
+/** Replays the answer that the same request got before. */
 function replay({ resolve, reject }: QueuedCommand, keyed: KeyedWrite, answer: unknown): () => void {
   return () => {
     keyed.onReplay();
@@ -96,7 +96,7 @@ function replay({ resolve, reject }: QueuedCommand, keyed: KeyedWrite, answer: u
 
 class UnreadableAnswer extends Error {}
 
-/** Read before the commit, so that one that was altered concerns its own request only. */
+/** Read before the commit, so that an altered answer affects only its own request. */
 function keptAnswer(id: string, answer: string): unknown {
   try {
     return decodeAnswer(answer);
@@ -107,10 +107,13 @@ function keptAnswer(id: string, answer: string): unknown {
 
 /** Milliseconds for which a command may neither read nor write: everybody else waits for it. */
 const LONGEST_PAUSE = 1_000;
-/** Milliseconds for all of a command that gets on: less than others wait in the queue. */
+/** Milliseconds for all of a command that makes progress: less than others wait in the queue. */
 const LONGEST_COMMAND = 8_000;
 
-/** What a command comes to; it is given up when it stands still, or gets on for too long. The database bounds a statement. */
+/**
+ * The result of a command, which is abandoned when it makes no progress, or takes too long. Single statements are
+ * limited by the database.
+ */
 function inTime<Result>(command: Promise<Result>, transaction: CommandTransaction): Promise<Result> {
   const began = performance.now();
   let seen = transaction.steps;

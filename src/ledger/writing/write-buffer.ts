@@ -50,7 +50,7 @@ export class WriteBuffer {
     return [...this.changes.values()].some((change) => change.codec.kind === kind);
   }
 
-  /** What has to be written, per kind; rows that were made and removed again left out. */
+  /** What has to be written, per kind, without rows that were created and removed again. */
   pending(): RowChange[] {
     return [...this.changes.values()].filter((change) => !(change.isNew && change.row === null));
   }

@@ -10,18 +10,18 @@ import { rehearse } from './rehearsal';
 import { within } from '../../shared/within';
 
 const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
-/** Milliseconds that the end of the process waits for what is to be kept of the chain it knew. */
+/** Milliseconds that the process waits at its end for the last known tree to be saved. */
 const LONGEST_FAREWELL = 2_000;
 
 /**
- * The one connection that writes. After a failed commit it is given up and opened anew; until a commit or a probe has
- * gone through again, the service is unhealthy.
+ * The only connection that writes. After a failed commit it is dropped and reopened; until a commit or a probe has
+ * succeeded again, the service is unhealthy.
  */
 export class WriterConnection {
   private readonly logger = new Logger('Ledger');
   private connection: SqlConnection | null = null;
   private failing = false;
-  /** Called before the process ends because the chain it knew is no more. */
+  /** Called before the process ends because the chain it knew no longer exists. */
   whenContradicted: (known: LedgerPosition) => Promise<void> = () => Promise.resolve();
 
   constructor(
@@ -33,12 +33,12 @@ export class WriterConnection {
     return this.failing;
   }
 
-  /** Readers may have to follow the writer to another server, also when nobody writes. */
+  /** Readers may have to follow the writer to another server, even when nobody writes. */
   get needsProbe(): boolean {
     return this.failing || this.connection?.isLost === true;
   }
 
-  /** A connection that was lost while nothing was written, such as by a restart of the server, is replaced unnoticed. */
+  /** A connection lost while idle, for example by a restart of the server, is replaced silently. */
   async current(): Promise<SqlConnection> {
     if (this.connection?.isLost === true) await this.close();
     if (this.connection === null) {
@@ -48,7 +48,7 @@ export class WriterConnection {
     return this.connection;
   }
 
-  /** Another session may be one with another server, or with a copy that was put in the database's place. */
+  /** Another session may be with another server, or with a copy put in the database's place. */
   private async open(): Promise<SqlConnection> {
     const connection = await this.database.openWriter();
     try {
@@ -70,7 +70,7 @@ export class WriterConnection {
     );
   }
 
-  /** What is committed now would be found at the next start, and by those who read; or this throws. */
+  /** Throws unless what is committed now would be found by the next start and by readers. */
   checkPlace(): void {
     if (!this.database.isInPlace()) {
       throw new DatabaseFault(
@@ -86,14 +86,14 @@ export class WriterConnection {
     this.failing = false;
   }
 
-  /** Gives the connection up; closing it rolls back what it had begun. */
+  /** Drops the connection; closing it rolls back what it had begun. */
   async failed(cause: unknown): Promise<void> {
     if (!this.failing) this.logger.error(`The database does not take writes: ${messageOf(cause)}`);
     this.failing = true;
     await this.close();
   }
 
-  /** Ends what a statement that failed has left; the connection is kept where that is possible. */
+  /** Ends what a failed statement has left; the connection is kept if possible. */
   async rollBack(): Promise<void> {
     try {
       await (await this.current()).run('ROLLBACK');
@@ -102,13 +102,16 @@ export class WriterConnection {
     }
   }
 
-  /** What failed says nothing of the database when somebody else held a lock. */
+  /** If somebody else held a lock, the failure says nothing about the database. */
   async giveUp(error: unknown): Promise<void> {
     if (isBusy(error)) await this.rollBack();
     else await this.failed(error);
   }
 
-  /** Finds out whether a write would succeed: the head is sound, the ledger takes an entry, and a commit reaches the disk. */
+  /**
+   * Finds out whether a write would succeed: the head is sound, the ledger accepts an entry, and a commit reaches the
+   * disk.
+   */
   async probe(): Promise<void> {
     const { dialect } = this.database;
     try {
