@@ -197,6 +197,36 @@ describe('A set of policies', () => {
     ]);
   });
 
+  it('is compared in every spelling of a resource, and says where it could not be', async () => {
+    await applied([{ ...ONE, resources: ['*'] }]);
+    const closed = { ...TWO, effect: 'deny', actions: ['read'], resources: ['docs/a b'] };
+    const { effects, complete } = await plan([closed]);
+    const regions = effects.map(({ from, to, resources }: Parsed) => [from.effect, to.effect, resources]);
+    expect({ complete, regions }).toEqual({
+      complete: true,
+      regions: [
+        ['allow', 'deny', { in: ['docs/a b', 'docs/a%20b'], except: [] }],
+        ['allow', 'deny', { in: ['a b', 'a%20b', 'docs/a b', 'docs/a%20b'], except: [] }],
+      ],
+    });
+    const one = { ...TWO, resources: ['docs/a%20b', 'docs/c'] };
+    expect(await plan([one])).toMatchObject({
+      complete: false,
+      reason: expect.stringContaining('percent-encoded'),
+      effects: [{ resources: { in: ['docs/c'] } }, { resources: { in: ['c', 'docs/c'] } }],
+    });
+  });
+
+  it('changes nothing where conditions are only written in another order', async () => {
+    const [amount, ready] = [
+      { parameter: '/amount', op: 'gt', value: 5 },
+      { parameter: '/ready', op: 'eq', value: true },
+    ];
+    await applied([{ ...ONE, conditions: [amount, ready] }]);
+    const other = { ...ONE, version: '2', conditions: [ready, { value: 5, op: 'gt', parameter: '/amount' }] };
+    expect(await plan([other])).toMatchObject({ changes: [{ change: 'create' }], effects: [], complete: true });
+  });
+
   it('is planned one at a time, and one waits', async () => {
     const answers = await Promise.all([1, 2, 3, 4].map(() => post('/plan', { policies: [ONE] })));
     const refused = answers.filter(({ status }) => status !== 200);

@@ -2004,7 +2004,7 @@ export interface components {
             actions: components["schemas"]["PatternSetResponse"];
             /** @description Exact names, or `*`. */
             resourceTypes: components["schemas"]["PatternSetResponse"];
-            /** @description Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. */
+            /** @description Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. What is percent-encoded stands for every spelling but the plain one. */
             resources: components["schemas"]["PatternSetResponse"];
             when: components["schemas"]["EffectConditionsResponse"];
             /** @description Policies that decide in some request of the region. */

@@ -61,7 +61,8 @@ function decodedFault(bytes: Buffer): string | undefined {
   const decoded = bytes.toString('utf8');
   if (CONTROL_CHARACTER.test(decoded)) return 'must not contain control characters, also not percent-encoded';
   if (/[/\\]/.test(decoded)) return 'must not percent-encode "/" or "\\" (as "%2F" or "%5C"), also not several times';
-  return UNRESERVED.test(decoded)
+  // The Kelvin sign is a K in another normal form.
+  return UNRESERVED.test(decoded.normalize('NFC'))
     ? 'must have A-Z, a-z, 0-9, "-", ".", "_" and "~" as they are, not percent-encoded (as "%2E"), also not several times'
     : undefined;
 }

@@ -116,7 +116,8 @@ export class PlannedEffectResponse {
   @ApiProperty({
     type: PatternSetResponse,
     description:
-      'Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL.',
+      'Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. ' +
+      'What is percent-encoded stands for every spelling but the plain one.',
   })
   readonly resources!: PatternSetResponse;
 

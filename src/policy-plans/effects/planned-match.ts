@@ -1,8 +1,11 @@
+import { meantPath } from '../../policies/patterns/resource-path';
 import { listedTypeFault, parseResourcePattern, resourcePatternFault } from '../../policies/patterns/resource-pattern';
 import type { ResourcePattern } from '../../policies/patterns/resource-pattern';
+import type { PolicyCondition } from '../../policies/conditions/condition';
 import { POLICY_EFFECTS } from '../../policies/evaluation/policy-effect';
 import type { Bits } from './bits';
 import type { PlannedPolicy } from './effect';
+import { encodedSpellings } from './encoded-spellings';
 import type { SubjectClasses } from './subject-classes';
 
 /** A policy in the form in which plans compare it. */
@@ -23,6 +26,10 @@ export interface PlannedMatch {
   readonly condition: string | null;
   /** Two random numbers that stand for the policy. */
   readonly marks: readonly [number, number];
+  /** Whether a resource is compared as it is spelled, not by what it means. */
+  readonly isSpelled: boolean;
+  /** Whether it may match less than it seems to: see {@link toldApart}. */
+  readonly isUncertain: boolean;
 }
 
 /** The policies, oldest first. */
@@ -31,11 +38,10 @@ export function plannedMatches(policies: readonly PlannedPolicy[], classes: Subj
     .sort((left, right) => (left.id < right.id ? -1 : 1))
     .map((rules, index) => {
       const { effect, conditions } = rules;
+      const isSpelled = effect === 'allow';
       const resources = resourcesOf(rules);
       const types = typesOf(rules);
-      const firsts = resources.flatMap((pattern) =>
-        pattern.kind === 'everything' ? [] : [pattern.path.split('/', 1)[0] ?? ''],
-      );
+      const firsts = resources.flatMap((pattern) => firstsOf(pattern, isSpelled));
       return {
         rules,
         index,
@@ -45,10 +51,35 @@ export function plannedMatches(policies: readonly PlannedPolicy[], classes: Subj
         resources,
         types,
         namedTypes: new Set([...(types ?? []), ...firsts.filter((first) => types === null || types.has(first))]),
-        condition: conditions.length === 0 ? null : `${effect === 'allow'} ${JSON.stringify(conditions)}`,
+        condition: conditions.length === 0 ? null : `${effect === 'allow'} ${conditionsKey(conditions)}`,
         marks: [randomMark(), randomMark()],
+        isSpelled,
+        isUncertain: false,
       };
     });
+}
+
+/**
+ * An allow means one spelling. A plan has no words for one that is percent-encoded: what an allow writes so is apart from the
+ * rest, and as if it could match in every spelling.
+ */
+export function toldApart(policy: PlannedMatch): PlannedMatch[] {
+  if (!policy.isSpelled) return [policy];
+  const encoded = policy.resources.flatMap((pattern) => {
+    if (pattern.kind === 'everything') return [];
+    const path = meantPath(pattern.path);
+    return path === pattern.path ? [] : [{ ...pattern, path }];
+  });
+  if (encoded.length === 0) return [policy];
+  const plain = policy.resources.filter(
+    (pattern) => pattern.kind === 'everything' || meantPath(pattern.path) === pattern.path,
+  );
+  const apart = { ...policy, resources: encoded, isSpelled: false, isUncertain: true };
+  const namedTypes = new Set([...policy.namedTypes, ...encoded.flatMap((pattern) => firstsOf(pattern, false))]);
+  return [
+    { ...policy, resources: plain },
+    { ...apart, namedTypes, marks: [randomMark(), randomMark()] },
+  ];
 }
 
 /** What is stored but would not be accepted any more matches nothing. */
@@ -58,6 +89,19 @@ function resourcesOf({ resources, effect }: PlannedPolicy): ResourcePattern[] {
     .map((text) => parseResourcePattern(text, effect === 'allow' ? 'spelled' : 'meant'));
   const everything = patterns.find(({ kind }) => kind === 'everything');
   return everything === undefined ? patterns : [everything];
+}
+
+/** The types behind which it may count. */
+function firstsOf(pattern: ResourcePattern, isSpelled: boolean): string[] {
+  if (pattern.kind === 'everything') return [];
+  const [first = ''] = pattern.path.split('/', 1);
+  return isSpelled ? [first] : [first, ...encodedSpellings(first)];
+}
+
+/** In whichever order the conditions and their members are written. */
+function conditionsKey(conditions: readonly PolicyCondition[]): string {
+  const keys = conditions.map(({ parameter, op, value }) => JSON.stringify([parameter, op, value]));
+  return [...new Set(keys)].sort().join();
 }
 
 function typesOf({ resourceTypes }: PlannedPolicy): ReadonlySet<string> | null {

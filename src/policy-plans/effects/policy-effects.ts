@@ -1,10 +1,11 @@
+import { meantPath } from '../../policies/patterns/resource-path';
 import { ACTIONS, RESOURCES } from './axes';
 import { addBits, haveCommon } from './bits';
 import { Budget, OutOfTime } from './budget';
 import { type CellVerdict, CellVerdicts, truthsKey, unitedReasons } from './cell-verdicts';
 import type { Effect, EffectsOrder, FoundEffects, PatternSet, PlannedReference, PolicyVersion } from './effect';
 import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
-import { type PlannedMatch, plannedMatches } from './planned-match';
+import { type PlannedMatch, plannedMatches, toldApart } from './planned-match';
 import { verdictKey } from './planned-verdict';
 import { Reach } from './reach';
 import { ReachedPolicies } from './reached-policies';
@@ -14,6 +15,9 @@ import { SubjectClasses } from './subject-classes';
 const MOST_REGIONS = 1_000;
 /** Subjects and patterns of all regions together: more is not read by anybody, and would fill the memory. */
 const MOST_TEXTS = 500_000;
+
+const ENCODED =
+  'What an allow or resourceTypes write percent-encoded is for that spelling alone, which regions do not tell from others.';
 
 /** What differs for some resources, or for some types and resources. */
 interface Piece {
@@ -39,7 +43,7 @@ export function policyEffects({ policies, agents, timeout }: EffectsOrder): Foun
   );
   const effects: Effect[] = [];
   try {
-    new EffectsSearch(classes, budget, effects).find(plannedMatches(policies, classes));
+    new EffectsSearch(classes, budget, effects).find(plannedMatches(policies, classes).flatMap(toldApart));
   } catch (error) {
     if (!(error instanceof OutOfTime)) throw error;
     budget.leaveOut(`The plan took longer than PLAN_TIMEOUT allows (${timeout} ms).`);
@@ -98,7 +102,9 @@ class EffectsSearch {
     const byType = new Map<string, OfResources[]>();
     for (const type of reached.types) {
       this.budget.step();
-      byType.set(type, this.ofResources(reached.under(type), type));
+      const isUncertain = meantPath(type) !== type && policies.some(({ types }) => types?.has(type) === true);
+      if (isUncertain) this.budget.leaveOut(ENCODED);
+      byType.set(type, isUncertain ? [] : this.ofResources(reached.under(type), type));
     }
     const found = new Map<string, { piece: OfResources; types: string[]; others: boolean }>();
     for (const piece of this.ofResources(reached.others, null))
@@ -145,9 +151,15 @@ class EffectsSearch {
   private verdictsOf(mark: string, policies: readonly PlannedMatch[]): readonly Piece[] {
     const known = this.verdicts.get(mark);
     if (known !== undefined) return known;
-    const found = new CellVerdicts(policies, this.budget).all().map((verdict) => ({ verdict, key: keyOf(verdict) }));
-    this.verdicts.set(mark, found);
-    return found;
+    const certain = policies.filter(({ isUncertain }) => !isUncertain);
+    let found = new CellVerdicts(policies, this.budget).all();
+    if (certain.length < policies.length) {
+      if (found.length > 0 || new CellVerdicts(certain, this.budget).all().length > 0) this.budget.leaveOut(ENCODED);
+      found = [];
+    }
+    const pieces = found.map((verdict) => ({ verdict, key: keyOf(verdict) }));
+    this.verdicts.set(mark, pieces);
+    return pieces;
   }
 
   private add({ verdict, types, resources }: OfTypes, actions: PatternSet): void {

@@ -1,4 +1,7 @@
+import { meantPath, spelledPath } from '../../policies/patterns/resource-path';
+import type { ResourcePattern } from '../../policies/patterns/resource-pattern';
 import { isUrl, urlPathStart } from '../../policies/patterns/resource-url';
+import { encodedSpellings } from './encoded-spellings';
 import type { PlannedMatch } from './planned-match';
 
 /**
@@ -43,20 +46,31 @@ export function resourceText(key: ResourceKey): string {
 }
 
 /** The ids that a policy matches under a type; null: under a type that no policy names. */
-export function resourceKeys({ resources, types, rules }: PlannedMatch, type: string | null): ResourceKey[] {
+export function resourceKeys(policy: PlannedMatch, type: string | null): ResourceKey[] {
+  const { resources, types, rules, isSpelled } = policy;
   if (types !== null && (type === null || !types.has(type))) return [];
+  const before = type === null ? null : isSpelled ? spelledPath(type) : meantPath(type);
   // Which type it is, the caller chooses: an allow is for one that it lists, or for ids that are no paths.
   const isTyped = rules.effect !== 'allow' || types !== null;
-  return resources.flatMap((pattern): ResourceKey[] => {
-    if (pattern.kind === 'everything') return ['*'];
-    const own: ResourceKey = pattern.kind === 'below' ? `B${pattern.path}` : `E${pattern.path}`;
-    if (type === null || isUrl(`${pattern.path}/`)) return [own];
-    if (pattern.kind === 'below' && pattern.path === type) return [own, isTyped ? 'paths' : '+'];
-    if (!pattern.path.startsWith(`${type}/`)) return [own];
-    const rest = pattern.path.slice(type.length + 1);
-    if (pattern.kind === 'below') return isTyped ? [own, `B${rest}`] : [own];
-    return isTyped || !rest.includes('/') ? [own, `E${rest}`] : [own];
-  });
+  const keys = resources.flatMap((pattern) => patternKeys(pattern, before, isTyped));
+  return isSpelled ? keys : keys.flatMap((key) => [key, ...otherSpellings(key)]);
+}
+
+function patternKeys(pattern: ResourcePattern, type: string | null, isTyped: boolean): ResourceKey[] {
+  if (pattern.kind === 'everything') return ['*'];
+  const own: ResourceKey = pattern.kind === 'below' ? `B${pattern.path}` : `E${pattern.path}`;
+  if (type === null || isUrl(`${pattern.path}/`)) return [own];
+  if (pattern.kind === 'below' && pattern.path === type) return [own, isTyped ? 'paths' : '+'];
+  if (!pattern.path.startsWith(`${type}/`)) return [own];
+  const rest = pattern.path.slice(type.length + 1);
+  if (pattern.kind === 'below') return isTyped ? [own, `B${rest}`] : [own];
+  return isTyped || !rest.includes('/') ? [own, `E${rest}`] : [own];
+}
+
+/** What is not for one spelling alone is met by an id however it is percent-encoded. */
+function otherSpellings(key: ResourceKey): ResourceKey[] {
+  if (key.startsWith('B')) return encodedSpellings(key.slice(1)).map((path) => `B${path}` as const);
+  return key.startsWith('E') ? encodedSpellings(key.slice(1)).map((path) => `E${path}` as const) : [];
 }
 
 /** All sets of ids that a policy matches under one type or another. */

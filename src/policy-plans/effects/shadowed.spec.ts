@@ -39,6 +39,12 @@ it.each<[what: string, narrow: Rules, broad: Rules, isShadowed: boolean]>([
     { effect: 'allow', priority: 1, resources: ['x y'] },
     false,
   ],
+  [
+    'in every spelling by a deny',
+    { effect: 'deny', resources: ['x y/z'] },
+    { effect: 'deny', priority: 1, resources: ['x%20y/*'] },
+    true,
+  ],
 ])('a policy is shadowed %s', (_what, narrow, broad, isShadowed) => {
   const policies = [planned('narrow', { ...NARROW, ...narrow }), planned('broad', { ...BROAD, ...broad })];
   const found = shadowedPolicies(plannedMatches(policies, new SubjectClasses([], [])), () => undefined);

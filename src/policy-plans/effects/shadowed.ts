@@ -13,9 +13,6 @@ export interface ShadowedPolicy {
   readonly by: PlannedReference;
 }
 
-/** Written in one way only: nothing of it can be percent-encoded, or written in another normal form. */
-const ONE_SPELLING = /^[A-Z*:+]?[0-9A-Za-z\-._~/]*$/;
-
 /**
  * The policies whose every pattern is covered by one pattern of another, which counts more and has no conditions: whatever
  * they match, the other decides.
@@ -117,12 +114,9 @@ function coversResource(
   pattern: ResourcePattern,
 ): boolean {
   const readAlike = other.rules.effect === 'allow' ? pattern : asMeant(pattern);
-  const isSpelled = other.rules.effect === 'allow' && policy.rules.effect !== 'allow';
   const types = policy.types ?? [null, firstOf(pattern), firstOf(outer)];
   return [...types].every((type) => {
-    const keys = new Set(
-      resourceKeys({ ...other, resources: [outer] }, type).filter((key) => !isSpelled || ONE_SPELLING.test(key)),
-    );
+    const keys = new Set(resourceKeys({ ...other, resources: [outer] }, type));
     return resourceKeys({ ...policy, resources: [readAlike] }, type).every(
       (key) => keys.has(key) || some(setsAround(key), (around) => keys.has(around)),
     );
