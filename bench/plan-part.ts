@@ -1,15 +1,19 @@
 import type { Effort } from './parts';
 import { applied, policyBodies } from './policies/applied-policies';
 import { mix } from './policies/workload';
-import { printLine, printRatio } from './support/report';
+import { printLine, printRatio, printSingleRatio } from './support/report';
 import { ServerProcess } from './support/server-process';
 import { ratioOf } from './support/statistics';
 import type { Workplace } from './support/workplace';
+import { observe, printObservations } from './verification/observation';
 
 const AGENTS = 1_000;
 const ROLES = 500;
 const ROLES_OF_AN_AGENT = 50;
 const AGENTS_AT_ONCE = 50;
+
+/** Milliseconds, and megabytes above what the process held before. */
+const BARS = { healthP99: 50, memoryGrowth: 300 } as const;
 
 /** How many policies are in force, how many of them change, and the seconds that a plan of it may take. */
 const PLANS = [
@@ -29,16 +33,20 @@ export async function benchmarkPlans(workplace: Workplace, { rounds }: Effort): 
       .slice(0, changes)
       .map((body) => ({ ...body, version: '2.0', effect: 'deny' }));
     const taken: number[] = [];
-    let isComplete = true;
-    for (let round = 0; round < rounds; round += 1) {
-      const start = performance.now();
-      const plan = await service.send('POST', '/api/v1/policies/plan', { policies: changed });
-      taken.push((performance.now() - start) / 1000);
-      isComplete &&= (plan as { complete: boolean }).complete;
-    }
-    const whole = isComplete ? '' : ', incomplete';
-    const title = `seconds of a plan, ${changes} of ${policies} policies${whole} / ${seconds}`;
-    printRatio(title, ratioOf(taken, taken.map(() => seconds)), { atMost: 1 }); // prettier-ignore
+    const incomplete: unknown[] = [];
+    const observed = await observe(service, 'planning', async () => {
+      for (let round = 0; round < rounds; round += 1) {
+        const start = performance.now();
+        const plan = await service.send('POST', '/api/v1/policies/plan', { policies: changed });
+        taken.push((performance.now() - start) / 1000);
+        if (!(plan as { complete: boolean }).complete) incomplete.push(plan);
+      }
+    });
+    const what = `${changes} of ${policies} policies${incomplete.length === 0 ? '' : ', incomplete'}`;
+    printRatio(`seconds of a plan, ${what} / ${seconds}`, ratioOf(taken, taken.map(() => seconds)), { atMost: 1 }); // prettier-ignore
+    printObservations(what, [observed]);
+    printSingleRatio(`p99 of GET /health meanwhile / ${BARS.healthP99} ms`, observed.p99 / BARS.healthP99, { atMost: 1 }); // prettier-ignore
+    printSingleRatio(`memory growth / ${BARS.memoryGrowth} MB`, observed.memoryGrowth / BARS.memoryGrowth, { atMost: 1 }); // prettier-ignore
     await service.stop();
   }
 }
