@@ -1,4 +1,5 @@
-import { createTestApp, type TestApp } from './support/create-test-app';
+import { get } from 'node:http';
+import { API_KEY, createTestApp, type TestApp } from './support/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy, propose } from './support/factories';
 import { type Parsed, send } from './support/send';
 
@@ -77,6 +78,23 @@ describe('A page of large records', () => {
     expect(data.map(({ properties }: Parsed) => properties)).toEqual([{}, CONTENT, CONTENT, CONTENT, CONTENT]);
     expect(nextCursor).toEqual(expect.any(String));
     expect((await page('entities?limit=1')).data[0].id).toBe(entityId);
+  });
+
+  it('keeps nobody at another address waiting behind all that one client asks for', async () => {
+    const answered: string[] = [];
+    const read = (path: string, localAddress: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const url = `${app.url}/api/v1/${path}`;
+        get(url, { agent: false, localAddress, headers: { 'X-API-Key': API_KEY } }, (answer) => {
+          expect(answer.statusCode).toBe(200);
+          answered.push(localAddress);
+          answer.resume().once('end', resolve);
+        }).once('error', reject);
+      });
+    const large = Array.from({ length: 6 }, () => read('decisions', '127.0.0.1'));
+    await Promise.race(large);
+    await Promise.all([...large, read('entities?limit=1', '127.0.0.2')]);
+    expect(answered.indexOf('127.0.0.2')).toBeLessThan(4);
   });
 });
 

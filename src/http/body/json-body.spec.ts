@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { scanJson } from './json-body';
+import { parseJsonBody, scanJson } from './json-body';
 
 /** What the scan must find, derived from the parsed value alone, for values that JSON.stringify has written. */
 function faultyPaths(value: unknown, path = ''): string[] {
@@ -89,5 +89,19 @@ describe('scanJson', () => {
   it('keeps paths short', () => {
     const [fault] = scanJson(`{"${'k'.repeat(1000)}":1e999}`).faults;
     expect(fault?.field.length).toBeLessThan(120);
+  });
+});
+
+describe('parseJsonBody', () => {
+  it('gives each of the large bodies that have come at once a turn of its own', async () => {
+    const body = Buffer.from(JSON.stringify({ text: 'x'.repeat(100_000) }));
+    let turn = 0;
+    const countTurns = (): void => {
+      turn += 1;
+      if (turn < 10) setImmediate(countTurns);
+    };
+    setImmediate(countTurns);
+    const turns = await Promise.all([1, 2, 3].map(() => Promise.resolve(parseJsonBody(body)).then(() => turn)));
+    expect(new Set(turns).size).toBe(3);
   });
 });

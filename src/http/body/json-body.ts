@@ -15,6 +15,8 @@ import { Slices } from '../../shared/slices';
 import { type JsonScan, MOST_LEVELS, JsonScanner } from './json-scanner';
 
 const BYTE_ORDER_MARK = '\uFEFF';
+/** Bytes from which on a body is large. */
+const LARGE = 64 * 1024;
 /** Values from which on a body is parsed in slices: JSON.parse takes a third of the time, but stalls others. */
 const MANY_VALUES = 10_000;
 const POSITION = /position (\d+)/;
@@ -25,17 +27,31 @@ export interface JsonBody {
   readonly faults: readonly FieldFault[];
 }
 
-/** Parses the bytes of a body. Throws VALIDATION_ERROR when they are not UTF-8, not JSON, too deep or not an object. */
+/**
+ * Parses the bytes of a body. Large ones wait for an iteration of the event loop of their own, since many may arrive at once.
+ * Throws VALIDATION_ERROR when they are not UTF-8, not JSON, too deep or not an object.
+ */
 export function parseJsonBody(bytes: Buffer): JsonBody | Promise<JsonBody> {
-  const text = textOf(bytes);
-  return hasManyValues(text) ? parsedInSlices(text) : bodyOf(parsed(text), scanJson(text));
+  return bytes.length < LARGE ? parsedAtOnce(textOf(bytes)) : parsedInTurn(bytes);
 }
 
-async function parsedInSlices(text: string): Promise<JsonBody> {
-  const slices = new Slices();
+function parsedAtOnce(text: string): JsonBody {
+  return bodyOf(parsed(text), scanJson(text));
+}
+
+async function parsedInTurn(bytes: Buffer): Promise<JsonBody> {
+  const slices = await Slices.inTurn();
+  const text = textOf(bytes);
+  const isLong = hasManyValues(text);
+  await slices.next();
+  return isLong ? parsedInSlices(text, slices) : parsedAtOnce(text);
+}
+
+async function parsedInSlices(text: string, slices: Slices): Promise<JsonBody> {
   const value = await parseInSlices(text, slices, MOST_LEVELS).catch((error: unknown) => {
     throw error instanceof TooDeepError ? tooDeep() : notJson(error, text);
   });
+  await slices.next();
   return bodyOf(value, await scanJsonInSlices(text, slices));
 }
 
@@ -114,7 +130,9 @@ export function scanJson(text: string): JsonScan {
 
 /** The same, in slices that let others through. */
 async function scanJsonInSlices(text: string, slices: Slices): Promise<JsonScan> {
-  if (isOrdinary(text)) return NOTHING_FOUND;
+  const hasNothing = isOrdinary(text);
+  await slices.next();
+  if (hasNothing) return NOTHING_FOUND;
   const scanner = new JsonScanner(text);
   for (;;) {
     const found = scanner.advance(PART);

@@ -1,35 +1,54 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { clientLeft, onAnswerOver } from '../answers/answer-over';
+import { clientAddress, countedClient } from '../request/client-address';
 import type { ServiceRequest } from '../request/service-request';
 
-/** Pages at a time from their reading to their rendering, which takes many slices: each holds its rows meanwhile. */
-const MOST = 2;
+/** Pages worked on at a time, from reading to rendering, which takes many slices: each holds its rows in memory. */
+const MOST = 3;
+/** Of these, the most for one client, so that a client that keeps asking for large pages blocks nobody else. */
+const MOST_OF_A_CLIENT = 2;
 
-/** Lets few requests for lists be worked on at a time; others wait, in the order they came. */
+interface Waiting {
+  readonly client: string;
+  readonly enter: () => void;
+}
+
+/** Limits how many list requests are worked on at a time. Others wait; those of one client are served in order of arrival. */
 @Injectable()
 export class ListPlaces {
-  private readonly waiting: (() => void)[] = [];
-  private taken = 0;
+  private readonly waiting = new Set<Waiting>();
+  /** The client of each taken place. */
+  private readonly taken: string[] = [];
 
   /** Resolves when it is the request's turn. Its place is free again once its page is rendered, or its client has left. */
   async enter(request: ServiceRequest, response: Response): Promise<void> {
+    const client = countedClient(clientAddress(request));
     onAnswerOver(response, () => request.leaveList?.());
-    if (this.taken < MOST) this.taken += 1;
-    // Whoever leaves hands the place on.
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    if (this.hasPlaceFor(client)) this.taken.push(client);
+    // Whoever leaves lets the next one in.
+    else await new Promise<void>((enter) => this.waiting.add({ client, enter }));
     request.leaveList = () => {
       delete request.leaveList;
-      this.handOn();
+      this.taken.splice(this.taken.indexOf(client), 1);
+      this.letIn();
     };
     if (!response.destroyed && !request.socket.destroyed) return;
     request.leaveList();
     throw clientLeft();
   }
 
-  private handOn(): void {
-    const next = this.waiting.shift();
-    if (next === undefined) this.taken -= 1;
-    else next();
+  private letIn(): void {
+    for (const waiting of this.waiting) {
+      if (!this.hasPlaceFor(waiting.client)) continue;
+      this.waiting.delete(waiting);
+      this.taken.push(waiting.client);
+      waiting.enter();
+      return;
+    }
+  }
+
+  private hasPlaceFor(client: string): boolean {
+    return this.taken.length < MOST && this.taken.filter((other) => other === client).length < MOST_OF_A_CLIENT;
   }
 }

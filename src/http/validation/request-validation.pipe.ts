@@ -137,10 +137,9 @@ async function prepareLarge(given: Members, { members, unkept }: DtoShape): Prom
   const kept = [...members].filter((name) => !unkept.has(name) && Object.hasOwn(given, name));
   const large = kept.map((name) => given[name]).filter((member) => isObject(member) && isLonger(member, LARGE));
   if (large.length === 0) return;
-  const slices = new Slices();
+  // Looking at the names of a hundred thousand members has used up a slice.
+  const slices = await Slices.inTurn();
   for (const member of large) {
-    // To look at the names of a hundred thousand members, and to sort them, takes a slice each.
-    await slices.next();
     await prepareCanonicalJson(member as JsonObject, slices);
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { JsonObject, JsonValue } from '../../json/json-value';
 import { Slices } from '../../shared/slices';
 import { canonicalJson, prepareCanonicalJson } from './canonical-json';
+import { CanonicalWriter } from './canonical-writer';
 
 /** The test data of https://github.com/cyberphone/json-canonicalization, if it is checked out next to the project. */
 const VECTORS = join(__dirname, '../../../../shared/vectors/jcs/testdata');
@@ -122,5 +123,14 @@ describe('Canonical JSON', () => {
         expect(canonicalJson(members as JsonObject)).toBe(canonicalize(members));
       }),
     );
+  });
+
+  it('sorts many names in another part of the work than it lists and writes them in', () => {
+    const many = Object.fromEntries(Array.from({ length: 2_000 }, (_unused, index) => [`n${index}`, index]));
+    const writer = new CanonicalWriter(many, () => undefined);
+    expect(writer.advance(1_000)).toBe(false);
+    expect(writer.text).toBe('{');
+    while (!writer.advance(1_000));
+    expect(writer.text).toBe(canonicalize(many));
   });
 });

@@ -27,7 +27,9 @@ export function canonicalJson(value: JsonValue): string {
  * long as the value lives. The value must not change afterwards; `canonicalJson` then returns the text at once.
  */
 export async function prepareCanonicalJson(value: JsonValue & object, slices: Slices): Promise<void> {
+  await slices.next();
   const writer = new CanonicalWriter(value, preparedText);
+  await slices.next();
   while (!writer.advance(PART)) await slices.next();
   prepared.set(value, writer.text);
 }

@@ -8,8 +8,10 @@ const SHORT = 40;
 /** A list or an object that is being written. */
 interface Level {
   readonly value: readonly JsonValue[] | JsonObject;
-  /** The sorted member names of an object; null for a list. */
-  readonly names: readonly string[] | null;
+  /** The member names of an object; null for a list. */
+  readonly names: string[] | null;
+  /** Whether the names are sorted yet. */
+  isSorted: boolean;
   next: number;
 }
 
@@ -37,7 +39,9 @@ export class CanonicalWriter {
     for (let left = values; left > 0; left -= 1) {
       const level = this.levels.at(-1);
       if (level === undefined) return true;
-      this.step(level);
+      if (level.isSorted) this.step(level);
+      // Listing a hundred thousand names takes long, and so does sorting them.
+      else if (sort(level) > values) return false;
     }
     return this.levels.length === 0;
   }
@@ -68,8 +72,14 @@ export class CanonicalWriter {
     }
     const isList = Array.isArray(value);
     this.written += isList ? '[' : '{';
-    this.levels.push({ value, names: isList ? null : Object.keys(value).sort(), next: 0 });
+    this.levels.push({ value, names: isList ? null : Object.keys(value), isSorted: isList, next: 0 });
   }
+}
+
+/** Returns the number of names. */
+function sort(level: Level): number {
+  level.isSorted = true;
+  return level.names?.sort().length ?? 0;
 }
 
 function scalarText(value: JsonScalar): string {
