@@ -10,18 +10,26 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 const target = process.argv[2] ?? join(folder, '..', 'src', 'console', 'assets');
 const MOST_ON_ICON = 9;
 
-const { outputFiles } = await build({
+const { outputFiles, metafile } = await build({
   absWorkingDir: folder,
   entryPoints: ['src/main.tsx', 'src/styles/console.css'],
   outdir: '.',
   write: false,
   bundle: true,
+  metafile: true,
   minify: true,
   format: 'esm',
   target: 'es2022',
   charset: 'utf8',
   legalComments: 'none',
 });
+const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+const bundled = Object.keys(metafile.inputs).flatMap(
+  (path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
+);
+// What people get is what the bill of materials lists.
+const unlisted = bundled.filter((name) => !(name in dependencies));
+if (unlisted.length > 0) throw new Error(`The bundle holds ${unlisted[0]}, which is not a dependency of the console.`);
 const content = (extension) => outputFiles.find(({ path }) => path.endsWith(extension)).text;
 const preact = dirname(createRequire(import.meta.url).resolve('preact/package.json'));
 const licence = readFileSync(join(preact, 'LICENSE'), 'utf8');

@@ -1,6 +1,6 @@
 /**
- * Prints the bill of materials of what runs in production, from the lockfile, as CycloneDX JSON. npm makes it, for all
- * packages, since `--omit dev` leaves out those that development needs as well; the others are taken out here.
+ * Prints the bill of materials of what runs in production, the console's bundle included, from the lockfiles, as CycloneDX JSON.
+ * npm makes it, for all packages, since `--omit dev` leaves out those that development needs as well; the others are taken out here.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -13,16 +13,16 @@ function readJson(...path) {
   return JSON.parse(readFileSync(join(root, ...path), 'utf8'));
 }
 
-/** What the lockfile has for production, as `name@version`. */
-function packagesInProduction() {
-  const { packages } = readJson('package-lock.json');
+/** What the lockfile of a folder has for production, as `name@version`. */
+function packagesInProduction(folder) {
+  const { packages } = readJson(folder, 'package-lock.json');
   const locked = Object.entries(packages).filter(([path, { dev }]) => path !== '' && dev !== true);
   return new Set(locked.map(([path, { name, version }]) => `${name ?? path.split('node_modules/').at(-1)}@${version}`));
 }
 
 /** The licences a package names in the way of before 2014, which npm does not read. */
-function formerLicences(name) {
-  const { licenses = [] } = readJson('node_modules', name, 'package.json');
+function formerLicences(folder, name) {
+  const { licenses = [] } = readJson(folder, 'node_modules', name, 'package.json');
   return licenses.map(({ type }) => ({ license: { id: type } }));
 }
 
@@ -33,18 +33,38 @@ function withoutMark(component) {
   return isMarked ? { ...component, scope: 'required', properties } : component;
 }
 
-/** The bill as an object. */
-export function billOfMaterials() {
+/** The bill of a folder's packages alone. */
+function billOf(folder) {
   const format = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only'];
-  const options = { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26, stdio: ['ignore', 'pipe', 'inherit'] };
+  const options = {
+    cwd: join(root, folder),
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  };
   const bill = JSON.parse(execFileSync('npm', ['sbom', '--silent', ...format], options));
-  const kept = packagesInProduction();
+  const kept = packagesInProduction(folder);
   bill.components = bill.components.filter(({ name, version }) => kept.has(`${name}@${version}`)).map(withoutMark);
-  for (const component of bill.components) component.licenses ??= formerLicences(component.name);
-  const known = new Set([bill.metadata.component['bom-ref'], ...bill.components.map((found) => found['bom-ref'])]);
-  bill.dependencies = bill.dependencies
-    .filter(({ ref }) => known.has(ref))
-    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => known.has(other)) }));
+  for (const component of bill.components) component.licenses ??= formerLicences(folder, component.name);
+  return bill;
+}
+
+/** The bill as an object: what is installed, and what the console's bundle is made of. */
+export function billOfMaterials() {
+  const [bill, bundled] = ['.', 'console'].map(billOf);
+  const own = bill.metadata.component['bom-ref'];
+  const inBundle = bundled.metadata.component['bom-ref'];
+  const installed = new Set(bill.components.map((found) => found['bom-ref']));
+  bill.components.push(...bundled.components.filter((found) => !installed.has(found['bom-ref'])));
+  const known = new Set([own, ...bill.components.map((found) => found['bom-ref'])]);
+  const needs = new Map();
+  for (const { ref, dependsOn } of [...bill.dependencies, ...bundled.dependencies]) {
+    // The service is what needs the bundle.
+    const user = ref === inBundle ? own : ref;
+    if (known.has(user))
+      needs.set(user, [...(needs.get(user) ?? []), ...dependsOn.filter((other) => known.has(other))]);
+  }
+  bill.dependencies = [...needs].map(([ref, dependsOn]) => ({ ref, dependsOn: [...new Set(dependsOn)] }));
   // npm takes the name of the folder.
   bill.metadata.component.name = readJson('package.json').name;
   return bill;

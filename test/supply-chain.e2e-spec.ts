@@ -97,7 +97,11 @@ describeOnSqlite('What the service is made of', () => {
       bomFormat: 'CycloneDX',
       metadata: { component: { name: 'agent-governance-service' } },
     });
-    const inProduction = locked.filter(({ dev }) => dev !== true).map(({ name, version }) => `${name}@${version}`);
+    const bundled = JSON.parse(read('console/package.json')) as Pick<Manifest, 'dependencies'>;
+    const inProduction = [
+      ...locked.filter(({ dev }) => dev !== true).map(({ name, version }) => `${name}@${version}`),
+      ...Object.entries(bundled.dependencies).map(([name, version]) => `${name}@${version}`),
+    ];
     expect([...new Set(bill.components.map(({ name, version }) => `${name}@${version}`))].sort()).toEqual(
       [...new Set(inProduction)].sort(),
     );
