@@ -10,10 +10,12 @@ import { Metrics } from './metrics';
 import { MetricsController } from './metrics.controller';
 import { MetricsServer } from './metrics-server';
 import { RequestMetrics } from './request-metrics';
+import { VerificationMetrics } from './verification-metrics';
+import { VerificationModule } from '../verification/verification.module';
 
 /** What the service reports to Prometheus, at `/metrics`. */
 @Module({
-  imports: [AnswersModule, BodyModule, CheckpointsModule],
+  imports: [AnswersModule, BodyModule, CheckpointsModule, VerificationModule],
   controllers: [MetricsController],
   providers: [
     Metrics,
@@ -23,6 +25,7 @@ import { RequestMetrics } from './request-metrics';
     BodyMetrics,
     CheckpointMetrics,
     RequestMetrics,
+    VerificationMetrics,
     MetricsServer,
   ],
 })

@@ -47,6 +47,7 @@ export class ChainVerifier implements OnModuleDestroy {
     BEGINNING,
   );
   private isStopping = false;
+  private reached = 0;
 
   constructor(
     private readonly entries: EntryReader,
@@ -56,6 +57,11 @@ export class ChainVerifier implements OnModuleDestroy {
   /** @throws UNAVAILABLE when runs from too many other sequences wait, or the service stops. */
   verify({ from = BEGINNING, sizes = [], leaving }: VerificationOptions = {}): Promise<TimedVerdict> {
     return this.runs.call(from, { wishes: sizes, ...(leaving !== undefined && { leaving }) });
+  }
+
+  /** The last entry that the run under way has hashed; 0 while none runs. */
+  get at(): number {
+    return this.reached;
   }
 
   /** Runs end at their next piece, before the database is closed. */
@@ -78,6 +84,7 @@ export class ChainVerifier implements OnModuleDestroy {
       const duration = Math.round(performance.now() - begin);
       return { ...verdict, tree, roots: recomputed?.roots ?? {}, duration };
     } finally {
+      this.reached = 0;
       await hasher.close();
     }
   }
@@ -89,7 +96,9 @@ export class ChainVerifier implements OnModuleDestroy {
     while (piece !== null) {
       this.refuseWhenStopping();
       abandoned.throwIfAborted();
-      [piece] = await Promise.all([this.entries.piece(piece.last, upTo), hasher.add(piece.entries)]);
+      const { last } = piece;
+      [piece] = await Promise.all([this.entries.piece(last, upTo), hasher.add(piece.entries)]);
+      this.reached = last;
       if (piece === null || performance.now() - reportedAt < PROGRESS_INTERVAL) continue;
       reportedAt = performance.now();
       this.logger.log(`Verifying the chain: at entry ${piece.last} of ${upTo}.`);

@@ -10,6 +10,9 @@ export type { Page };
 /** What the console is made and tested with. */
 export const CONSOLE = join(ROOT, 'console');
 
+/** A host that leads here, and is another machine to the browser. */
+export const ELSEWHERE = 'console.example';
+
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** Where Chromium is: named by the environment, or found on the path. */
@@ -61,7 +64,8 @@ export class TestBrowser {
     const { chromium } = createRequire(join(CONSOLE, 'package.json'))('playwright-core') as {
       chromium: { launch(options: object): Promise<Browser> };
     };
-    return new TestBrowser(await chromium.launch({ executablePath: path, args: ['--no-sandbox'] }));
+    const args = ['--no-sandbox', `--host-resolver-rules=MAP ${ELSEWHERE} 127.0.0.1`];
+    return new TestBrowser(await chromium.launch({ executablePath: path, args }));
   }
 
   /** Opens a window that shares nothing with others. */

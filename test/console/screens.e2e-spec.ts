@@ -1,8 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
-import { SQLITE3 } from '../../src/database/sqlite/sqlite3-file-driver';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
 import { CONSOLE, describeInBrowser, type Page, signIn, TestBrowser } from './browser';
 import { askToPay, type DemoCompany, startCompany } from './company';
 
@@ -12,6 +10,12 @@ const LOOKS = [
   { width: 1280, dark: false },
   { width: 390, dark: true },
 ];
+
+/** Notes whether the field for the key has the focus in the moment in which it appears. */
+const WATCH_FIELD = `new MutationObserver(() => {
+  const field = document.getElementById('key');
+  if (field !== null) window.hadFocus ??= document.activeElement === field;
+}).observe(document, { childList: true, subtree: true });`;
 
 /** What axe finds against WCAG 2.2 AA and good practice, a line each. */
 async function violations(page: Page): Promise<string[]> {
@@ -32,14 +36,12 @@ async function overflow(page: Page): Promise<number> {
 }
 
 describeInBrowser("The console's screens", () => {
-  let database: TemporaryDatabase;
   let company: DemoCompany;
   let browser: TestBrowser;
   let decisionId: string;
 
   beforeAll(async () => {
-    database = await temporaryDatabase();
-    company = await startCompany(database.environment);
+    company = await startCompany();
     decisionId = (await askToPay(company)).decisionId;
     browser = await TestBrowser.launch();
   }, 120_000);
@@ -50,7 +52,6 @@ describeInBrowser("The console's screens", () => {
   afterAll(async () => {
     await browser.close();
     await company.program.stop();
-    await database.remove();
   });
 
   it.each(LOOKS)('are accessible to everybody and fit their window: %j', async (look) => {
@@ -78,8 +79,11 @@ describeInBrowser("The console's screens", () => {
   it('are used with the keyboard alone', async () => {
     const { program, finn } = company;
     const page = await browser.open(`${program.url}/console`);
-    // The page puts the reader into the field as soon as it stands.
-    await page.locator('#key:focus').waitFor();
+    await page.addInitScript({ content: WATCH_FIELD });
+    await page.reload();
+    await page.locator('#key').waitFor();
+    // What is typed as soon as the field is there is not lost.
+    expect(await page.evaluate('window.hadFocus')).toBe(true);
     await page.keyboard.type(finn.key);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
@@ -123,12 +127,19 @@ describeInBrowser("The console's screens", () => {
     await signIn(page, program.key);
     await page.getByRole('link', { name: /bot-may-pay/ }).click();
     await page.getByRole('button', { name: 'Write a new version' }).click();
-    const text = await page.getByLabel('The policy', { exact: true }).last().inputValue();
-    await page.getByLabel('The policy', { exact: true }).last().fill(text.replace('pay-invoice', 'pay-salary'));
+    const draft = page.getByLabel('The policy', { exact: true }).last();
+    const text = await draft.inputValue();
+    await draft.fill(text.replace('"allow"', '"deny"'));
+    const plan = page.getByRole('button', { name: 'Show what it would change' });
+    await plan.click();
+    await page.getByText(/^\d+ requests? of \d+ requests? on record would be answered otherwise:$/).waitFor();
+    await page.getByRole('link', { name: 'payment-bot: pay-invoice on supplier/Nordwind GmbH' }).first().waitFor();
+    await draft.fill(text.replace('pay-invoice', 'pay-salary'));
     const activate = page.getByRole('button', { name: 'Activate it' });
     expect(await activate.count()).toBe(0);
-    await page.getByRole('button', { name: 'Show what it would change' }).click();
+    await plan.click();
     await page.getByText(/payment-bot: pay-salary on anything/).waitFor();
+    await page.getByText(/^Each of \d+ requests? on record would be answered as now.$/).waitFor();
     await activate.click();
     await page.getByRole('listitem').filter({ hasText: '1.1' }).getByText('in force', { exact: true }).waitFor();
   });
@@ -159,21 +170,6 @@ describeInBrowser("The console's screens", () => {
     await page.getByRole('button', { name: 'Revoke the key for a visitor' }).click();
     await page.getByRole('button', { name: 'Revoke for good' }).click();
     await page.getByRole('listitem').filter({ hasText: 'for a visitor' }).getByText('revoked').waitFor();
-  });
-
-  it('prove an entry in the browser, and turn red when the ledger was changed behind the service', async () => {
-    const { program, sara } = company;
-    const page = await browser.open(`${program.url}/console/proof?entry=5`);
-    await signIn(page, sara.key);
-    await page.getByText('Your browser computed the path from entry 5 to the root: it is in the ledger.').waitFor();
-    await page.getByRole('button', { name: /^Verify/ }).click();
-    await page.getByText('The ledger is sound.').waitFor();
-    const foreign = await SQLITE3.open(database.path, 'write');
-    await foreign.run(`UPDATE agents SET description = 'harmless' WHERE name = 'payment-bot'`);
-    await foreign.close();
-    await page.getByRole('button', { name: /^Verify/ }).click();
-    await page.getByText('The ledger was tampered with.').waitFor();
-    expect(await page.getByRole('alert').innerText()).toContain(company.bot.id);
   });
 
   it('remember the decision that a link leads to', async () => {

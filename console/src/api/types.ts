@@ -21,3 +21,4 @@ export type Verification = Schemas['VerificationResponse'];
 export type InclusionProof = Schemas['InclusionProofResponse'];
 export type ChainEntry = Schemas['ProvenanceProofResponse'];
 export type Claim = Schemas['ClaimResponse'];
+export type Checkpoint = Schemas['CheckpointResponse'];

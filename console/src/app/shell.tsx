@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { useFeedMode } from '../api/feed.js';
 import { useNames } from '../api/names.js';
 import { useSession } from '../api/session.js';
@@ -27,8 +27,8 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
   const record = RECORDS[root];
   const title = record?.name ?? screen?.name ?? 'Not found';
   useEffect(() => showCount(waiting.count, title), [waiting.count, title]);
-  // Whoever does not see the screen hears that it is another one.
-  useEffect(() => main.current?.focus({ preventScroll: true }), [place.path]);
+  // Whoever does not see the screen hears that it is another one. At once: a later turn would take the focus from what was reached meanwhile.
+  useLayoutEffect(() => main.current?.focus({ preventScroll: true }), [place.path]);
 
   return (
     <PlaceContext.Provider value={place}>

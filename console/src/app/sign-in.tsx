@@ -1,5 +1,5 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { issuerOfPage, leaveForIssuer } from '../api/oidc.js';
 import { Problem } from '../ui/parts.js';
 import { Shield } from '../ui/icons.js';
@@ -15,7 +15,8 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  // At once: what is typed before the next frame counts, too.
+  useLayoutEffect(() => {
     document.title = 'Sign in · Governance console';
     field.current?.focus();
   }, []);

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useSession } from '../../api/session.js';
 import type { AuditEntry } from '../../api/types.js';
 import { useNames } from '../../api/names.js';
+import { Options } from '../../ui/options.js';
 import { SENTENCES } from './sentences.js';
 
 /** As the interface has them. */
@@ -45,33 +46,21 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
         What
         <select value={filter.action ?? ''} onChange={(event) => change('action', event.currentTarget.value)}>
           <option value="">Everything</option>
-          {Object.entries(SENTENCES).map(([action, text]) => (
-            <option key={action} value={action}>
-              {text}
-            </option>
-          ))}
+          <Options of={Object.entries(SENTENCES)} />
         </select>
       </label>
       <label>
         Agent
         <select value={filter.agentId ?? ''} onChange={(event) => change('agentId', event.currentTarget.value)}>
           <option value="">Everybody</option>
-          {names.all().map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
+          <Options of={names.all().map(({ id, name }) => [id, name])} />
         </select>
       </label>
       <label>
         Outcome
         <select value={filter.outcome ?? ''} onChange={(event) => change('outcome', event.currentTarget.value)}>
           <option value="">Any</option>
-          {OUTCOMES.map((outcome) => (
-            <option key={outcome} value={outcome}>
-              {outcome}
-            </option>
-          ))}
+          <Options of={OUTCOMES.map((outcome) => [outcome, outcome])} />
         </select>
       </label>
       <label>

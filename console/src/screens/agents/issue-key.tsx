@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Scope } from '../../api/types.js';
+import { Options } from '../../ui/options.js';
 import { Problem } from '../../ui/parts.js';
 
 const SCOPES: readonly (readonly [Scope, string])[] = [
@@ -81,11 +82,7 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
             Acts as
             <select name="agent">
               <option value="">nobody in particular</option>
-              {names.all().map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
+              <Options of={names.all().map(({ id, name }) => [id, name])} />
             </select>
           </label>
           <label>

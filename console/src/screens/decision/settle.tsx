@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import type { Approver, Approvers, Decision } from '../../api/types.js';
+import { Options } from '../../ui/options.js';
 import { Needs, Panel, Problem } from '../../ui/parts.js';
 
 interface SettleProps {
@@ -80,11 +81,7 @@ function Choice({ decision, missing, done, able, all, mine }: ChoiceProps): JSX.
         <label>
           Decide in the name of{' '}
           <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
-            {able.map(({ agentId, name }) => (
-              <option key={agentId} value={agentId}>
-                {name}
-              </option>
-            ))}
+            <Options of={able.map(({ agentId, name }) => [agentId, name])} />
           </select>
         </label>
       ) : null}

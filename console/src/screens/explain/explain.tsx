@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Evaluation } from '../../api/types.js';
+import { Options } from '../../ui/options.js';
 import { Problem } from '../../ui/parts.js';
 import { Verdict } from './verdict.js';
 
@@ -52,9 +53,7 @@ export function Explain(): JSX.Element {
           Agent
           <input name="agent" required list="agents" autocomplete="off" />
           <datalist id="agents">
-            {names.all().map(({ id, name }) => (
-              <option key={id} value={name} />
-            ))}
+            <Options of={names.all().map(({ name }) => [name, name])} />
           </datalist>
         </label>
         <label>

@@ -4,7 +4,7 @@ import { useLoad } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
 import { numberText } from '../../ui/format.js';
 import { Badge, Panel, When } from '../../ui/parts.js';
-import { MetricsText } from './metrics.js';
+import { metricsOf, type MetricsText } from './metrics.js';
 
 const EVERY = 10_000;
 const REQUESTS = 'http_request_duration_seconds';
@@ -55,13 +55,6 @@ async function take({ client, connection, has }: Session, signal: AbortSignal): 
     metricsOf(connection, signal),
   ]);
   return { at: Date.now(), status, pending: pending?.total ?? null, counts: { ...stats }, metrics };
-}
-
-/** They are text, not JSON, and so no part of the typed client. */
-async function metricsOf({ url, key }: Session['connection'], signal: AbortSignal): Promise<MetricsText | null> {
-  const secret = typeof key === 'string' ? key : await key();
-  const response = await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${secret}` }, signal });
-  return response.ok ? new MetricsText(await response.text()) : null;
 }
 
 function View({ now, before }: { readonly now: Look; readonly before: Look | null }): JSX.Element {

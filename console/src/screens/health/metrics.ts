@@ -1,3 +1,6 @@
+import { askPlain } from '../../api/plain.js';
+import { GovernanceError, type TransportOptions } from '../../api/types.js';
+
 /** One value of a metric, with its labels. */
 interface Sample {
   readonly labels: Readonly<Record<string, string>>;
@@ -35,6 +38,16 @@ export class MetricsText {
     }
     const sorted = [...bounds].sort(([one], [other]) => one - other);
     return sorted.find(([, count]) => count >= share * total)?.[0] ?? null;
+  }
+}
+
+/** Null where they have a port of their own. */
+export async function metricsOf(connection: TransportOptions, signal: AbortSignal): Promise<MetricsText | null> {
+  try {
+    return new MetricsText(await (await askPlain(connection, '/metrics', signal)).text());
+  } catch (error) {
+    if (error instanceof GovernanceError && error.status === 404) return null;
+    throw error;
   }
 }
 

@@ -44,7 +44,8 @@ export function Draft({ initial, done }: DraftProps): JSX.Element {
   const plan = (): Promise<void> =>
     attempt(async () => {
       const policy = JSON.parse(text) as NewPolicy;
-      setPlanned({ policy, plan: await client.post('/api/v1/policies/plan', { body: { policies: [policy] } }) });
+      const body = { policies: [policy], replay: {} };
+      setPlanned({ policy, plan: await client.post('/api/v1/policies/plan', { body }) });
     });
   const activate = ({ plan: { base }, policy }: Planned): Promise<void> =>
     attempt(async () => {

@@ -4,12 +4,13 @@ import type { Plan } from '../../api/types.js';
 import { counted, listText, words } from '../../ui/format.js';
 import { Badge } from '../../ui/parts.js';
 import { subjectText } from '../inbox/needs.js';
+import { Replay } from './replay.js';
 
 type Effect = Plan['effects'][number];
 
 /** Which requests would be answered otherwise, and what else a set of policies brings. */
 export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
-  const { changes, effects, complete, reason, shadowed, warnings } = plan;
+  const { changes, effects, complete, reason, shadowed, warnings, replay } = plan;
   return (
     <div class="plan" role="status">
       <h3>What it would change</h3>
@@ -36,6 +37,7 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
         </>
       )}
       {complete ? null : <p class="notice warn">This is not all of it{reason === null ? '' : `: ${words(reason)}`}.</p>}
+      {replay === undefined ? null : <Replay of={replay} />}
       {shadowed.map(({ policy, by }) => (
         <p key={policy.name} class="notice warn">
           {policy.name} {policy.version} would never decide: {by.name} {by.version} matches whatever it matches.

@@ -23,10 +23,9 @@ interface Shown {
 }
 
 /** That one entry is in the ledger, computed by the browser itself. */
-export function Inclusion({ asked, size }: InclusionProps): JSX.Element | null {
+export function Inclusion({ asked, size }: InclusionProps): JSX.Element {
   const session = useSession();
   const found = useLoad((signal) => load(session, asked, signal), [session, asked, size]);
-  if (size === 0) return null;
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const entry = new FormData(event.currentTarget).get('entry');

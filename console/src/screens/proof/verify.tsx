@@ -1,10 +1,16 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Verification } from '../../api/types.js';
-import { counted, durationText, words } from '../../ui/format.js';
+import { counted, durationText, numberText, words } from '../../ui/format.js';
 import { Panel, Problem } from '../../ui/parts.js';
 import { useNow } from '../../ui/time.js';
+import { metricsOf } from '../health/metrics.js';
+
+/** Milliseconds between looks at how far it is. */
+const LOOK_EVERY = 2_000;
+const REACHED = 'governance_verification_entry';
 
 /** Has the service compute everything again: the chain, the tree and every record. */
 export function Verify({ entries }: { readonly entries: number }): JSX.Element {
@@ -31,7 +37,7 @@ export function Verify({ entries }: { readonly entries: number }): JSX.Element {
           Verify {counted(entries, 'entry', 'entries')}
         </button>
       ) : (
-        <Progress began={began} />
+        <Progress began={began} entries={entries} />
       )}
       {error === null ? null : <Problem error={error} />}
       {found === null ? null : <Verdict of={found} />}
@@ -39,13 +45,39 @@ export function Verify({ entries }: { readonly entries: number }): JSX.Element {
   );
 }
 
-function Progress({ began }: { readonly began: number }): JSX.Element {
+interface ProgressProps {
+  readonly began: number;
+  readonly entries: number;
+}
+
+function Progress({ began, entries }: ProgressProps): JSX.Element {
   const now = useNow(500);
+  const reached = useReached();
+  const isHashing = reached !== null && reached > 0 && reached < entries;
   return (
     <p role="status">
-      <progress aria-label="Verification" /> Verifying for {durationText(now - began)} …
+      <progress aria-label="Verification" max={entries} {...(isHashing ? { value: reached } : {})} />{' '}
+      {isHashing ? `Entry ${numberText(reached)} of ${numberText(entries)}` : 'Verifying'} for{' '}
+      {durationText(now - began)} …
     </p>
   );
+}
+
+/** The entry that the service has come to; null where its metrics do not show it. */
+function useReached(): number | null {
+  const { connection, has } = useSession();
+  const mayLook = has('read');
+  const look = useLoad(
+    async (signal) => (mayLook ? ((await metricsOf(connection, signal))?.sum(REACHED) ?? null) : null),
+    [connection, mayLook],
+  );
+  const isShown = look.data !== null;
+  useEffect(() => {
+    if (!isShown) return;
+    const timer = setInterval(look.reload, LOOK_EVERY);
+    return () => clearInterval(timer);
+  }, [look.reload, isShown]);
+  return look.data;
 }
 
 function Verdict({ of: found }: { readonly of: Verification }): JSX.Element {

@@ -1,0 +1,14 @@
+import { errorOf } from '../../../clients/typescript/src/governance-error.js';
+import type { TransportOptions } from './types.js';
+
+/** Asks for what is not JSON, and so not a part of the typed client. @throws GovernanceError where it is refused. */
+export async function askPlain(
+  { url, key, fetch: send = fetch }: TransportOptions,
+  path: string,
+  signal?: AbortSignal,
+): Promise<Response> {
+  const headers = { Authorization: `Bearer ${typeof key === 'string' ? key : await key()}` };
+  const response = await send(`${url}${path}`, { headers, ...(signal === undefined ? {} : { signal }) });
+  if (!response.ok) throw errorOf(response.status, await response.text());
+  return response;
+}

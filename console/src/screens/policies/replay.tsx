@@ -1,0 +1,62 @@
+import type { JSX } from 'preact';
+import { useNames } from '../../api/names.js';
+import { useLoad } from '../../api/load.js';
+import { useSession } from '../../api/session.js';
+import type { Plan } from '../../api/types.js';
+import { counted, words } from '../../ui/format.js';
+import { Link } from '../../ui/link.js';
+import { Badge } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
+
+type Replayed = NonNullable<Plan['replay']>;
+
+/** So many of the changed requests are shown. */
+const SHOWN = 10;
+
+/** What a set of policies would have made of what agents asked for. */
+export function Replay({ of: { executions, changed, cut, examples } }: { readonly of: Replayed }): JSX.Element {
+  const asked = `${counted(executions, 'request')} on record`;
+  return (
+    <>
+      <h3>What it would have made of the past</h3>
+      {executions === 0 ? (
+        <p class="notice">No agent has asked for anything yet.</p>
+      ) : changed === 0 ? (
+        <p class="notice">Each of {asked} would be answered as now.</p>
+      ) : (
+        <>
+          <p>
+            {counted(changed, 'request')} of {asked} would be answered otherwise
+            {changed > SHOWN ? `; the newest ${SHOWN} of them` : ''}:
+          </p>
+          <ul class="effects">
+            {examples.slice(0, SHOWN).map((example) => (
+              <Example key={example.executionId} of={example} />
+            ))}
+          </ul>
+        </>
+      )}
+      {cut ? <p class="notice warn">There are older requests, which were not asked again.</p> : null}
+    </>
+  );
+}
+
+function Example({ of: { executionId: id, was, now } }: { readonly of: Replayed['examples'][number] }): JSX.Element {
+  const { client } = useSession();
+  const nameOf = useNames();
+  const { data } = useLoad(
+    (signal) => client.get('/api/v1/executions/{id}', { path: { id }, query: {}, signal }),
+    [client, id],
+  );
+  return (
+    <li>
+      <Badge value={was} text={words(was)} /> → <Badge value={now} text={words(now)} />
+      <p>
+        <Link to={`executions/${id}`}>
+          {data === null ? id : `${nameOf(data.agentId)}: ${data.action} on ${data.resourceType}/${data.resourceId}`}
+        </Link>{' '}
+        {data === null ? null : <At at={data.createdAt} />}
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,57 @@
+import type { JSX } from 'preact';
+import { useLoad } from '../../api/load.js';
+import type { Checkpoint } from '../../api/types.js';
+import { counted, numberText } from '../../ui/format.js';
+import { Panel, When } from '../../ui/parts.js';
+import { checkNote, type NoteVerdict } from './note.js';
+
+/** What the service says of its ledger, and whether it has signed that. */
+export function CheckpointPanel({ of: said }: { readonly of: Checkpoint }): JSX.Element {
+  const { size, origin, rootHash, publicKey, checkpoint } = said;
+  const verdict = useLoad(() => checkNote(said), [checkpoint, publicKey]);
+  return (
+    <Panel title="The ledger now">
+      <dl class="pairs">
+        <dt>Head</dt>
+        <dd>{size === 0 ? 'empty' : `entry ${numberText(size)}`}</dd>
+        <dt>Root</dt>
+        <dd>
+          <code class="hash">{rootHash}</code>
+        </dd>
+        <dt>Log</dt>
+        <dd>{origin}</dd>
+        <dt>Key</dt>
+        <dd>
+          <code class="hash">{publicKey}</code>
+        </dd>
+        <dt>Checkpoint</dt>
+        <dd>
+          <pre class="note" tabIndex={0} role="region" aria-label="Checkpoint">
+            {checkpoint}
+          </pre>
+          <p class="help">
+            Keep a copy of it, and of the key, elsewhere: they show later whether these{' '}
+            {counted(size, 'entry', 'entries')} are still the same.
+          </p>
+        </dd>
+      </dl>
+      <When of={verdict} what="the signature">
+        {(found) => <Signature verdict={found} />}
+      </When>
+    </Panel>
+  );
+}
+
+function Signature({ verdict }: { readonly verdict: NoteVerdict }): JSX.Element {
+  if (verdict.is === 'unchecked')
+    return <p class="notice warn">This page cannot check the signature: {verdict.because}.</p>;
+  return verdict.is === 'valid' ? (
+    <p class="notice good" role="status">
+      Your browser checked the signature: this head and this root are signed by that key.
+    </p>
+  ) : (
+    <p class="notice bad" role="alert">
+      The signature is not that of the key for this head and this root. Do not rely on this checkpoint.
+    </p>
+  );
+}
