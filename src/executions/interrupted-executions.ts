@@ -5,7 +5,7 @@ import { SYSTEM_CALLER } from '../ledger/caller';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
 import { byId } from '../ledger/lookup';
-import type { Condition } from '../ledger/record-page';
+import type { Condition, RecordRange } from '../ledger/record-page';
 import { RecordReader } from '../ledger/reading/record-reader';
 import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
@@ -17,6 +17,7 @@ const INTERVAL = 5_000;
 /** Executions that are read, and marked, at once at most; fewer where they are large. */
 const PIECE = 100;
 const RUNNING: readonly Condition[] = [{ column: 'outcome', comparison: 'equals', value: 'running' }];
+const ALL_RUNNING: RecordRange = { conditions: RUNNING, order: 'asc', position: null, atOnce: 1_000 };
 
 /**
  * Marks what still runs in the records although the process that ran it has ended: before the first request, and, where
@@ -86,7 +87,7 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
 
   private async processesThatRun(): Promise<string[]> {
     const processes = new Set<string>();
-    for await (const executions of this.reader.pieces(EXECUTION, RUNNING, PIECE, SYSTEM_CALLER)) {
+    for await (const executions of this.reader.columns(EXECUTION, ['runBy'], ALL_RUNNING, SYSTEM_CALLER)) {
       executions.forEach(({ runBy }) => processes.add(runBy));
     }
     return [...processes];
