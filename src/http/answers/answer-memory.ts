@@ -7,10 +7,13 @@ import type { ServiceRequest } from '../request/service-request';
 import { onAnswerOver } from './answer-over';
 import { isLonger } from './text-length';
 
-/** Answers up to this many bytes need no room: the connections bound them, and large ones do not keep them out. */
+/**
+ * Answers up to this many bytes need no reservation: the number of connections limits them, and large answers cannot
+ * crowd them out.
+ */
 export const SMALL_ANSWER = 16 * 1024;
 
-/** Room in memory for the large answers that wait for their clients to take them. Nobody gets more than half of it. */
+/** Memory for large answers that wait for their clients to read them. No client gets more than half of it. */
 @Injectable()
 export class AnswerMemory {
   private readonly size: number;
@@ -21,26 +24,26 @@ export class AnswerMemory {
     this.size = configuration.answerTotalLimit;
   }
 
-  /** Bytes of the large answers that their clients have not taken. */
+  /** Bytes of large answers that clients have not read yet. */
   get heldBytes(): number {
     return this.taken;
   }
 
   /**
-   * To be asked before an answer is made of a value. Throws UNAVAILABLE when it is large and there is no room for it. A text
-   * is made already: the metrics, which show this.
+   * To be called before a value is rendered. Throws UNAVAILABLE when it is large and there is no room for it. A text is
+   * already rendered: it is the metrics, which report this very state.
    */
   refuseLarge(request: ServiceRequest, answer: unknown): void {
     if (typeof answer === 'string') return;
     if (this.isFullFor(request) && isLonger(answer, SMALL_ANSWER)) throw refusal();
   }
 
-  /** To be asked before anything is written whose answer may be large. Throws UNAVAILABLE when there is no room for it. */
+  /** To be called before a write whose answer may be large. Throws UNAVAILABLE when there is no room for it. */
   refuseAny(request: ServiceRequest): void {
     if (this.isFullFor(request)) throw refusal();
   }
 
-  /** Counts the bytes of an answer, which may just have been made, until it is over. */
+  /** Counts the bytes of an answer, which may just have been rendered, until it is delivered. */
   hold(response: Response, bytes = response.writableLength): void {
     if (bytes <= SMALL_ANSWER) return;
     const client = clientOf(response.req as ServiceRequest);

@@ -3,5 +3,8 @@ import type { AnyErrorCode } from '../../errors/module-error-code';
 
 export const API_ERRORS = 'http:api-errors';
 
-/** Documents the errors a route, or every route of a controller, can give beyond those of every route (its key, its input, the rate limit, our own). */
+/**
+ * Documents the errors of a route, or of every route of a controller, beyond those that every route has (its key, its
+ * input, the rate limit, our own).
+ */
 export const ApiErrors = (...codes: readonly AnyErrorCode[]): CustomDecorator => SetMetadata(API_ERRORS, codes);

@@ -4,8 +4,8 @@ import { clientLeft, onAnswerOver } from './answer-over';
 import { onCallerEnd } from './caller-end';
 
 /**
- * A signal for work that takes long, aborted when the client leaves before it was answered whole, or its key, its token or its
- * agent's activity ends. Its reason is what the work may end with: in the first case nobody reads it.
+ * A signal for long work, aborted when the client leaves before it has the whole answer, or when its key, its token or
+ * its agent ends or is suspended. Its reason is the error to throw; if the client has left, nobody reads it.
  */
 export const ClientLeft = createParamDecorator((_data: unknown, context: ExecutionContext): AbortSignal => {
   const [{ caller }, response] = context.getArgs<Exchange>();

@@ -39,7 +39,7 @@ export function corsOptions(origins: readonly string[] | '*'): CorsOptions {
   };
 }
 
-/** A browser asking whether it may send a cross-origin request. */
+/** Whether a browser asks if it may send a cross-origin request. */
 export function isPreflight(request: IncomingMessage): boolean {
   return (
     request.method === 'OPTIONS' &&

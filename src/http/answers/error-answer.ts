@@ -17,7 +17,7 @@ export interface ErrorBody {
   };
 }
 
-/** Codes for the statuses a module written for Nest may throw; any other below 500 is a fault of the request. */
+/** Codes for the statuses that a module written for Nest may throw; any other below 500 is a fault of the request. */
 const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [401, 'UNAUTHORIZED'],
   [403, 'PERMISSION_DENIED'],
@@ -33,7 +33,7 @@ const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode
   [503, 'UNAVAILABLE'],
 ]);
 
-/** Whatever was thrown as an error of ours; undefined when it is something unforeseen. */
+/** Converts whatever was thrown to an error of ours; undefined if it is unforeseen. */
 export function knownError(thrown: unknown): DomainError | undefined {
   if (thrown instanceof DomainError) {
     return thrown;
@@ -47,7 +47,7 @@ export function knownError(thrown: unknown): DomainError | undefined {
   return fromExpress(thrown);
 }
 
-/** What the ledger refuses is reported as such; this is a read that found the database away. */
+/** The ledger reports its own failures; this is a read that found the database unreachable. */
 function fromDatabase({ kind }: DatabaseFault): DomainError | undefined {
   return kind === 'unavailable' || kind === 'busy' ? unavailable('The database cannot be read now.') : undefined;
 }
@@ -58,7 +58,9 @@ function fromHttpException(exception: HttpException): DomainError | undefined {
   return code === undefined ? undefined : new DomainError(code, exception.message);
 }
 
-/** Express and its parts throw errors with the status of a client's mistake; their words may quote internals. */
+/**
+ * Express and its middleware throw errors with the status of a client's mistake; their messages may quote internals.
+ */
 function fromExpress(thrown: unknown): DomainError | undefined {
   const status = thrown instanceof Error && 'status' in thrown ? thrown.status : undefined;
   if (typeof status !== 'number' || status < 400 || status >= 500) {
@@ -67,7 +69,7 @@ function fromExpress(thrown: unknown): DomainError | undefined {
   return new DomainError(CODE_OF_STATUS.get(status) ?? 'VALIDATION_ERROR', 'The request is malformed.');
 }
 
-/** All that a client learns of something unforeseen. */
+/** All that a client learns about an unforeseen error. */
 export const INTERNAL_ERROR = new DomainError(
   'INTERNAL_ERROR',
   'The service could not answer this request because of an error of its own; it is logged under the request id.',

@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { onAnswerOver } from './answer-over';
 
 const TYPE = 'text/event-stream';
-/** Bytes that were sent and that the client has not taken: beyond, it is too slow for what happens now. */
+/** Unread bytes above which the client counts as too slow for live events. */
 const MOST_UNREAD = 1024 * 1024;
-/** Milliseconds in which nothing was sent, after which a comment shows proxies that the stream lives. */
+/** Milliseconds of silence after which a comment shows proxies that the stream is alive. */
 const LONGEST_SILENCE = 15_000;
 const COMMENT = ':\n\n';
 
-/** Describes an answer of server-sent events, which as a whole has no schema. */
+/** Describes an answer of server-sent events, which has no schema as a whole. */
 export function ApiEventStream(headers: HeadersObject): MethodDecorator {
   return ApiOkResponse({
     description:
@@ -20,7 +20,7 @@ export function ApiEventStream(headers: HeadersObject): MethodDecorator {
   });
 }
 
-/** An answer of server-sent events: it goes on until one side ends it. */
+/** An answer of server-sent events: it lasts until one side ends it. */
 export class EventStream {
   private readonly over = new AbortController();
   private lastSent = performance.now();
@@ -34,10 +34,10 @@ export class EventStream {
     return this.over.signal;
   }
 
-  /** Sends the headers. A HEAD has nothing else. */
+  /** Sends the headers; for a HEAD, nothing else. */
   open(headers: Readonly<Record<string, string>>): void {
     const { response } = this;
-    // What proxies collect until it is worth sending would come too late.
+    // Proxies must not buffer the stream.
     response.statusCode = 200;
     const all = { ...headers, 'Content-Type': TYPE, 'X-Accel-Buffering': 'no' };
     for (const [name, value] of Object.entries(all)) response.setHeader(name, value);
@@ -45,19 +45,19 @@ export class EventStream {
     else response.flushHeaders();
   }
 
-  /** Closes the connection where more waits for the client than a connection that is alive leaves. */
+  /** Closes the connection if more is unread than a live client would leave. */
   send(events: Buffer): void {
     this.write(events);
     if (this.response.writableLength > MOST_UNREAD) this.response.destroy();
   }
 
-  /** Sends, and waits until the client has taken it or the stream is over. */
+  /** Sends, and waits until the client has read it or the stream is over. */
   async sendInTime(events: Buffer): Promise<void> {
     if (this.write(events) || this.signal.aborted) return;
     await once(this.response, 'drain', { signal: this.signal }).catch(() => undefined);
   }
 
-  /** Sends a comment where it is time for one. While a client takes nothing, there is none that could be sent. */
+  /** Sends a comment if one is due. While a client reads nothing, none can be sent. */
   keepAlive(): void {
     if (performance.now() - this.lastSent < LONGEST_SILENCE || this.response.writableLength > 0) return;
     this.write(COMMENT);
@@ -68,7 +68,7 @@ export class EventStream {
     this.response.end();
   }
 
-  /** For what cannot be sent. */
+  /** Resets the connection, if something cannot be sent. */
   breakOff(): void {
     this.response.destroy();
   }

@@ -6,14 +6,14 @@ import { RefusalRecord } from '../request/refusal-record';
 import type { Exchange } from '../request/service-request';
 import { errorBody, errorStatus, INTERNAL_ERROR, knownError } from './error-answer';
 
-/** Turns everything that is thrown into an answer of the one error shape. */
+/** Turns everything that is thrown into an answer of the common error shape. */
 @Catch()
 export class AllExceptionsFilter implements ExceptionFilter {
   private readonly logger = new Logger(AllExceptionsFilter.name);
 
   constructor(private readonly refusals: RefusalRecord) {}
 
-  /** What a caller is refused for who it is goes on record first. */
+  /** If a caller is refused because of its identity, that is recorded first. */
   catch(thrown: unknown, host: ArgumentsHost): void {
     const [request] = host.getArgs<Exchange>();
     const reported = thrown instanceof CallerRefusal ? this.refusals.note(request, thrown) : thrown;

@@ -8,16 +8,16 @@ import { withRecordHeaders } from './response-headers';
 import type { ServiceRequest } from '../request/service-request';
 import { Slices } from '../../shared/slices';
 
-/** Statuses whose answers Express leaves without a body. */
+/** Statuses that Express answers without a body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
-/** Characters of an answer in parts that are written together. */
+/** Characters that are written together when an answer is rendered in chunks. */
 const CHUNK = 64 * 1024;
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * Express's adapter, which gives answers the headers of their records, and has a short way for ordinary ones: Express asks
- * for four settings, and parses and renders the content type, at each of them. Everything else goes Express's own way.
+ * Express's adapter with two additions: headers derived from records, and a fast path for ordinary answers, for which
+ * Express would read four settings and parse and render the content type each time. Everything else is left to Express.
  */
 export class JsonAdapter extends ExpressAdapter {
   private room: AnswerMemory | null = null;
@@ -27,7 +27,7 @@ export class JsonAdapter extends ExpressAdapter {
     this.httpServer = createServer(messageClasses(application), application);
   }
 
-  /** From now on large answers are counted there, and refused where there is no room. */
+  /** From now on large answers are counted there, and refused if there is no room. */
   holdAnswersIn(room: AnswerMemory): void {
     this.room = room;
   }
@@ -39,7 +39,7 @@ export class JsonAdapter extends ExpressAdapter {
     return sent;
   }
 
-  /** Only filters of exceptions name a status: a route's stands already. */
+  /** Only exception filters pass a status: a route's has been set before. */
   private replyOfRoute(response: Response, answer: unknown): unknown {
     const request = response.req as ServiceRequest;
     if (READS.has(request.method)) this.room?.refuseLarge(request, answer);
@@ -49,13 +49,13 @@ export class JsonAdapter extends ExpressAdapter {
     if (!isOrdinary(request)) return super.reply(response, body);
     const text = JSON.stringify(body);
     response.setHeader('Content-Type', JSON_TYPE);
-    // The bytes of a long text are made once, and the text need not be kept.
+    // A long text is encoded only once, and need not be kept.
     const bytes = text.length > SMALL_ANSWER ? Buffer.from(text) : text;
     response.setHeader('Content-Length', Buffer.byteLength(bytes));
     return response.end(bytes);
   }
 
-  /** In slices that let others through. */
+  /** In chunks, so that other requests are not blocked. */
   private async replyInParts(response: Response, answer: object): Promise<unknown> {
     const request = response.req as ServiceRequest;
     const chunks = await renderedChunks(jsonParts(answer));
@@ -89,7 +89,7 @@ async function renderedChunks(parts: Generator<string>): Promise<Buffer[]> {
   return [...chunks, Buffer.from(text)];
 }
 
-/** An object as JSON, with a status that has a body. */
+/** Whether the body is an object to be sent as JSON, with a status that has a body. */
 function isJson(response: Response, body: unknown): boolean {
   return (
     typeof body === 'object' &&
@@ -102,25 +102,25 @@ function isJson(response: Response, body: unknown): boolean {
   );
 }
 
-/** A request that wants the body and has no copy of it. */
+/** Whether the request wants the body and has no cached copy. */
 function isOrdinary({ method, headers }: ServiceRequest): boolean {
   return method !== 'HEAD' && headers['if-none-match'] === undefined && headers['if-modified-since'] === undefined;
 }
 
-/** What Node's server makes requests and responses of. */
+/** The classes with which Node's server creates requests and responses. */
 interface MessageClasses {
   readonly IncomingMessage: typeof IncomingMessage;
   readonly ServerResponse: typeof ServerResponse;
 }
 
 /**
- * Classes whose requests and responses are an Express application's own from the start. Express would give each of them
- * its prototype when it arrives, after which V8 shares nothing between them: the greater part of what Express costs.
+ * Classes whose requests and responses are an Express application's own from the start. Express would change the
+ * prototype of each one on arrival, which defeats V8's shared shapes: most of what Express costs.
  */
 export function messageClasses(application: Application): MessageClasses {
   class ExpressRequest extends IncomingMessage {}
   class ExpressResponse<Request extends IncomingMessage> extends ServerResponse<Request> {}
-  // Documented for overriding Express's API, and missing from its types.
+  // Documented for extending Express's API, but missing from its types.
   const prototypes = application as unknown as { request: object; response: object };
   Object.setPrototypeOf(ExpressRequest.prototype, prototypes.request);
   Object.setPrototypeOf(ExpressResponse.prototype, prototypes.response);

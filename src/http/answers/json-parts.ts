@@ -1,19 +1,24 @@
 import { StoredJson } from '../../json/stored-json';
 import { preparedText } from '../../ledger/chain/canonical-json';
 
-/** Levels of an answer in which stored JSON may stand: in a record, or in a part of one. */
+/** Levels of an answer that may contain stored JSON: a record, or a part of one. */
 const RECORD_LEVELS = 3;
 
 interface PageAnswer {
   readonly data: readonly unknown[];
 }
 
-/** Whether an answer is better rendered in parts: a page of a list, or a record with JSON whose text is there. */
+/**
+ * Whether an answer is better rendered in chunks: a page of a list, or a record with JSON that is available as text.
+ */
 export function isDivisible(answer: unknown): answer is object {
   return isPage(answer) || holdsText(answer);
 }
 
-/** What JSON.stringify writes of an answer, in parts: of a page one for each record at least; JSON whose text is there comes as that. */
+/**
+ * What JSON.stringify writes for an answer, in chunks: for a page at least one per record; JSON available as text is
+ * copied.
+ */
 export function* jsonParts(answer: object): Generator<string> {
   if (!isPage(answer)) {
     yield* partsOfRecord(answer);
@@ -48,13 +53,13 @@ function* partsOfRecord(record: unknown): Generator<string> {
   }
 }
 
-/** What lists answer: their rows come first. */
+/** Pages of lists: their rows come first. */
 function isPage(answer: unknown): answer is PageAnswer {
   if (typeof answer !== 'object' || answer === null || !('data' in answer) || 'toJSON' in answer) return false;
   return Array.isArray(answer.data) && Object.keys(answer)[0] === 'data';
 }
 
-/** The text of stored JSON, and of what came with a large body. */
+/** The text of stored JSON, or of JSON that came with a large body. */
 function knownText(value: unknown): string | undefined {
   if (value instanceof StoredJson) return value.text;
   return typeof value === 'object' && value !== null ? preparedText(value) : undefined;

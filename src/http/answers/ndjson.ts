@@ -7,8 +7,8 @@ const TYPE = 'application/x-ndjson';
 const logger = new Logger('Export');
 
 /**
- * Describes an answer of lines of JSON. As a whole it is not JSON, so its schema is that of a file; the schema of a line stands in
- * the description.
+ * Describes an answer of lines of JSON. As a whole it is not JSON, so its schema is that of a file; the schema of a
+ * line is in the description.
  */
 export function ApiNdjson(line: SchemaObject, headers: HeadersObject): MethodDecorator {
   return ApiOkResponse({
@@ -19,8 +19,8 @@ export function ApiNdjson(line: SchemaObject, headers: HeadersObject): MethodDec
 }
 
 /**
- * Sends lines as they come. What fails on the way resets the connection, so that no client takes a part for the whole: an
- * answer over HTTP/1.0, such as a proxy asks for, ends as its connection does.
+ * Sends lines as they come. A failure on the way resets the connection, so that no client takes a part for the whole:
+ * an answer over HTTP/1.0, as some proxies request, ends when its connection does.
  */
 export function ndjsonStream(lines: Readable, { req: { socket } }: Response): StreamableFile {
   return new StreamableFile(lines, { type: TYPE }).setErrorHandler((error) => {

@@ -2,14 +2,14 @@ import type { Response } from 'express';
 import { isCurrentCopy, revisionTag } from '../conditional/precondition';
 import type { ServiceRequest } from '../request/service-request';
 
-/** Said of an answer that an earlier request was given. */
+/** Header of an answer that replays the answer to an earlier request. */
 export const REPLAYED = 'Idempotent-Replayed';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Gives the answer of a route the headers its record asks for: a created one its `Location`, a revisioned one its `ETag`.
- * Returns what is to be sent, which is nothing but a 304 to a client whose copy is current.
+ * Sets the headers that a route's answer needs: `Location` for a created record, `ETag` for a record with a revision.
+ * Returns the body, which is empty for a 304 to a client whose copy is current.
  */
 export function withRecordHeaders(answer: unknown, request: ServiceRequest, response: Response): unknown {
   const { traits } = request;
@@ -19,7 +19,7 @@ export function withRecordHeaders(answer: unknown, request: ServiceRequest, resp
   return traits.isRevisioned && !isOfThePast(request) ? revisioned(answer, request, response) : answer;
 }
 
-/** What was is nothing that a change could be based on. */
+/** A past state has no ETag: no change could be based on it. */
 function isOfThePast({ query, traits }: ServiceRequest): boolean {
   return traits.query !== 'none' && query['asOf'] !== undefined;
 }

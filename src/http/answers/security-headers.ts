@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import helmet from 'helmet';
 
 /**
- * Helmet's headers, with nothing allowed from elsewhere. `upgrade-insecure-requests` is left out: served over plain HTTP,
- * the API's page would ask for its assets over HTTPS and stay blank.
+ * Helmet's headers, with nothing allowed from other origins. `upgrade-insecure-requests` is left out: served over plain
+ * HTTP, the API's page would load its assets over HTTPS and stay blank.
  */
 export function securityHeaders(): (request: IncomingMessage, response: ServerResponse, next: () => void) => void {
   const directives = {

@@ -1,9 +1,9 @@
-/** Whether a value has more characters as JSON than so many; looks at no more of it than it needs to. */
+/** Whether a value has more characters as JSON than the limit; examines no more of it than necessary. */
 export function isLonger(value: unknown, most: number): boolean {
   return remaining(value, most) < 0;
 }
 
-/** How many characters are left of so many; below 0 they do not suffice. Escapes are not counted. */
+/** How many characters of the limit are left; negative if it is exceeded. Escapes are not counted. */
 function remaining(value: unknown, most: number): number {
   if (typeof value === 'string') return most - value.length;
   let left = most - 1;

@@ -9,15 +9,15 @@ import { RefusalRecord } from '../request/refusal-record';
 import { routeTemplate } from '../request/route-template';
 import type { ServiceRequest } from '../request/service-request';
 
-/** Milliseconds in which a caller that is refused for one reason leaves one entry; it could fill the disk otherwise. */
+/** Milliseconds in which a caller refused for one reason adds only one entry; otherwise it could fill the disk. */
 const INTERVAL = 1_000;
-/** Callers and reasons that are remembered before those whose time is over are forgotten. */
+/** Number of remembered callers and reasons above which expired ones are dropped. */
 const REMEMBERED = 1_000;
 
-/** Puts refusals of callers on record, as `access.denied`. */
+/** Records refusals of callers as `access.denied`. */
 @Injectable()
 export class AccessDenials extends RefusalRecord {
-  /** How many there were, on record or not. */
+  /** Number of refusals, recorded or not. */
   readonly counts = new Map<DenialReason, number>();
   /** Monotonic milliseconds, by caller and reason. */
   private readonly recordedAt = new Map<string, number>();
@@ -38,13 +38,13 @@ export class AccessDenials extends RefusalRecord {
     if (this.recordedAt.size >= REMEMBERED) this.forget(now);
     this.recordedAt.set(key, now);
     return this.record(request, caller, refusal).catch((error: unknown) => {
-      // It is not on record, so the next one has to be.
+      // It was not recorded, so the next one has to be.
       if (error !== refusal) this.recordedAt.delete(key);
       return error instanceof Error ? error : new Error(String(error));
     });
   }
 
-  /** Rejects with the refusal, which is what its entry's caller gets. */
+  /** Rejects with the refusal itself, once its entry is written. */
   private record(request: ServiceRequest, caller: Caller, refusal: CallerRefusal): Promise<Error> {
     const { actor, agentId } = caller;
     const subjectType = actor.type === 'token' ? 'token' : 'api_key';

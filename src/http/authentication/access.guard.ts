@@ -10,7 +10,7 @@ import type { Exchange, ServiceRequest } from '../request/service-request';
 import { Authentication } from './authentication';
 import type { AdmissionRule, RouteScopes } from '../request/route-marks';
 
-/** Makes the caller of a request, and lets it pass where it has a scope of the route. Public routes need none. */
+/** Determines the caller of a request, and admits it if it has a scope of the route. Public routes need none. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   private readonly logger = new Logger(AccessGuard.name);

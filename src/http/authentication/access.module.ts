@@ -4,7 +4,7 @@ import { RefusalRecord } from '../request/refusal-record';
 import { AccessDenials } from './access-denials';
 import { UnnamedScopes } from './unnamed-scopes';
 
-/** What is known of callers that were refused, for whoever answers them or counts them. */
+/** What is known about refused callers, for answering and counting them. */
 @Global()
 @Module({
   imports: [DiscoveryModule],

@@ -7,10 +7,10 @@ import { type Credential, presentedCredential } from './credential';
 import { IssuedKeys } from './issued-keys';
 import { IssuedTokens } from './issued-tokens';
 
-/** Holder of the environment's key. */
+/** The holder of the key in `API_KEY`. */
 const OPERATOR = unlimited({ type: 'api_key', id: 'env' });
 
-/** Tells who asks. */
+/** Identifies who sends a request. */
 @Injectable()
 export class Authentication {
   private readonly operatorKeys: readonly Buffer[];
@@ -25,8 +25,8 @@ export class Authentication {
   }
 
   /**
-   * Who sends a request; null when nobody says so, or not rightly. The rate limit asks first, then the guard: it is found
-   * out once, and at once unless others have to be asked.
+   * Who sends a request; null if it has no valid credential. The rate limit asks first, then the guard: the result is
+   * cached, and available synchronously unless a lookup is needed.
    */
   identify(request: ServiceRequest): Identity | null | Promise<Identity | null> {
     if (request.identity !== undefined) return request.identity;
@@ -36,7 +36,7 @@ export class Authentication {
     return found;
   }
 
-  /** Whether it takes a signature to be verified to find out who sends a request. */
+  /** Whether a signature has to be verified to identify the sender. */
   needsVerification({ rawHeaders }: ServiceRequest): boolean {
     const credential = presentedCredential(rawHeaders);
     if (credential === undefined || !isToken(credential)) return false;
@@ -57,14 +57,14 @@ export class Authentication {
   private isOperators(digest: Buffer): boolean {
     let matches = false;
     for (const key of this.operatorKeys) {
-      // No short cut: the time must not tell which key matched.
+      // No early exit: the time taken must not reveal which key matched.
       matches = timingSafeEqual(key, digest) || matches;
     }
     return matches;
   }
 }
 
-/** Parts of a token are joined by dots, which no issued key has. */
+/** Parts of a token are separated by dots, which no issued key contains. */
 function isToken({ secret, isBearer }: Credential): boolean {
   return isBearer && secret.includes('.');
 }

@@ -1,7 +1,7 @@
-/** What a request presents to say who asks. */
+/** The credential that a request presents. */
 export interface Credential {
   readonly secret: string;
-  /** Where it stood: a token of an issuer is taken from `Authorization` alone. */
+  /** Where it was found: an issuer's token is accepted in `Authorization` only. */
   readonly isBearer: boolean;
 }
 
@@ -9,7 +9,10 @@ const KEY_HEADER = 'x-api-key';
 const AUTHORIZATION = 'authorization';
 const BEARER = /^bearer(?: +|$)/i;
 
-/** The one credential of a request; undefined when it has none, or more than one. Other schemes of `Authorization` do not count. */
+/**
+ * The only credential of a request; undefined if it has none, or more than one. Other schemes of `Authorization` are
+ * ignored.
+ */
 export function presentedCredential(rawHeaders: readonly string[]): Credential | undefined {
   let found: Credential | undefined;
   let authorizations = 0;
@@ -32,7 +35,7 @@ export function presentedCredential(rawHeaders: readonly string[]): Credential |
   return isAmbiguous ? undefined : found;
 }
 
-/** Most headers have another length. */
+/** Compares lengths first: most headers differ in length. */
 function isHeader(name: string, lowerCase: string): boolean {
   return name.length === lowerCase.length && name.toLowerCase() === lowerCase;
 }

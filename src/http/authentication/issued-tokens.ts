@@ -1,10 +1,13 @@
 import type { Identity } from '../../ledger/caller';
 
-/** Knows who holds the tokens of others that the service takes. */
+/** Knows the holders of tokens from trusted issuers. */
 export abstract class IssuedTokens {
-  /** Whether the signature has been verified before: to look at it again costs next to nothing. @param digest SHA-256. */
+  /**
+   * Whether the signature has been verified before: then checking the token again costs next to nothing.
+   * @param digest SHA-256.
+   */
   abstract isVerified(digest: Buffer): boolean;
 
-  /** Whose token it is; null when it is none that is good here. @throws UNAVAILABLE where its issuer was never reached. */
+  /** The holder of a token; null if it is not valid here. @throws UNAVAILABLE if its issuer has never been reached. */
   abstract holderOf(token: string, digest: Buffer): Promise<Identity | null>;
 }

@@ -3,7 +3,7 @@ import { DiscoveryService } from '@nestjs/core';
 import { type Handler, handlersOf } from '../request/route-handlers';
 import { readTraits } from '../request/route-traits';
 
-/** Warns at the start of routes whose author forgot to say which scope they need. */
+/** Warns at start about routes that do not name the scope they need. */
 @Injectable()
 export class UnnamedScopes implements OnApplicationBootstrap {
   private readonly logger = new Logger('Scopes');

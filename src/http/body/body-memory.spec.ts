@@ -13,7 +13,7 @@ interface Body {
   readonly isAnnounced: boolean;
 }
 
-/** A body on its way: what has arrived of it, and whether it waits. */
+/** A body being received: what has arrived of it, and whether it is waiting. */
 class Coming {
   readonly share: BodyReservation;
   private readonly response = Object.assign(new EventEmitter(), { req: new EventEmitter(), end: () => undefined });
@@ -33,7 +33,7 @@ class Coming {
     return this.arrived === this.body.length && !this.isWaiting;
   }
 
-  /** The next step of what a reader does with it. */
+  /** The next step of a reader. */
   goOn(chunk: number): void {
     if (!this.hasBegun) {
       this.hasBegun = true;
@@ -83,7 +83,7 @@ describe('BodyMemory', () => {
               next.goOn((choice % 40_000) + 1);
             }
             expect(room.heldBytes).toBeLessThanOrEqual(Math.max(size, LARGEST) + LARGEST);
-            // Who was let in learns of it.
+            // Let a waiter that was admitted notice.
             for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
           }
           expect([room.heldBytes, room.waiting]).toEqual([0, 0]);

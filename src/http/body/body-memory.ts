@@ -3,15 +3,15 @@ import type { IncomingMessage } from 'node:http';
 import { Configuration } from '../../config/configuration';
 import { type DomainError, invalidField, unavailable } from '../../errors/domain-error';
 
-/** Milliseconds. */
+/** Milliseconds that a body waits for room at most. */
 const LONGEST_WAIT = 10_000;
-/** Of the room, what one client's bodies may hold together. */
+/** The share of the room that one client's bodies may hold together. */
 const SHARE_OF_A_CLIENT = 4 / 5;
 
-/** What a body wants of the room. */
+/** The room that a body asks for. */
 export interface Wanted {
   readonly client: string;
-  /** What it has already. */
+  /** The bytes it holds already. */
   readonly held: number;
   readonly bytes: number;
 }
@@ -21,8 +21,9 @@ interface Waiting extends Wanted {
 }
 
 /**
- * Room in memory that the large bodies of all requests share, and of which no client gets all. A body takes what has arrived
- * of it. Where that finds no room it waits, unread, and enters with all that is to come of it, in the order they came.
+ * Memory that the large bodies of all requests share, and of which no client gets all. A body reserves what has arrived
+ * of it. If there is no room, it waits without being read, and is admitted in order of arrival with room for the rest
+ * of it.
  */
 @Injectable()
 export class BodyMemory {
@@ -36,22 +37,22 @@ export class BodyMemory {
     this.share = Math.floor(bodyTotalLimit * SHARE_OF_A_CLIENT);
   }
 
-  /** Bytes of the large bodies that are being read or worked on. */
+  /** Bytes of the large bodies that are being read or processed. */
   get heldBytes(): number {
     return this.whole.heldBytes;
   }
 
-  /** Large bodies that wait unread. */
+  /** Large bodies that are waiting, unread. */
   get waiting(): number {
     return this.queue.size;
   }
 
-  /** Whether it could be had now, with nobody waiting for it. */
+  /** Whether the room is available now and nobody is waiting for it. */
   isFreeFor({ client, bytes }: Wanted): boolean {
     return this.queue.size === 0 && this.accountOf(client).has(bytes) && this.whole.has(bytes);
   }
 
-  /** Takes the bytes, which have to be given back; false: they are not to be had now. */
+  /** Reserves the bytes, which have to be released later; false if they are not available now. */
   tryTake({ client, bytes }: Wanted): boolean {
     const account = this.accountOf(client);
     if (!account.has(bytes) || !this.whole.has(bytes)) return false;
@@ -69,7 +70,7 @@ export class BodyMemory {
     this.letIn();
   }
 
-  /** Resolves when the bytes are taken. Throws UNAVAILABLE when that lasts ten seconds. */
+  /** Resolves when the bytes are reserved. Throws UNAVAILABLE after ten seconds. */
   wait(wanted: Wanted, request: IncomingMessage): Promise<void> {
     const { client, held } = wanted;
     const accounts = [this.accountOf(client), this.whole];
@@ -97,7 +98,7 @@ export class BodyMemory {
     });
   }
 
-  /** Those whose client has its share already keep nobody else waiting. */
+  /** A client that has used up its share does not block others. */
   private letIn(): void {
     for (const waiting of this.queue) {
       if (!this.accountOf(waiting.client).has(waiting.bytes)) continue;
@@ -111,7 +112,7 @@ export class BodyMemory {
   }
 }
 
-/** Bytes that bodies may hold together, and how many they do. */
+/** How many bytes bodies may hold together, and how many they do. */
 class BodyAccount {
   private held = 0;
   private heldInQueue = 0;
@@ -123,8 +124,8 @@ class BodyAccount {
   }
 
   /**
-   * Whether a body may take so many more. Where everything belongs to bodies that wait for more themselves, nobody would
-   * ever give anything back: then one may, whatever it takes.
+   * Whether a body may reserve this many more bytes. If everything is held by bodies that are themselves waiting for
+   * more, nothing would ever be released: then one is admitted, whatever its size.
    */
   has(bytes: number): boolean {
     return this.held === this.heldInQueue || this.held + bytes <= this.size;
@@ -138,7 +139,7 @@ class BodyAccount {
     this.held -= bytes;
   }
 
-  /** A body that holds these begins to wait for more. */
+  /** A body that holds these bytes starts waiting for more. */
   queue(bytes: number): void {
     this.heldInQueue += bytes;
   }

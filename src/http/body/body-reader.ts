@@ -18,9 +18,9 @@ export class BodyReader {
   ) {}
 
   /**
-   * Reads the body of a request; undefined when it is empty, whatever its declared type.
-   * Throws PAYLOAD_TOO_LARGE (by `Content-Length` before anything is read), UNSUPPORTED_MEDIA_TYPE,
-   * REQUEST_TIMEOUT when it comes too slowly, and UNAVAILABLE when there is no room for it.
+   * Reads the body of a request; undefined when it is empty, whatever its declared type. Throws PAYLOAD_TOO_LARGE (by
+   * `Content-Length` before anything is read), UNSUPPORTED_MEDIA_TYPE, REQUEST_TIMEOUT when it arrives too slowly, and
+   * UNAVAILABLE when there is no room for it.
    */
   async read(
     request: ServiceRequest,
@@ -51,7 +51,7 @@ export class BodyReader {
     if (bytes.length === 0) {
       return undefined;
     }
-    // Of a known length it was required before the read.
+    // With a known length, this was checked before reading.
     if (length === 0) requireJson(request);
     return bytes;
   }
@@ -65,7 +65,7 @@ function requireJson(request: ServiceRequest): void {
   }
 }
 
-/** By events: an asynchronous loop over the stream costs a tenth of the request rate. */
+/** With event listeners: an asynchronous loop over the stream costs a tenth of the request rate. */
 function collect(request: ServiceRequest, limit: number, share: BodyReservation): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const cut = (): void => giveUp(invalidField('body', 'must arrive whole'));
@@ -104,7 +104,7 @@ function collect(request: ServiceRequest, limit: number, share: BodyReservation)
       resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
     });
     request.on('error', cut);
-    // A small body has mostly come with its head: then no timer has to be paid for.
+    // A small body usually arrives with its head: then no timer is needed.
     if (!request.complete) rate.watch();
   });
 }
@@ -113,7 +113,7 @@ const JSON_TYPE = 'application/json';
 const CHARSET = /^charset[ \t]*=[ \t]*"?([^"\s]*)"?$/i;
 const UTF_8 = /^utf-?8$/i;
 
-/** Whether a body is sent as it stands, neither compressed nor encoded otherwise. */
+/** Whether a body is sent without compression or any other content encoding. */
 function isPlain({ 'content-encoding': encoding }: IncomingHttpHeaders): boolean {
   return encoding === undefined || encoding.trim().toLowerCase() === 'identity';
 }
@@ -132,11 +132,11 @@ function unusualTypeFault(contentType: string): string | undefined {
   return charsets.every((charset) => UTF_8.test(charset)) ? undefined : 'Send the body in UTF-8.';
 }
 
-/** Milliseconds, and the bytes that a body brings at least in each of them. */
+/** The length of an interval in milliseconds, and the bytes that must arrive in each. */
 const SPAN = 5_000;
 const LEAST_BYTES = 40 * 1024;
 
-/** Watches that a body comes no more slowly than the least rate, from the call of `watch` on. */
+/** Ensures that a body arrives at no less than the minimum rate, once `watch` is called. */
 class LeastRate {
   private timer: NodeJS.Timeout | undefined;
   private arrived = 0;

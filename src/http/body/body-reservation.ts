@@ -1,10 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { BodyMemory } from './body-memory';
 
-/** Bodies up to this many bytes need no room: the connections bound them, and large ones do not keep them out. */
+/**
+ * Bodies up to this many bytes need no reservation: the number of connections limits them, and large bodies cannot
+ * crowd them out.
+ */
 const SMALL_BODY = 16 * 1024;
 
-/** What the body of one request takes of the room, until the request is answered. */
+/** What the body of one request reserves, until the request is answered. */
 export class BodyReservation {
   private bytes = 0;
 
@@ -12,16 +15,19 @@ export class BodyReservation {
     private readonly room: BodyMemory,
     private readonly client: string,
     private readonly response: ServerResponse,
-    /** Of the body, or of the largest where its length is not known. */
+    /** The body's length, or the largest allowed if that is not known. */
     private readonly most: number,
   ) {}
 
-  /** Before a body of known length is read: waits where there is no room for the whole of it now. */
+  /** Before a body of known length is read: waits if there is no room for all of it now. */
   async begin(): Promise<void> {
     if (this.most > SMALL_BODY && !this.room.isFreeFor(this.rest)) await this.takeRest();
   }
 
-  /** Takes what has arrived, at once (null) or with all that is to come, in its turn. Throws UNAVAILABLE as `wait` does. */
+  /**
+   * Reserves what has arrived, immediately (null) or, after waiting, together with the rest. Throws UNAVAILABLE as
+   * `wait` does.
+   */
   grow(arrived: number): Promise<void> | null {
     if (arrived <= SMALL_BODY || arrived <= this.bytes) return null;
     const { client, bytes: held } = this;
@@ -30,7 +36,7 @@ export class BodyReservation {
     return null;
   }
 
-  /** Gives back what is more than these bytes. */
+  /** Releases everything above this many bytes. */
   shrinkTo(bytes: number): void {
     if (bytes >= this.bytes) return;
     this.room.giveBack(this.client, this.bytes - bytes);
@@ -53,7 +59,7 @@ export class BodyReservation {
 }
 
 /**
- * Calls back when the handler or the exception filter answers, even a client that has left: `close` would come at once
+ * Calls back when the handler or the exception filter answers, even if the client has left: `close` would fire at once
  * then, while its command still waits for the ledger with all it was sent.
  */
 function onAnswer(response: ServerResponse, callBack: () => void): void {

@@ -17,13 +17,16 @@ import { type JsonScan, MOST_LEVELS, JsonScanner } from './json-scanner';
 const BYTE_ORDER_MARK = '\uFEFF';
 /** Bytes from which on a body is large. */
 const LARGE = 64 * 1024;
-/** Values from which on a body is parsed in slices: JSON.parse takes a third of the time, but stalls others. */
+/**
+ * Number of values above which a body is parsed in chunks: JSON.parse takes a third of the time, but blocks other
+ * requests.
+ */
 const MANY_VALUES = 10_000;
 const POSITION = /position (\d+)/;
 
 export interface JsonBody {
   readonly value: JsonObject;
-  /** What the text holds that could not come back as it was sent. */
+  /** Parts of the text that could not be returned as they were sent. */
   readonly faults: readonly FieldFault[];
 }
 
@@ -81,7 +84,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Counts what stands before a value, outside of texts. */
+/** Counts the characters that precede values, outside strings. */
 function hasManyValues(text: string): boolean {
   if (text.length < MANY_VALUES) return false;
   let values = 0;
@@ -116,7 +119,7 @@ function placeOf(error: unknown, text: string): string {
 const WORTH_SCANNING = /\\u|__proto__|\d{16}|[eE]\+?\d{3}/;
 const OPENING = /[{[]/g;
 
-/** Characters that are looked at between two looks at the clock. */
+/** Characters processed between two checks of the clock. */
 const PART = 16 * 1024;
 const NOTHING_FOUND: JsonScan = { faults: [], isTooDeep: false };
 
@@ -128,7 +131,7 @@ export function scanJson(text: string): JsonScan {
   return (isOrdinary(text) ? NOTHING_FOUND : new JsonScanner(text).advance(text.length)) ?? NOTHING_FOUND;
 }
 
-/** The same, in slices that let others through. */
+/** The same, in chunks, so that other requests are not blocked. */
 async function scanJsonInSlices(text: string, slices: Slices): Promise<JsonScan> {
   const hasNothing = isOrdinary(text);
   await slices.next();
@@ -145,7 +148,7 @@ function isOrdinary(text: string): boolean {
   return !WORTH_SCANNING.test(text) && (!hasManyOpenings(text) || !isDeep(text));
 }
 
-/** There are as many levels as that at most. */
+/** Whether the text has enough opening brackets to be too deep at all. */
 function hasManyOpenings(text: string): boolean {
   OPENING.lastIndex = 0;
   for (let openings = 0; openings <= MOST_LEVELS; openings += 1) {
@@ -154,7 +157,7 @@ function hasManyOpenings(text: string): boolean {
   return true;
 }
 
-/** Goes by the brackets outside of texts alone, in a fraction of the time that the full scan takes. */
+/** Considers only brackets outside strings, in a fraction of the time that the full scan takes. */
 function isDeep(text: string): boolean {
   let levels = 0;
   let isInText = false;

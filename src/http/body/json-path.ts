@@ -6,7 +6,7 @@ export function jsonPath(steps: readonly (string | number)[]): string {
   return steps.reduce<string>(extended, '');
 }
 
-/** A key of a client's, cut where it is longer than anybody reads. */
+/** A client's key, truncated if it is too long to display. */
 export function shownKey(key: string): string {
   return key.length > LONGEST_KEY_SHOWN ? `${key.slice(0, LONGEST_KEY_SHOWN)}…` : key;
 }

@@ -11,7 +11,7 @@ import {
 } from '../../json/json-characters';
 import { jsonPath } from './json-path';
 
-/** Levels of a body, which is the first. */
+/** Deepest level allowed; the body itself is level 1. */
 export const MOST_LEVELS = 32;
 
 const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
@@ -28,17 +28,17 @@ export interface JsonScan {
   readonly isTooDeep: boolean;
 }
 
-/** Goes through a text that is valid JSON, knowing at each value where it stands. */
+/** Scans a text that is valid JSON, keeping track of the path of each value. */
 export class JsonScanner {
   private readonly list = new FaultList();
-  /** Where the scan stands: per level the index in an array, or the latest key of an object. */
+  /** The current path: per level the index in an array, or the latest key of an object. */
   private readonly path: (string | number)[] = [];
   private expectsKey = false;
   private index = 0;
 
   constructor(private readonly text: string) {}
 
-  /** Looks at about so many characters more. What was found, once that was the end; null before. */
+  /** Scans about this many more characters. Returns the result at the end of the text; null before. */
   advance(characters: number): JsonScan | null {
     const end = Math.min(this.index + characters, this.text.length);
     while (this.index < end) {
@@ -138,7 +138,10 @@ export class JsonScanner {
   }
 }
 
-/** Beyond 2^53−1 an integer stays the same only in the digits that ECMAScript, and so every answer of ours, writes for it. */
+/**
+ * Beyond 2^53−1 an integer survives only if its digits are those that ECMAScript, and so every answer of ours, writes
+ * for it.
+ */
 function isExactInteger(literal: string, value: number): boolean {
   return Number.isSafeInteger(value) || String(value) === literal;
 }

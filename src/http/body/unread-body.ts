@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Milliseconds a client has to take its answer before the connection is cut. */
+/** Milliseconds a client has to read its answer before the connection is cut. */
 const LINGER = 1000;
 
 /** Whether the request announces a body. */
@@ -18,14 +18,14 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Ends the connection after the answer without taking in the rest of the body, which Node would otherwise swallow to the
- * last byte. Closing at once would reset the connection and could cost the client the answer, so our side is closed
- * first, nothing more is read, and the socket goes when the client has had time to see the answer.
+ * Ends the connection after the answer without receiving the rest of the body, which Node would otherwise read to the
+ * last byte. Closing at once would reset the connection and could cost the client the answer. So our side is closed
+ * first, nothing more is read, and the socket is destroyed after the client has had time to read the answer.
  */
 export function closeInsteadOfReading(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;
   response.setHeader('Connection', 'close');
-  // Marks the body as taken care of, or Node would discard it to the end; the full buffer stops the reading.
+  // Marks the body as being read, or Node would drain it; the full buffer then stops the reading.
   request.read(0);
   request.pause();
   const destroySoon = socket.destroySoon.bind(socket);
@@ -35,7 +35,7 @@ export function closeInsteadOfReading(request: IncomingMessage, response: Server
 
 function linger(socket: Socket): void {
   socket.end();
-  // Where part of the body had arrived before, Node has begun to discard the rest: it resumes the socket in this turn.
+  // If part of the body had arrived before, Node has begun to discard the rest: it resumes the socket in this turn.
   setImmediate(() => socket.pause());
   setTimeout(() => socket.destroy(), LINGER).unref();
 }

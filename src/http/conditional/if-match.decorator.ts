@@ -12,7 +12,7 @@ const MALFORMED: FieldFault = {
 
 const Parsed = createParamDecorator((_data: unknown, context: ExecutionContext): Precondition | undefined => {
   const [{ headers }] = context.getArgs<Exchange>();
-  // A malformed one is reported with the request's other faults, so the handler is not reached.
+  // A malformed header has been reported with the request's other faults, so the handler is not reached.
   return parseIfMatch(headers['if-match']);
 });
 
@@ -36,7 +36,7 @@ function describe(target: object, name: string | symbol): void {
   }
 }
 
-/** What is wrong with an `If-Match` header, so that it is reported together with the faults of query and body. */
+/** What is wrong with an `If-Match` header, to be reported together with the faults of query and body. */
 export function ifMatchFaults(header: string | undefined): readonly FieldFault[] {
   return parseIfMatch(header) === undefined ? [MALFORMED] : [];
 }

@@ -33,7 +33,10 @@ export function parseIfMatch(header: string | undefined): Precondition | undefin
   return { require: (revision) => requireTag(tags, String(revision)) };
 }
 
-/** A weak tag matches nothing, but one that a proxy has made of ours leaves its sender none the wiser without a word. */
+/**
+ * A weak tag never matches. If a proxy has weakened one of our tags, the client has to be told, or it would never find
+ * out why.
+ */
 function requireTag(tags: readonly EntityTag[], revision: string): void {
   const named = tags.filter(({ value }) => value === revision);
   if (named.every(({ isWeak }) => isWeak)) {
@@ -48,7 +51,7 @@ function weakForm(revision: string): string {
   );
 }
 
-/** Whether the copies named in `If-None-Match` include the revision; a malformed header names none. */
+/** Whether `If-None-Match` includes the revision; a malformed header includes none. */
 export function isCurrentCopy(header: string | undefined, revision: number): boolean {
   if (header === undefined) {
     return false;

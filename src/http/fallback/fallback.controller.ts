@@ -13,7 +13,9 @@ import type { ServiceRequest } from '../request/service-request';
 const EVERY_PATH = '*path';
 const FALLBACK_PATHS = ['/', EVERY_PATH];
 
-/** Answers what no route answers. It is a route itself, so the guards see unknown paths and preflights too. */
+/**
+ * Answers what no other route answers. It is a route itself, so that the guards see unknown paths and preflights too.
+ */
 @ApiExcludeController()
 @Controller()
 export class FallbackController implements OnModuleInit {
@@ -27,7 +29,7 @@ export class FallbackController implements OnModuleInit {
     this.answersPreflights = configuration.corsOrigins !== null;
   }
 
-  /** Routes stand by now. Throws when one comes after the fallback, which would never be reached. */
+  /** All routes are registered by now. Throws if one follows the fallback, as it would never be reached. */
   onModuleInit(): void {
     const { router } = this.host.httpAdapter.getInstance<Application>();
     const layers = (router as unknown as { readonly stack: readonly RouteLayer[] }).stack;
@@ -62,16 +64,19 @@ export class FallbackController implements OnModuleInit {
   }
 }
 
-/** The part of an Express router's layer that tells which requests it answers. */
+/** The part of an Express router's layer that decides which requests it handles. */
 interface RouteLayer {
   readonly route?: { readonly path: unknown; readonly methods: Readonly<Record<string, boolean | undefined>> };
   match(path: string): false | { readonly params: Readonly<Record<string, unknown>> };
 }
 
-/** Stands for a segment that cannot be read; as text it would be percent-encoded. */
+/** Replaces a segment that cannot be decoded; as text it would be percent-encoded. */
 const UNREADABLE_SEGMENT = '\uFFFD';
 
-/** The methods that answer a path, `HEAD` with `GET`, in alphabetical order; none when the path is unknown. */
+/**
+ * The methods allowed for a path, including `HEAD` where there is `GET`, in alphabetical order; none if the path is
+ * unknown.
+ */
 function allowedMethods(layers: readonly RouteLayer[], path: string): string[] {
   const methods = new Set<string>();
   for (const layer of layers) {
@@ -85,7 +90,7 @@ function allowedMethods(layers: readonly RouteLayer[], path: string): string[] {
   return [...methods].sort();
 }
 
-/** Which parameter an unreadable path gives an unreadable value, such as `id`; undefined when no route has such a path. */
+/** The parameter that has an undecodable value in this path, such as `id`; undefined if no route has such a path. */
 function unreadableParameter(layers: readonly RouteLayer[], path: string): string | undefined {
   const segments = path.split('/').map((part) => (readingFault(part) === undefined ? part : UNREADABLE_SEGMENT));
   const readable = segments.join('/');

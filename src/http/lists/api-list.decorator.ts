@@ -4,12 +4,12 @@ import { IS_LIST } from '../request/route-marks';
 
 const pages = new WeakMap<Type, Type>();
 
-/** Says, and documents, that a route answers with a page of a list. */
+/** Declares, and documents, that a route answers with a page of a list. */
 export function ApiList(item: Type, description: string): MethodDecorator {
   return applyDecorators(SetMetadata(IS_LIST, true), ApiOkResponse({ description, type: pageOf(item) }));
 }
 
-/** One class for the pages of an item, however many routes answer with them: `EntityPage` of `EntityResponse`. */
+/** One class for the pages of an item, however many routes return them: `EntityPage` of `EntityResponse`. */
 function pageOf(item: Type): Type {
   const page = pages.get(item) ?? pageClass(item);
   pages.set(item, page);

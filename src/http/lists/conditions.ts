@@ -1,6 +1,6 @@
 import type { Comparison, Condition } from '../../ledger/record-page';
 
-/** The conditions of the filters that were given: what each one's column has to do with its value. */
+/** The conditions for the given filters: how each one's column compares with its value. */
 export function conditionsOf<Filtered extends object>(
   filters: Filtered,
   columns: Readonly<Record<keyof Filtered & string, readonly [column: string, comparison: Comparison]>>,

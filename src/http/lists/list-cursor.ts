@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { SortOrder } from '../../ledger/record-page';
 
-/** Where a list continues, and what the client asked of it. */
+/** Where a list continues, and what the client asked for. */
 export interface ListCursor {
   readonly list: string;
   readonly filters: Readonly<Record<string, unknown>>;
@@ -15,12 +15,12 @@ const VERSION = 1;
 const SEAL_BYTES = 32;
 const PURPOSE = 'list cursor';
 
-/** Writes cursors that only this service can have made, so that their content can be trusted. */
+/** Seals cursors, so that only this service can have made one and its content can be trusted. */
 export class CursorCodec {
   private readonly sealingKey: Buffer;
   private readonly acceptedKeys: readonly Buffer[];
 
-  /** Seals with a key derived from `secret`; what a previous secret sealed is read too. */
+  /** Seals with a key derived from `secret`; cursors sealed with a previous secret are accepted as well. */
   constructor(secret: string, formerSecrets: readonly string[] = []) {
     this.sealingKey = derivedKey(secret);
     this.acceptedKeys = [this.sealingKey, ...formerSecrets.map(derivedKey)];

@@ -21,7 +21,9 @@ export class ListPlaces {
   /** The client of each taken place. */
   private readonly taken: string[] = [];
 
-  /** Resolves when it is the request's turn. Its place is free again once its page is rendered, or its client has left. */
+  /**
+   * Resolves when it is the request's turn. Its place is released once its page is rendered, or its client has left.
+   */
   async enter(request: ServiceRequest, response: Response): Promise<void> {
     const client = countedClient(clientAddress(request));
     onAnswerOver(response, () => request.leaveList?.());

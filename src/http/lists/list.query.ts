@@ -3,10 +3,10 @@ import { QueryInteger, QueryOneOf, QueryText } from '../validation/query-fields'
 
 const MOST_ROWS = 1000;
 const LARGEST_OFFSET = 2 ** 31 - 1;
-/** Far beyond any cursor of ours. */
+/** Far longer than any cursor of ours. */
 const LONGEST_CURSOR = 65_536;
 
-/** What every list takes; a list with filters extends it. */
+/** The parameters of every list; a list with filters extends it. */
 export class ListQuery {
   @QueryInteger({
     min: 1,

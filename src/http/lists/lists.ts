@@ -6,13 +6,13 @@ import { CursorCodec, type ListCursor } from './list-cursor';
 import type { ListQuery } from './list.query';
 import { type Filters, OpenList } from './open-list';
 
-/** What a list does when the client does not say. */
+/** What a list does unless the client says otherwise. */
 export interface ListDefaults {
   readonly limit: number;
   readonly order: SortOrder;
 }
 
-/** Opens lists: turns what a client asked into a page to read, and the page into the answer. */
+/** Opens lists: turns a client's request into a page to read, and the page into the answer. */
 @Injectable()
 export class Lists {
   private readonly cursors: CursorCodec;
@@ -22,7 +22,9 @@ export class Lists {
     this.cursors = new CursorCodec(apiKey, apiKeyPrevious === null ? [] : [apiKeyPrevious]);
   }
 
-  /** `name` distinguishes this list's cursors from those of others. Throws VALIDATION_ERROR on a cursor that is not this list's. */
+  /**
+   * `name` distinguishes this list's cursors from those of others. Throws VALIDATION_ERROR for another list's cursor.
+   */
   open<Query extends ListQuery>(name: string, query: Query, defaults: ListDefaults): OpenList<Filters<Query>> {
     const { limit, offset, order, cursor, ...filters } = query;
     if (cursor !== undefined) {

@@ -2,10 +2,10 @@ import type { Condition, Page, PageRequest, SortOrder } from '../../ledger/recor
 import type { CursorCodec } from './list-cursor';
 import type { ListQuery } from './list.query';
 
-/** The members a list's query has beyond those of every list. */
+/** The members of a list's query beyond those of every list. */
 export type Filters<Query extends ListQuery> = Omit<Query, keyof ListQuery>;
 
-/** Rows are listed by the sequence that created them, which a ledger entry calls its own. */
+/** Rows are listed by the sequence that created them; a ledger entry calls it `sequence`. */
 export type ListedRow = { readonly createdSequence: number } | { readonly sequence: number };
 
 /** Body of every list. */
@@ -33,12 +33,12 @@ export class OpenList<Filtered extends object> {
     private readonly start: ListStart<Filtered>,
   ) {}
 
-  /** The filters as the client gave them, with this page or with the first. */
+  /** The filters that the client sent, with this page or with the first. */
   get filters(): Filtered {
     return this.start.filters;
   }
 
-  /** The page to read, of the rows that meet the conditions the filters stand for. */
+  /** The page to read, of the rows that meet the conditions of the filters. */
   request(conditions: readonly Condition[]): PageRequest {
     const { limit, offset, order, position, total } = this.start;
     return { conditions, limit, offset, order, position, total };

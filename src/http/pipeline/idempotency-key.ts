@@ -7,13 +7,13 @@ import type { JsonObject } from '../../json/json-value';
 import { REPLAYED } from '../answers/response-headers';
 import type { ServiceRequest } from '../request/service-request';
 
-/** As Node writes header names. */
+/** In lower case, as Node presents header names. */
 const KEY = 'idempotency-key';
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Sets `request.idempotencyKey`. What is wrong with it is reported together with the faults of query and body. Other methods
- * are idempotent by themselves, so there the header means nothing.
+ * Sets `request.idempotencyKey`. Its faults are reported together with those of query and body. Other methods are
+ * idempotent already, so the header is ignored there.
  */
 export function readIdempotencyKey(request: ServiceRequest, answersSecret: boolean): readonly FieldFault[] {
   const key = request.method === 'POST' ? request.headers[KEY] : undefined;
@@ -28,8 +28,8 @@ export function readIdempotencyKey(request: ServiceRequest, answersSecret: boole
 }
 
 /**
- * What makes a POST with an `Idempotency-Key` take effect once: caller, method, path and key name it; body and query are
- * what it asks. Undefined without a key.
+ * Makes a POST with an `Idempotency-Key` take effect once: caller, method, path and key identify it; body and query are
+ * its content. Undefined without a key.
  */
 export function idempotentRequest(
   request: ServiceRequest,
@@ -40,12 +40,12 @@ export function idempotentRequest(
   if (key === undefined) return undefined;
   const content = (): string => canonicalJson([request.body as JsonObject, request.query as JsonObject]);
   return new IdempotentRequest([type, id, request.method, ...routeOf(request), key], content, () => {
-    // A client may have been answered otherwise meanwhile, for being too slow.
+    // The client may have been answered already, for sending too slowly.
     if (!response.headersSent) response.setHeader(REPLAYED, 'true');
   });
 }
 
-/** The path, alike for all its spellings: percent-encoding, a trailing slash, the case of its fixed parts. */
+/** The path, normalised: percent-encoding, a trailing slash, the case of its fixed parts. */
 function routeOf({ baseUrl, route, params }: ServiceRequest): string[] {
   const { path } = route as { readonly path: string };
   return [baseUrl.toLowerCase(), path, canonicalJson(params)];

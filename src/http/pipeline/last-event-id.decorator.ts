@@ -14,11 +14,11 @@ const MALFORMED: FieldFault = {
 
 const Parsed = createParamDecorator((_data: unknown, context: ExecutionContext): number | undefined => {
   const [{ headers }] = context.getArgs<Exchange>();
-  // A malformed one is reported with the request's other faults, so the handler is not reached.
+  // A malformed header has been reported with the request's other faults, so the handler is not reached.
   return parsed(headers['last-event-id']);
 });
 
-/** The sequence in the request's `Last-Event-ID`, which clients of event streams send when they connect again. */
+/** The sequence in the request's `Last-Event-ID`, which event stream clients send when they reconnect. */
 export function LastEventId(): ParameterDecorator {
   return (target, name, index) => {
     Parsed()(target, name, index);
@@ -34,7 +34,7 @@ function describe(target: object, name: string | symbol): void {
   ApiHeader({ name: 'Last-Event-ID', required: false, description })(target, name, handler);
 }
 
-/** What is wrong with a `Last-Event-ID` header, so that it is reported together with the faults of the query. */
+/** What is wrong with a `Last-Event-ID` header, to be reported together with the faults of the query. */
 export function lastEventIdFaults(header: string | readonly string[] | undefined): readonly FieldFault[] {
   return header !== undefined && parsed(header) === undefined ? [MALFORMED] : [];
 }

@@ -20,8 +20,8 @@ import { checkTogether, InputCheck } from '../validation/input-check';
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
- * Last of the guards: reads the body and the query once the others have let the request pass. What no parameter of the
- * handler takes must not be there: a misspelt filter would return everything, a misspelt member would be dropped.
+ * The last guard: reads body and query once the others have let the request pass. Anything the handler does not take is
+ * a fault: a misspelt filter would return everything, a misspelt member would be dropped.
  */
 @Injectable()
 export class RequestInputGuard implements CanActivate {
@@ -53,7 +53,7 @@ export class RequestInputGuard implements CanActivate {
   }
 
   private async readInput(request: ServiceRequest, response: Response, traits: RouteTraits): Promise<boolean> {
-    // What was written has to be answered: without room for the answer it must not begin.
+    // A write must be answerable: without room for the answer it must not begin.
     this.answers.refuseAny(request);
     const bytes = await this.bodies.read(request, response, traits.bodyLimit);
     const body = bytes === undefined ? undefined : await parseJsonBody(bytes);
@@ -73,7 +73,7 @@ function provideInput(request: ServiceRequest, traits: RouteTraits, body: JsonBo
     ...(body?.faults ?? []),
     ...unknownMembers(body?.value ?? {}, traits.body),
   ];
-  // Nothing that is found besides would be reported.
+  // The list of faults is full: no further ones would be reported.
   if (faults.length > 0 && FaultList.of(faults).isFull) throw invalid(faults);
   const parts = [...provideQuery(request, traits, query), ...provideBody(request, traits, body)];
   if (faults.length > 0 || parts.length > 1) {
@@ -88,7 +88,7 @@ function checkParts(parts: readonly object[], check: InputCheck): void {
   }
 }
 
-/** Sets `request.query`; answers with what a pipe is going to validate. */
+/** Sets `request.query`; returns what a pipe is going to validate. */
 function provideQuery(request: ServiceRequest, traits: RouteTraits, query: QueryString): object[] {
   if (traits.query === 'none') {
     return [];
@@ -98,7 +98,7 @@ function provideQuery(request: ServiceRequest, traits: RouteTraits, query: Query
   return traits.query === 'whole' ? [parameters] : [];
 }
 
-/** Sets `request.body`; answers with what a pipe is going to validate. */
+/** Sets `request.body`; returns what a pipe is going to validate. */
 function provideBody(request: ServiceRequest, traits: RouteTraits, body: JsonBody | undefined): object[] {
   const members = withOwnAgent(body?.value ?? {}, traits, request.caller);
   request.body = members;

@@ -1,7 +1,7 @@
 import type { FieldFault } from '../../errors/domain-error';
 
 export interface QueryString {
-  /** Values by name; a parameter with a fault is left out. */
+  /** Values by name, without faulty parameters. */
   readonly parameters: ReadonlyMap<string, string | readonly string[]>;
   readonly faults: readonly FieldFault[];
 }
@@ -12,8 +12,8 @@ const NONE: ReadonlySet<string> = new Set();
 type Parameters = Map<string, string | string[]>;
 
 /**
- * Reads the query of a request target. Each parameter is given once, with a value, in percent-encoded UTF-8; those that may
- * be repeated are lists.
+ * Parses the query of a request target. Each parameter must occur once, with a value, in percent-encoded UTF-8;
+ * repeatable ones become lists.
  */
 export function parseQueryString(target: string, repeatable: ReadonlySet<string> = NONE): QueryString {
   const start = target.indexOf('?');

@@ -3,7 +3,7 @@ import { notFound } from '../../errors/domain-error';
 
 const SEQUENCE = /^[1-9]\d{0,15}$/;
 
-/** Documents the path parameter that names an entry by its sequence. */
+/** Documents the path parameter with the sequence of an entry. */
 export function ApiSequence(): MethodDecorator {
   return ApiParam({
     name: 'sequence',
@@ -13,7 +13,7 @@ export function ApiSequence(): MethodDecorator {
 }
 
 /**
- * The sequence that a path names.
+ * The sequence in a path.
  * @throws NOT_FOUND for a text that is not a sequence: no entry can have it.
  */
 export function sequenceOf(text: string): number {

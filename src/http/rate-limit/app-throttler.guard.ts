@@ -19,8 +19,9 @@ import { RateLimits, rateLimitHeaders, type RateStanding } from './rate-limits';
 const ALLOWED = Promise.resolve(true);
 
 /**
- * First of the guards: counts every request per client over all routes together, those with a valid key apart from those
- * without. The throttler's own `canActivate` counts per route, sets a timer per request and sends no headers on 429.
+ * The first guard: counts every request per client over all routes together, requests with a valid key separately from
+ * those without. The throttler's own `canActivate` counts per route, sets a timer per request and sends no headers on
+ * 429.
  */
 @Injectable()
 export class AppThrottlerGuard extends ThrottlerGuard {
@@ -56,7 +57,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
       : admit(response, standing, isUncounted);
   }
 
-  /** To verify a signature takes time, so strangers get it done only while they may still ask. */
+  /** Verifying a signature takes time, so strangers get that only within their limit. */
   private async verify(request: ServiceRequest, response: Response): Promise<boolean> {
     const { rateLimitBucket, isUncounted } = request.traits;
     const { remaining } = await this.limits.look(rateLimitBucket, clientAddress(request));
@@ -65,7 +66,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     return admit(response, await this.standing(request, bucket, isUncounted), isUncounted);
   }
 
-  /** Null, too, where the issuer of a token cannot be reached: the guard that follows says so. */
+  /** Also null if the issuer of a token cannot be reached: the next guard reports that. */
   private async identified(request: ServiceRequest): Promise<Identity | null> {
     try {
       return await this.authentication.identify(request);
@@ -111,8 +112,8 @@ function rateLimited(standing: RateStanding): DomainError {
 }
 
 /**
- * The bucket of a route for those who hold a key. They have one of their own: else strangers behind the same proxy, who
- * need nothing to send requests, could use theirs up.
+ * The bucket of a route for clients with a key. It is separate, or strangers behind the same proxy, who need nothing to
+ * send requests, could use it up.
  */
 function keyHoldersBucket(bucket: string): string {
   return `${bucket}-with-key`;

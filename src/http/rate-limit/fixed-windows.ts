@@ -7,24 +7,23 @@ export interface RateWindow {
 }
 
 /**
- * Counts requests per client in fixed windows, in bounded memory and without timers.
- *
- * Clients live in two generations. A new client joins the current one; once that is full or a window old it becomes the
- * previous one, and what was there is forgotten: by then it has expired, unless clients arrive faster than `capacity`
- * allows, when the longest known are forgotten first.
+ * Counts requests per client in fixed windows, in bounded memory and without timers. Clients live in two generations. A
+ * new client joins the current one; once that is full or a window old it becomes the previous one, and the one before
+ * it is dropped: its windows have expired by then, unless clients arrive faster than `capacity` allows, in which case
+ * the oldest are dropped first.
  */
 export class FixedWindows {
   private current = new Map<string, RateWindow>();
   private previous = new Map<string, RateWindow>();
   private currentSince = 0;
 
-  /** `length` in milliseconds; `capacity` is the number of clients kept at most. */
+  /** @param length in milliseconds. @param capacity the most clients remembered. */
   constructor(
     private readonly length: number,
     private readonly capacity: number,
   ) {}
 
-  /** Counts so many requests of `client` at `now` (milliseconds since 1970). */
+  /** Counts this many requests of `client` at `now` (milliseconds since 1970). */
   hit(client: string, now: number, requests = 1): RateWindow {
     const window = this.windowOf(client, now);
     window.hits += requests;
@@ -40,7 +39,10 @@ export class FixedWindows {
     return known !== undefined && this.isOpen(known, now) ? known : this.open(client, now);
   }
 
-  /** One that would last longer than a window was opened before the clock went back: it would refuse for that long. */
+  /**
+   * A window that ends later than a full window from now was opened before the clock was set back: it would refuse for
+   * too long.
+   */
   private isOpen({ resetsAt }: RateWindow, now: number): boolean {
     return now < resetsAt && resetsAt - now <= this.length;
   }
@@ -57,17 +59,20 @@ export class FixedWindows {
   }
 }
 
-/** Clients remembered per bucket: about 10 MB when all are. */
+/** Clients remembered per bucket: about 10 MB if full. */
 const REMEMBERED_CLIENTS = 100_000;
 
 /** Counts requests per client and bucket in fixed windows. */
 export interface RequestCounter {
-  /** Counts so many requests: one, or none where only the standing is asked for. At once where the count is kept in memory, or a promise that never rejects. */
+  /**
+   * Counts the given number of requests: one, or none to ask for the standing only. Synchronous if the count is in
+   * memory, otherwise a promise that never rejects.
+   */
   hit(bucket: string, client: string, requests: number): RateWindow | Promise<RateWindow>;
   close(): void;
 }
 
-/** Counts what reaches this process. */
+/** Counts the requests of this process. */
 export class ProcessCounter implements RequestCounter {
   private readonly buckets = new Map<string, FixedWindows>();
 

@@ -5,7 +5,7 @@ import type { RateWindow, RequestCounter } from './fixed-windows';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
-/** How a request stands against the limit. */
+/** A client's standing against the limit. */
 export interface RateStanding {
   readonly limit: number;
   readonly remaining: number;
@@ -16,7 +16,7 @@ export interface RateStanding {
   readonly exceeded: boolean;
 }
 
-/** The throttler's storage: what a counter counts, against the limit. */
+/** The throttler's storage: compares counts with the limit. */
 export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   constructor(
     private readonly limit: number,
@@ -24,19 +24,19 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   ) {}
 
   /**
-   * Counts a request from `address` and returns how that client stands in the bucket now: at once where the count is in
-   * memory, since a promise for each request would cost more than the count. The promise never rejects.
+   * Counts a request from `address` and returns the client's standing in the bucket: synchronously if the count is in
+   * memory, since a promise per request would cost more than the count. The promise never rejects.
    */
   count(bucket: string, address: string): RateStanding | Promise<RateStanding> {
     return this.standing(bucket, address, 1);
   }
 
-  /** The same for a request that is not counted. */
+  /** The same without counting the request. */
   look(bucket: string, address: string): RateStanding | Promise<RateStanding> {
     return this.standing(bucket, address, 0);
   }
 
-  /** The same for code that speaks to the throttler's own interface. */
+  /** The same through the throttler's own interface. */
   async increment(key: string, _ttl: number, limit: number, _block: number, name: string): Promise<ThrottlerRecord> {
     const { hits, resetsAt } = await this.counter.hit(name, key, 1);
     const seconds = Math.ceil((resetsAt - Date.now()) / 1000);
@@ -63,7 +63,7 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   }
 }
 
-/** The headers every answer carries. */
+/** The headers that every answer carries. */
 export function rateLimitHeaders(standing: RateStanding): readonly [name: string, value: string][] {
   return [
     ['X-RateLimit-Limit', String(standing.limit)],

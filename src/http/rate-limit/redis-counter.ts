@@ -2,9 +2,9 @@ import { Logger } from '@nestjs/common';
 import { Redis, ReplyError } from 'ioredis';
 import { type RateWindow, ProcessCounter, type RequestCounter } from './fixed-windows';
 
-/** Milliseconds a request waits for Redis at most before it is counted here alone. */
+/** Milliseconds a request waits for Redis at most before it is counted in this process only. */
 const ANSWER_TIMEOUT = 250;
-/** Milliseconds without Redis after it failed, before one request tries it again. */
+/** Milliseconds after a failure before one request tries Redis again. */
 const PAUSE = 1_000;
 /** Milliseconds. */
 const CONNECT_TIMEOUT = 1_000;
@@ -14,8 +14,8 @@ const NO_CONNECTION = 'there is no connection';
 const NO_ANSWER = new Error(`no answer within ${ANSWER_TIMEOUT} ms`);
 
 /**
- * Counts and opens the window in one step, so that no key is ever left without an end, nor with one that is further away than
- * a window is long, since the server's clock went back. Answers hits and milliseconds left.
+ * Counts and sets the expiry in one step, so that no key is ever without one, or with one more than a window away
+ * because the server's clock was set back. Returns hits and milliseconds left.
  */
 const COUNT = `
 local requests = tonumber(ARGV[2])
@@ -30,8 +30,9 @@ end
 return {hits, left}`;
 
 /**
- * Counts what reaches all processes that share a Redis. Each counts its own share as well, and goes by that while Redis
- * does not answer: a limit that is too generous for a while, but never none, and no request that waits long.
+ * Counts the requests of all processes that share a Redis. Each process counts its own share as well, and uses that
+ * while Redis does not answer: the limit may be too generous for a while, but there is always one, and no request waits
+ * long.
  */
 export class RedisCounter implements RequestCounter {
   private readonly logger = new Logger('RateLimit');
@@ -51,12 +52,12 @@ export class RedisCounter implements RequestCounter {
     redis.on('ready', () => (this.reason = NO_CONNECTION));
   }
 
-  /** Waits for the first connection for a moment. A Redis that is not there does not stop the start. */
+  /** Waits briefly for the first connection. An unreachable Redis does not prevent startup. */
   static async open(url: string, window: number): Promise<RedisCounter> {
     const redis = new Redis(url, {
       lazyConnect: true,
       connectTimeout: CONNECT_TIMEOUT,
-      // Of the questions asked when a connection opens: one that does not answer them is given up.
+      // Applies to the commands sent when a connection opens: one without answers is dropped.
       commandTimeout: CONNECT_TIMEOUT,
       // What cannot be counted there now is counted here, not later.
       enableOfflineQueue: false,
@@ -107,19 +108,19 @@ export class RedisCounter implements RequestCounter {
 
   private failed(error: unknown): void {
     this.pausedUntil = performance.now() + PAUSE;
-    // The connection may be dead without a sign of it: another is tried.
+    // The connection may be dead without any sign of it: reconnect.
     if (error === NO_ANSWER) this.redis.disconnect(true);
     if (!this.isShared) return;
     this.isShared = false;
-    // What a lost connection makes of a command does not say why it was lost.
+    // The error of a command on a lost connection does not say why it was lost.
     const reason = error === NO_ANSWER || error instanceof ReplyError ? messageOf(error) : this.reason;
     this.logger.warn(`Redis does not answer (${reason}): each process counts requests by itself until it does.`);
   }
 }
 
 /**
- * The time a request waits. When it is over, what has arrived meanwhile is still read: a process that was busy for that
- * long itself must not take Redis for gone.
+ * The time a request waits. When it is over, answers that have already arrived are still read: a process that was
+ * itself busy for that long must not conclude that Redis is gone.
  */
 class Waiting {
   private timer: NodeJS.Timeout | undefined;

@@ -6,11 +6,11 @@ const GROUPS_IN_IPV6 = 8;
 const GROUPS_IN_A_SITE = 4;
 
 /**
- * The client's address: the socket's, or what trusted proxies say (Express `trust proxy`). An IPv4-mapped address is
- * shown as IPv4. Text that a proxy passed on and that is not an address counts as the proxy itself.
+ * The client's address: the socket's, or what trusted proxies report (Express `trust proxy`). An IPv4-mapped address is
+ * shown as IPv4. If a proxy passed on something that is not an address, the proxy's own counts.
  */
 export function clientAddress(request: ServiceRequest): string {
-  // Express reads the proxies' header anew each time it is asked.
+  // Express parses the proxies' header every time it is asked.
   request.address ??= readAddress(request);
   return request.address;
 }
@@ -21,7 +21,9 @@ function readAddress(request: ServiceRequest): string {
   return unmapped(address);
 }
 
-/** Whom a request counts for: an IPv4 address, or the /64 an IPv6 address belongs to, since one client has all of it. */
+/**
+ * The client to count a request for: an IPv4 address, or the /64 of an IPv6 address, since one client has all of it.
+ */
 export function countedClient(address: string): string {
   return address.includes(':') ? ipv6Site(address) : address;
 }

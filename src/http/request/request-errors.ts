@@ -15,7 +15,7 @@ export function unsupportedMediaType(message: string): DomainError {
   return new DomainError('UNSUPPORTED_MEDIA_TYPE', message);
 }
 
-/** `Accept-Encoding` says what would be right, as RFC 9110 has it for a 415. */
+/** `Accept-Encoding` says what would be accepted, as RFC 9110 asks for with a 415. */
 export function unsupportedEncoding(): DomainError {
   return new DomainError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a Content-Encoding.', {
     headers: { 'Accept-Encoding': 'identity' },

@@ -3,17 +3,17 @@ import type { NextFunction, Response } from 'express';
 import type { ServiceRequest } from './service-request';
 
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['x-api-key', 'authorization']);
-/** Consecutive characters of a secret that may stand in an id. */
+/** Most consecutive characters of a secret that may appear in an id. */
 const LONGEST_SHOWN = 7;
 const USABLE_ID = /^[A-Za-z0-9._-]{1,128}$/;
-/** Where the standard that the path belongs to wants any id back. */
+/** Paths of standards that require any id to be echoed. */
 const STANDARD_PATH = /^\/(?:access\/v1\/|\.well-known\/)/;
 const VISIBLE_ID = /^[\x21-\x7e]{1,128}$/;
 
-/** Gives the request its id and echoes it, before anything can go wrong. */
+/** Gives the request its id and echoes it, before anything can fail. */
 export function assignRequestId(request: ServiceRequest, response: Response, next: NextFunction): void {
   const { 'x-request-id': asked } = request.headers;
-  // The id is logged, answered and audited, where a key must never be.
+  // The id is logged, returned and audited, where a key must never appear.
   const isShowing = typeof asked === 'string' && secretsIn(request.rawHeaders).some((secret) => shows(asked, secret));
   const usable = STANDARD_PATH.test(request.url) ? VISIBLE_ID : USABLE_ID;
   request.id = requestIdFor(isShowing ? undefined : asked, usable);
@@ -21,14 +21,14 @@ export function assignRequestId(request: ServiceRequest, response: Response, nex
   next();
 }
 
-/** Whatever says who asks, right or wrong; of a header that is there twice, too. */
+/** Every credential in the headers, valid or not, including those in repeated headers. */
 function secretsIn(rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter(
     (_, index) => index % 2 === 1 && SECRET_HEADERS.has(rawHeaders[index - 1]?.toLowerCase() ?? ''),
   );
 }
 
-/** Whether a text holds as much of a secret as could be of use, or all of a short one. */
+/** Whether a text contains enough of a secret to be of use, or all of a short one. */
 function shows(text: string, secret: string): boolean {
   if (secret === '') return false;
   const length = Math.min(secret.length, LONGEST_SHOWN + 1);
@@ -36,7 +36,7 @@ function shows(text: string, secret: string): boolean {
   return false;
 }
 
-/** The id a client asked for when it is usable, otherwise a new one. */
+/** The id a client asked for if it is usable, otherwise a new one. */
 export function requestIdFor(asked: string | string[] | undefined, usable = USABLE_ID): string {
   return typeof asked === 'string' && usable.test(asked) ? asked : randomUUID();
 }

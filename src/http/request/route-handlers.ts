@@ -4,7 +4,7 @@ import { MetadataScanner } from '@nestjs/core';
 
 export type Handler = ReturnType<ExecutionContext['getHandler']>;
 
-/** The methods of a controller that answer a route, by their names. */
+/** The methods of a controller that handle a route, with their names. */
 export function handlersOf({ prototype }: Type): [name: string, handler: Handler][] {
   const methods = prototype as Record<string, Handler>;
   return new MetadataScanner().getAllMethodNames(prototype as object).flatMap((name): [string, Handler][] => {

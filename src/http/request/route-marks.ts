@@ -8,10 +8,12 @@ export const IS_UNCOUNTED = 'http:uncounted';
 /** All routes that name no bucket of their own share this one. */
 export const SHARED_BUCKET = 'shared';
 
-/** Counts a route apart from the rest, under the same limit: what a probe uses up is not taken from its host. */
+/**
+ * Counts a route separately, under the same limit: probes must not use up the requests of other clients on their host.
+ */
 export const RateLimitBucket = (name: string): CustomDecorator => SetMetadata(RATE_LIMIT_BUCKET, name);
 
-/** Does not count a route, and never refuses it: for files that are the same for everybody. */
+/** A route that is neither counted nor refused by the rate limit: for files that are the same for everybody. */
 export const Uncounted = (): CustomDecorator => SetMetadata(IS_UNCOUNTED, true);
 
 export const IS_PUBLIC = 'http:public';
@@ -21,64 +23,64 @@ export const Public = (): CustomDecorator => SetMetadata(IS_PUBLIC, true);
 
 export const ROUTE_SCOPES = 'http:scopes';
 
-/** What a caller needs for a route: one of the scopes, none in particular, or nothing since there is no route. */
+/** What a caller needs for a route: one of the scopes, none in particular, or nothing since there is no such route. */
 export type RouteScopes = readonly Scope[] | 'any' | 'unrouted';
 
-/** A route that names none needs this: what was forgotten is open to those who may do everything. */
+/** A route that names no scope needs this: a forgotten one is open only to callers who may do everything. */
 export const UNNAMED: RouteScopes = ['admin'];
 
-/** The route, or every route of the controller, needs one of these scopes; the first is the one to ask for. */
+/** The route, or every route of the controller, needs one of these scopes; refusals name the first. */
 export const RequiresScope = (...scopes: readonly [Scope, ...Scope[]]): CustomDecorator =>
   SetMetadata(ROUTE_SCOPES, scopes);
 
 /** The route is open to every caller, whatever its scopes. */
 export const AnyScope = (): CustomDecorator => SetMetadata(ROUTE_SCOPES, 'any');
 
-/** There is nothing at the path: any caller may hear that, even one that may ask for nothing. */
+/** There is no such route: every caller may learn that, whatever its scopes. */
 export const Unrouted = (): CustomDecorator => SetMetadata(ROUTE_SCOPES, 'unrouted');
 
 export const ADMISSION_RULE = 'http:admission-rule';
 
-/** What else than scopes decides whether a caller is admitted to a route; asked before the body is read. */
+/** What besides scopes decides whether a caller is admitted to a route; evaluated before the body is read. */
 export interface AdmissionRule {
   /** Null: it is admitted. */
   refusalOf(caller: Caller, request: Request): DomainError | null | Promise<DomainError | null>;
 }
 
-/** The route asks a provider whether it admits a caller that has its scope. */
+/** The route asks a provider whether it admits a caller that has the right scope. */
 export const AdmittedBy = (rule: Type<AdmissionRule>): CustomDecorator => SetMetadata(ADMISSION_RULE, rule);
 
 export const OWN_AGENT_MEMBER = 'http:own-agent-member';
 
-/** The member of the body that names the acting agent: where a caller that is bound to one leaves it out, it is that one. */
+/** The member of the body that names the acting agent. A caller bound to an agent may omit it. */
 export const OwnAgentIn = (member: string): CustomDecorator => SetMetadata(OWN_AGENT_MEMBER, member);
 
 export const ANSWERS_SECRET = 'http:answers-secret';
 
-/** The route answers with a secret, which is kept nowhere: it takes no `Idempotency-Key`. */
+/** The route returns a secret, which is stored nowhere: it takes no `Idempotency-Key`. */
 export const AnswersSecret = (): CustomDecorator => SetMetadata(ANSWERS_SECRET, true);
 
 export const BODY_LIMIT = 'http:body-limit';
 
-/** The settings that bound a body. */
+/** The settings that limit body sizes. */
 export type BodyLimitSetting = 'bodyLimit' | 'planBodyLimit';
 
-/** The route takes bodies up to a setting of its own. */
+/** The route has a body limit setting of its own. */
 export const BodyLimit = (setting: BodyLimitSetting): CustomDecorator => SetMetadata(BODY_LIMIT, setting);
 
 export const IGNORES_IDEMPOTENCY_KEY = 'http:ignores-idempotency-key';
 
-/** The route only answers: an `Idempotency-Key` is checked for its form, and means nothing. */
+/** The route only reads: an `Idempotency-Key` is validated, and otherwise ignored. */
 export const IgnoresIdempotencyKey = (): CustomDecorator => SetMetadata(IGNORES_IDEMPOTENCY_KEY, true);
 
 export const LEAVES_INPUT_UNREAD = 'http:leaves-input-unread';
 
-/** The route answers without looking at body and query, such as the one for unknown paths. */
+/** The route answers without reading body and query, such as the one for unknown paths. */
 export const LeavesInputUnread = (): CustomDecorator => SetMetadata(LEAVES_INPUT_UNREAD, true);
 
 export const REPEATABLE_PARAMETERS = 'http:repeatable-parameters';
 
-/** Parameters of the query that may be given several times: their values are lists. */
+/** Query parameters that may be repeated: their values are lists. */
 export const RepeatableParameters = (...names: readonly string[]): CustomDecorator =>
   SetMetadata(REPEATABLE_PARAMETERS, new Set(names));
 
@@ -93,5 +95,7 @@ export const CHECKS_LAST_EVENT_ID = 'http:checks-last-event-id';
 
 export const IS_REVISIONED = 'http:revisioned';
 
-/** The route answers with a record that has a `revision`: it becomes a strong ETag, and a GET honours `If-None-Match`. */
+/**
+ * The route answers with a record that has a `revision`, which becomes a strong ETag; a GET honours `If-None-Match`.
+ */
 export const Revisioned = (): CustomDecorator => SetMetadata(IS_REVISIONED, true);

@@ -28,11 +28,11 @@ import {
 /** How a handler takes a part of the request: as a whole, member by member (their names), or not at all. */
 export type TakenPart = 'whole' | ReadonlySet<string> | 'none';
 
-/** What the edge has to know of a route; read from its decorators once. */
+/** What the HTTP layer has to know about a route; read from its decorators once. */
 export interface RouteTraits {
   readonly isPublic: boolean;
   readonly scopes: RouteScopes;
-  /** False: nobody has said which, so it is the narrowest. */
+  /** False: no scope was named, so the narrowest applies. */
   readonly namesScopes: boolean;
   readonly admissionRule: Type<AdmissionRule> | undefined;
   /** The member of the body that names the acting agent. */
@@ -50,7 +50,7 @@ export interface RouteTraits {
   readonly checksLastEventId: boolean;
   readonly answersSecret: boolean;
   readonly bodyLimit: BodyLimitSetting;
-  /** False for what keeps no answer: nothing is repeated there. */
+  /** False for routes that keep no answers: nothing is replayed there. */
   readonly keepsAnswers: boolean;
 }
 
@@ -61,7 +61,7 @@ interface RouteArgument {
 const NOT_REPEATABLE: ReadonlySet<string> = new Set();
 const traitsByController = new WeakMap<Type, Map<Handler, RouteTraits>>();
 
-/** The traits of the route a request has come to. */
+/** The traits of the route that a request has reached. */
 export function routeTraits(context: ExecutionContext): RouteTraits {
   const controller = context.getClass();
   const handler = context.getHandler();
@@ -77,7 +77,7 @@ function remember(controller: Type, handler: Handler): RouteTraits {
   return traits;
 }
 
-/** Reads a handler's decorators, and its controller's where the handler says nothing. */
+/** Reads a handler's decorators, falling back to its controller's. */
 export function readTraits(controller: Type, handler: Handler): RouteTraits {
   const marked = (key: string): unknown => Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
   const bucket = marked(RATE_LIMIT_BUCKET);

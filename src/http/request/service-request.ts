@@ -3,29 +3,31 @@ import type { FieldFault } from '../../errors/domain-error';
 import type { Caller, Identity } from '../../ledger/caller';
 import type { RouteTraits } from './route-traits';
 
-/** A request as the service's own middleware leaves it. */
+/** A request as the service's middleware leaves it. */
 export interface ServiceRequest extends Request {
-  /** The client's `X-Request-Id` when it is usable, otherwise generated; every answer, log line and audit entry has it. */
+  /**
+   * The client's `X-Request-Id` if it is usable, otherwise generated; it is in every answer, log line and audit entry.
+   */
   id: string;
-  /** What is wrong with a request that cannot be routed as it stands; the fallback answers it. */
+  /** Why the request cannot be routed; the fallback answers it. */
   unreadable?: FieldFault;
   /** See `clientAddress`. */
   address?: string;
   /** See `Authentication`. */
   identity?: Identity | null;
-  /** Made by `AccessGuard`, for all routes that are not public. */
+  /** Set by `AccessGuard` for all routes that are not public. */
   caller?: Caller;
   /** The `Idempotency-Key` of a POST; `RequestInputGuard` reads it. */
   idempotencyKey?: string;
-  /** What the route is like that the request has come to; the first guard sets it. */
+  /** Traits of the route that the request has reached; the first guard sets them. */
   traits: RouteTraits;
-  /** See `ListPlaces`; there while the request has a place. */
+  /** Releases the request's place: see `ListPlaces`. */
   leaveList?: () => void;
   /** The client waits for `100 Continue` before it sends the body. */
   expectsContinue?: boolean;
-  /** The rest of the body will not come: the client left, was too slow, or sent something else. */
+  /** The rest of the body will not arrive: the client left, was too slow, or sent something invalid. */
   isCut?: boolean;
 }
 
-/** What a handler is called with: `getArgs<Exchange>()`. `switchToHttp` makes three functions for the same on every request. */
+/** The arguments of a handler: `getArgs<Exchange>()`. `switchToHttp` would create three functions on every request. */
 export type Exchange = [request: ServiceRequest, response: Response];

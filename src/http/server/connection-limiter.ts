@@ -3,9 +3,12 @@ import type { Socket } from 'node:net';
 import { countedClient, unmapped } from '../request/client-address';
 import type { Turns } from './turns';
 
-/** Of the connections that may be, those that one client may hold unless a setting says otherwise, and those that are kept free of idle ones. */
+/**
+ * The share of all connections that one client may hold unless a setting says otherwise, and the share kept free of
+ * idle ones.
+ */
 const PART = 1 / 5;
-/** One to ask, and one to look whether it is answered. */
+/** One for requests, and one to check whether they are answered. */
 const LEAST_PER_CLIENT = 2;
 
 /** How many connections may be held. */
@@ -13,11 +16,11 @@ export interface ConnectionLimits {
   readonly most: number;
   /** Null: a fifth of all. */
   readonly mostPerClient: number | null;
-  /** Whether it is the address of somebody who passes on the requests of many clients. */
+  /** Whether it is the address of a proxy that forwards the requests of many clients. */
   isProxy(address: string): boolean;
 }
 
-/** A client or a proxy, and its connections, the oldest first. */
+/** A client or a proxy, with its connections, the oldest first. */
 interface Holder {
   readonly name: string;
   readonly most: number;
@@ -25,8 +28,8 @@ interface Holder {
 }
 
 /**
- * Room for the connections of a server. One beyond what its client may hold is closed as it comes. Where the room is full,
- * one that waits for no answer is closed for it, of the client that has most: so whoever has few gets through.
+ * Limits the connections of a server. A connection beyond its client's limit is closed on arrival. If all are in use,
+ * an idle connection of the client that has most is closed instead, so that clients with few connections get through.
  */
 export class ConnectionLimiter {
   private readonly holders = new Map<string, Holder>();
@@ -89,7 +92,7 @@ export class ConnectionLimiter {
     return undefined;
   }
 
-  /** Whether a connection had better not be kept when it is answered. */
+  /** Whether a connection should be closed after its answer. */
   private isScarceFor(socket: Socket): boolean {
     const holder = this.holderOf.get(socket);
     const isOwnScarce = holder !== undefined && holder.most - holder.connections.size < partOf(holder.most);

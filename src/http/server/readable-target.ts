@@ -9,8 +9,8 @@ const PLAIN_TARGET = /^\/[^%#]*$/;
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
 /**
- * Makes sure that routing only sees requests it can read; others go to the fallback with what is wrong with them. It has
- * to happen before Express, which answers a target it cannot parse itself: before the guards, and in another shape.
+ * Makes sure that routing only sees requests it can read; others go to the fallback with their fault. It has to happen
+ * before Express, which answers a target it cannot parse itself: before the guards, and in another shape.
  */
 export function readTarget(request: ServiceRequest): void {
   const fault = headFault(request);
@@ -53,7 +53,7 @@ export function pathOf(target: string): string {
   return queryStart < 0 ? target : target.slice(0, queryStart);
 }
 
-/** Why a path, or a part of one, cannot be read; undefined when it can. */
+/** Why a path, or a part of one, cannot be decoded; undefined if it can. */
 export function readingFault(path: string): string | undefined {
   try {
     return decodeURIComponent(path).includes('\0') ? 'must not contain a NUL character' : undefined;

@@ -19,7 +19,7 @@ const NO_TUNNELS = invalidField('request', 'must not ask for a tunnel');
 export function answerRefusedRequests(server: Server, turns: Turns, limits: RateLimits): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     if (turns.pendingOn(socket) === null) refuse(socket, NO_TUNNELS, limits);
-    // Node has let go of the socket, and with it of the answer that was being written.
+    // Node has detached the socket, and with it the answer that was being written.
     else socket.destroy();
   });
   server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
@@ -27,7 +27,7 @@ export function answerRefusedRequests(server: Server, turns: Turns, limits: Rate
     if (pending === null) {
       refuse(socket, errorFor(fault), limits);
     } else if (!pending.req.complete) {
-      // The fault is in its body, so whoever reads that, now or later, gives the answer.
+      // The fault is in its body, so whoever reads that, now or later, answers.
       cut(pending.req as ServiceRequest, fault);
     } else {
       // The client is still owed the answer to what it sent before.

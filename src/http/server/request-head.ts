@@ -6,8 +6,8 @@ const VERSIONS: ReadonlySet<string> = new Set(['1.0', '1.1']);
 const HOST = /^(\[[\w.:~!$&'()*+,;=%-]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/;
 
 /**
- * What RFC 9112 has a server refuse in the head of a request and Node lets through: other versions, a missing, repeated
- * or malformed Host (3.2), and a body whose end two readers could see in two places (6.1). Undefined: nothing is wrong.
+ * What RFC 9112 requires a server to refuse in the head of a request and Node accepts: other versions, a missing,
+ * repeated or malformed Host (3.2), and a body whose end is ambiguous (6.1). Undefined if there is nothing wrong.
  */
 export function headFault(request: IncomingMessage): FieldFault | undefined {
   if (!VERSIONS.has(request.httpVersion)) {
@@ -39,7 +39,7 @@ function transferEncodingFault({ headers, httpVersion }: IncomingMessage): Field
     : { field: 'header.Transfer-Encoding', message: 'must be chunked, in HTTP/1.1, or absent' };
 }
 
-/** How often a header stands in the request, its names and values in turn; `name` in lower case. */
+/** How often a header occurs in the request; `rawHeaders` alternates names and values; `name` is in lower case. */
 function timesGiven(rawHeaders: readonly string[], name: string): number {
   let times = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

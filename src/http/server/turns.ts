@@ -2,7 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** Requests that may wait on a connection behind the one that is being answered, and bytes that may come meanwhile. */
+/**
+ * Most requests that may wait on a connection behind the one being answered, and most bytes that may arrive meanwhile.
+ */
 const MOST_WAITING = 100;
 const MOST_BYTES = 256 * 1024;
 
@@ -10,13 +12,13 @@ const MOST_BYTES = 256 * 1024;
 interface Waiting {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Of its connection, when it came. */
+  /** Bytes that its connection had read when the request came. */
   readonly bytesRead: number;
 }
 
 /**
- * Lets one request at a time begin on each connection of a server: the next one when the client has the answer to the one
- * before. Node would begin all that a client sends at once, and hold the answers that it does not read.
+ * Starts the requests of each connection one at a time: the next begins when the client has the answer to the previous
+ * one. Node would start all requests a client sends at once, and buffer the answers it does not read.
  */
 export class Turns {
   private readonly latest = new WeakMap<Duplex, ServerResponse>();
@@ -25,7 +27,7 @@ export class Turns {
 
   constructor(server: Server) {
     this.emit = server.emit.bind(server);
-    // Whoever listens to requests sees one only when its turn has come.
+    // Listeners see a request only when its turn has come.
     const emit = (event: string, ...parameters: unknown[]): boolean =>
       event === 'request'
         ? this.come(parameters[0] as IncomingMessage, parameters[1] as ServerResponse)
@@ -33,7 +35,7 @@ export class Turns {
     Object.assign(server, { emit });
   }
 
-  /** The last answer that is still to come; null: there is none. */
+  /** The last answer still to come; null if there is none. */
   pendingOn(socket: Duplex): ServerResponse | null {
     const waiting = this.lines.get(socket)?.at(-1);
     if (waiting !== undefined) return waiting.response;
@@ -67,7 +69,7 @@ export class Turns {
     const line = this.lines.get(socket) ?? [];
     const next = line.shift();
     if (next === undefined) return;
-    // The client has left, or the answer before was the last one of its connection.
+    // The client has left, or the previous answer was the last one of its connection.
     if (!socket.writable) {
       this.lines.delete(socket);
       return;

@@ -10,7 +10,7 @@ import { ShutdownGate } from './shutdown-gate';
 import { ShutdownGuard } from './shutdown.guard';
 import { ShutdownModule } from './shutdown.module';
 
-/** Tells when a request is being served (`begun`), and lets it end (`end`). */
+/** Emits `begun` when a request is being served; emitting `end` lets it finish. */
 const work = new EventEmitter();
 
 @Controller()
@@ -71,7 +71,7 @@ describe('shutDown', () => {
     return { status: response.statusCode, connection: response.headers.connection, text: chunks.join('') };
   }
 
-  /** Asks, and waits until the request is being served. */
+  /** Sends a request, and waits until it is being served. */
   async function askForWork(path: string): Promise<{ answer: Promise<Answer> }> {
     const begun = once(work, 'begun');
     const answer = ask(path);

@@ -4,10 +4,10 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { within } from '../../shared/within';
 import { ShutdownGate } from './shutdown-gate';
 
-/** Milliseconds without a request after which no client is on its way any more; and the longest to wait for that. */
+/** Milliseconds without a request after which none is expected any more; and the longest time to wait for that. */
 const QUIET = 200;
 const LONGEST_GRACE = 1_000;
-/** Milliseconds that requests being served may take to their answer. */
+/** Milliseconds that requests in progress may take to complete. */
 const LONGEST_ANSWER = 6_500;
 /** Milliseconds for last bytes to reach slow clients. */
 const LINGER = 500;
@@ -29,12 +29,12 @@ export async function shutDown(application: INestApplication<Server>): Promise<v
   await application.close();
 }
 
-/** While clients still send on connections they kept, each gets its refusal; closing too early would be a reset. */
+/** While clients still send on kept connections, each gets its refusal; closing too early would reset them. */
 async function untilQuiet(gate: ShutdownGate): Promise<void> {
   const end = performance.now() + LONGEST_GRACE;
   do {
     await sleep(QUIET / 4);
-    // On a busy machine timers come first: let the connections that wait be accepted and their requests be read.
+    // On a busy machine timers run first: let waiting connections be accepted and their requests be read.
     for (let turn = 0; turn < 3; turn += 1) await nextTurn();
   } while (gate.quietFor < QUIET && performance.now() < end);
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 
-/** Knows which requests are being served, and lets no more in once the service begins to stop. */
+/** Knows which requests are being served, and admits no more once shutdown begins. */
 @Injectable()
 export class ShutdownGate {
   private readonly closing = new AbortController();
@@ -9,7 +9,7 @@ export class ShutdownGate {
   private onEmpty: (() => void) | null = null;
   private lastArrival = 0;
 
-  /** Aborted when the service begins to stop: whoever works for long answers now, as far as he got. */
+  /** Aborted when shutdown begins: long-running requests then answer with what they have. */
   get signal(): AbortSignal {
     return this.closing.signal;
   }
@@ -18,7 +18,7 @@ export class ShutdownGate {
     return this.closing.signal.aborted;
   }
 
-  /** Milliseconds since the gate closed or, after that, since a request last came to it. */
+  /** Milliseconds since the gate closed or, if later, since the last request arrived. */
   get quietFor(): number {
     return performance.now() - this.lastArrival;
   }
@@ -34,7 +34,7 @@ export class ShutdownGate {
     return true;
   }
 
-  /** From now on requests are refused; what is being answered ends its connection. */
+  /** From now on requests are refused; requests in progress close their connection when answered. */
   close(): void {
     this.closing.abort();
     this.lastArrival = performance.now();

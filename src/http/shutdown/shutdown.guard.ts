@@ -3,7 +3,7 @@ import { unavailable } from '../../errors/domain-error';
 import type { Exchange } from '../request/service-request';
 import { ShutdownGate } from './shutdown-gate';
 
-/** Refuses what arrives on kept connections while the service stops, so that the client goes elsewhere. */
+/** Refuses requests on kept connections during shutdown, so that the client goes elsewhere. */
 @Injectable()
 export class ShutdownGuard implements CanActivate {
   constructor(private readonly gate: ShutdownGate) {}

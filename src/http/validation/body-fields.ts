@@ -12,7 +12,7 @@ export interface FreeFormField extends FieldText<JsonObject>, Presence {
   readonly rule?: (value: JsonObject) => readonly FaultInside[];
 }
 
-/** An object whose content is the client's own and comes back as it was sent. */
+/** An object whose content belongs to the client and is returned as it was sent. */
 export function FreeFormObject(field: FreeFormField): PropertyDecorator {
   const { rule } = field;
   return applyDecorators(
@@ -87,7 +87,7 @@ export function integerFault(value: unknown, min: number, max: number): string |
   return isInside ? undefined : `must be an integer from ${min} to ${max}`;
 }
 
-/** A list whose items are DTOs; they are validated in slices, so that a long one holds nobody up. */
+/** A list whose items are DTOs; they are validated in chunks, so that a long list blocks nobody. */
 export function ListOf(item: Type, field: FieldText & Presence & { readonly maxItems: number }): PropertyDecorator {
   const { maxItems } = field;
   const isList = (value: unknown): boolean => Array.isArray(value) && value.length <= maxItems;
@@ -108,7 +108,7 @@ export function BooleanField(field: FieldText<boolean> & Presence): PropertyDeco
   );
 }
 
-/** A member that answers carry, accepted in a request so that an answer can be edited and sent back, and ignored. */
+/** A member of answers, accepted and ignored in a request so that an answer can be edited and sent back. */
 export function IgnoredField(field: FieldText): PropertyDecorator {
   const description = field.description ?? 'Accepted as it was answered, and ignored.';
   return applyDecorators(Allow(), ApiProperty({ ...ANY_JSON_SCHEMA, required: false, ...field, description }));

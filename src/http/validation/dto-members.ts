@@ -10,7 +10,7 @@ type Lifted = () => unknown;
 /** The members a DTO declares; `null` on an optional one counts as absent. */
 export function knownMembers(given: Members, shape: DtoShape): Record<string, unknown> {
   const known: Record<string, unknown> = {};
-  // Of the DTO's members: those that are given may be a hundred thousand.
+  // Loops over the DTO's members: the request may have a hundred thousand.
   for (const name of shape.members) {
     if (!Object.hasOwn(given, name)) continue;
     const value = given[name];
@@ -31,8 +31,8 @@ export function unknownMembers(given: Members, shape: DtoShape, prefix: string):
 }
 
 /**
- * Wraps what lists and objects hold, so that class-transformer neither changes it, as it does keys such as `constructor`, nor
- * copies it: of an object that takes time by the square of its keys, ten seconds for those of one body.
+ * Wraps lists and objects, so that class-transformer neither changes them, as it does keys such as `constructor`, nor
+ * copies them: copying an object takes time quadratic in its keys, up to ten seconds for one body.
  */
 export function liftContent(members: Members, shape: DtoShape): Record<string, unknown> {
   const lifted = { ...members };
@@ -43,7 +43,7 @@ export function liftContent(members: Members, shape: DtoShape): Record<string, u
   return lifted;
 }
 
-/** Undoes `liftContent` on the DTO that was made of the members. */
+/** Undoes `liftContent` on the DTO made from the members. */
 export function putBackContent(dto: object, shape: DtoShape): void {
   const members = dto as Record<string, unknown>;
   for (const name of shape.members) {

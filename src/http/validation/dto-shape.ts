@@ -8,14 +8,14 @@ const UNKEPT = 'http:unkept';
 const IS_OPTIONAL = 'isOptional';
 const IS_DTO = ValidationTypes.NESTED_VALIDATION;
 
-/** What is wrong with a request as a whole, judged by the members it has; `null` members are absent already. */
+/** What is wrong with a request as a whole, judged by the members it has; `null` members have been removed. */
 export type WholeRule = (members: Readonly<Record<string, unknown>>) => readonly FieldFault[];
 
 /** What a DTO class declares, read from its decorators once. */
 export interface DtoShape {
   readonly members: ReadonlySet<string>;
   readonly optional: ReadonlySet<string>;
-  /** Members that are DTOs of their own: validation looks into no others. */
+  /** Members that are DTOs themselves: validation descends into no others. */
   readonly nested: ReadonlySet<string>;
   /** Members that are lists of DTOs: {@link ListOf}. */
   readonly lists: ReadonlyMap<string, Type>;
@@ -32,17 +32,17 @@ export interface ListedDto {
 
 const shapes = new WeakMap<Type, DtoShape>();
 
-/** Judges a request by the members it has together. */
+/** Validates a request by the combination of its members. */
 export function WholeRequest(rule: WholeRule): ClassDecorator {
   return (target) => append(WHOLE_RULES, target, rule);
 }
 
-/** A member of which nothing is stored or answered, so that its canonical text is not needed. */
+/** A member that is neither stored nor returned, so that its canonical text is not needed. */
 export function Unkept(): PropertyDecorator {
   return (target, member) => append(UNKEPT, target.constructor, member);
 }
 
-/** Has each item of a member validated as a DTO. */
+/** Validates each item of a member as a DTO. */
 export function listsDto(target: object, listed: ListedDto): void {
   append(LISTED_DTOS, target, listed);
 }
@@ -70,7 +70,7 @@ function readShape(type: Type): DtoShape {
   };
 }
 
-/** Adds to a list kept on a class, besides what the classes it extends keep. */
+/** Appends to a list kept on a class, in addition to the lists of the classes it extends. */
 function append(key: string, type: object, value: unknown): void {
   Reflect.defineMetadata(key, [...collected(key, type), value], type);
 }

@@ -7,7 +7,7 @@ import { parseTimestamp } from './timestamp';
 
 const YEARS_AHEAD = 10;
 
-/** When something expires: ahead, at most ten years. */
+/** When something expires: in the future, at most ten years ahead. */
 export function ExpiryField(field: FieldText<string>): PropertyDecorator {
   return applyDecorators(
     TimestampField({ optional: true, ...field }),
@@ -16,8 +16,8 @@ export function ExpiryField(field: FieldText<string>): PropertyDecorator {
 }
 
 /**
- * That it lies ahead is for the ledger to say: a request that is repeated with its `Idempotency-Key` after it has passed is
- * still answered as it was first. A value that is not a time at all is another rule's to blame.
+ * The ledger checks that it is in the future: a request replayed with its `Idempotency-Key` after that time still gets
+ * its first answer. A value that is not a time is reported by another rule.
  */
 function expiryFault(value: unknown, now: Date): string | undefined {
   const expiresAt = typeof value === 'string' ? parseTimestamp(value) : undefined;
@@ -31,13 +31,13 @@ function latestExpiry(now: Date): string {
   return latest.toISOString();
 }
 
-/** What is right for `expiresAt`, as the message of a fault. */
+/** What `expiresAt` must be, as the message of a fault. */
 function expiryRule(now: Date): string {
   return `must be ahead of now, at most ${YEARS_AHEAD} years: up to ${latestExpiry(now)}`;
 }
 
 /**
- * Compared with what the clock shows, as the client does: the ledger's time may be ahead of that.
+ * Compared with the clock, as the client does: the ledger's time may be ahead of it.
  * @throws VALIDATION_ERROR
  */
 export function requireAhead(expiresAt: string | undefined, now: Date): void {

@@ -4,7 +4,7 @@ import { IsOptional } from 'class-validator';
 export interface FieldText<Example = unknown> {
   readonly description?: string;
   readonly example?: Example;
-  /** What the service takes when the member is left out. */
+  /** What the service assumes if the member is left out. */
   readonly default?: Example;
 }
 
@@ -12,7 +12,7 @@ interface ShownField<Example> extends Pick<FieldText<Example>, 'description' | '
   readonly nullable?: true;
 }
 
-/** What the API document shows of a field, without what only its check needs. */
+/** What the API document shows of a field, without members only needed for validation. */
 export function shown<Example>(field: FieldText<Example> & Presence): ShownField<Example> {
   const { example, optional = false } = field;
   const description = describe(field);
@@ -23,7 +23,7 @@ export function shown<Example>(field: FieldText<Example> & Presence): ShownField
   };
 }
 
-/** The default stands in words: where the schema has it, generators of clients make the member one that is always there. */
+/** The default is put into words: given in the schema, client generators would make the member always present. */
 function describe<Example>({ description, default: taken }: FieldText<Example>): string {
   const words = taken === undefined ? [] : [`Without it \`${JSON.stringify(taken)}\`.`];
   return [...(description === undefined ? [] : [description]), ...words].join(' ');
@@ -42,8 +42,8 @@ interface ShownChoice {
 }
 
 /**
- * How the API document shows a choice: under its name, so that clients have one type for it. One that may be left out takes null,
- * too, which in OpenAPI 3.0 is one of its values.
+ * How the API document shows a choice: under its name, so that clients have one type for it. An optional choice also
+ * takes null, which in OpenAPI 3.0 is one of its values.
  */
 export function shownChoice(values: readonly string[], field: ChoiceText & Presence): ShownChoice {
   const { enumName, optional = false } = field;

@@ -1,15 +1,15 @@
 import { type FieldFault, invalid } from '../../errors/domain-error';
 
 /**
- * Gathers the faults of one request, whose query and body are validated one after the other, so that all are reported at
- * once: the part that is validated last speaks for all.
+ * Collects the faults of one request, whose query and body are validated one after the other, so that all are reported
+ * at once by the part validated last.
  */
 export class InputCheck {
   private readonly faults: FieldFault[];
-  /** Members found faulty already are not blamed again, for being absent, say. */
+  /** Members already known to be faulty are not reported again, for example as missing. */
   private readonly blamed: ReadonlySet<string>;
 
-  /** `partsToCome` are the parts a pipe is still to validate. */
+  /** @param partsToCome the parts that a pipe has yet to validate. */
   constructor(
     faults: readonly FieldFault[],
     private partsToCome: number,
@@ -18,7 +18,7 @@ export class InputCheck {
     this.blamed = new Set(faults.map(({ field }) => field));
   }
 
-  /** Throws VALIDATION_ERROR when nothing is left to validate and a fault was found. */
+  /** Throws VALIDATION_ERROR if nothing is left to validate and a fault was found. */
   settle(faultsOfPart: readonly FieldFault[]): void {
     this.faults.push(...faultsOfPart.filter(({ field }) => !this.blamed.has(field)));
     this.partsToCome -= 1;
@@ -30,7 +30,7 @@ export class InputCheck {
 
 const checks = new WeakMap<object, InputCheck>();
 
-/** Has the pipe settle with `check` when it validates `part`. */
+/** Makes the pipe settle with `check` when it validates `part`. */
 export function checkTogether(part: object, check: InputCheck): void {
   checks.set(part, check);
 }

@@ -23,7 +23,7 @@ export function CheckedBy(name: string, rule: MemberRule): PropertyDecorator {
           found = located(rule(value));
           return found.length === 0;
         },
-        // Asked right after a failure, in the same turn, so the rule need not run again.
+        // Called right after a failure, in the same turn, so the rule need not run again.
         defaultMessage: () => inMessage(found),
       },
     });
@@ -34,7 +34,7 @@ function located(found: ReturnType<MemberRule>): readonly FaultInside[] {
   return typeof found === 'string' ? [{ at: '', message: found }] : (found ?? []);
 }
 
-/** Texts such as `$value` in a message are replaced by class-validator, so there is no `$` in it. */
+/** class-validator replaces texts such as `$value` in a message, so it must not contain `$`. */
 function inMessage(found: readonly FaultInside[]): string {
   return JSON.stringify(found).replaceAll('$', '\\u0024');
 }
@@ -44,7 +44,10 @@ export function faultsBy(rule: MemberRule, field: string, value: unknown): Field
   return faultsOf(located(rule(value)), field);
 }
 
-/** What a rule found wrong with the value of `field`, by the message of its error; undefined when another decorator made it. */
+/**
+ * What a rule found wrong with the value of `field`, decoded from the message of its error; undefined if another
+ * decorator produced it.
+ */
 export function faultsIn(message: string, field: string): FieldFault[] | undefined {
   return message.startsWith('[{') ? faultsOf(JSON.parse(message) as readonly FaultInside[], field) : undefined;
 }

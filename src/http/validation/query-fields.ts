@@ -18,7 +18,9 @@ export interface QueryPresence {
   readonly required?: true;
 }
 
-/** Query parameters are texts and mostly optional; what a parameter cannot be read as stays a text and fails its check. */
+/**
+ * Query parameters are texts and mostly optional; a value that cannot be converted stays a text and fails validation.
+ */
 function queryField(read: (text: string) => unknown, ...others: PropertyDecorator[]): PropertyDecorator {
   return applyDecorators(IsOptional(), ReadAs(read), ...others);
 }
@@ -59,7 +61,7 @@ export function QueryText(
   );
 }
 
-/** Texts, the parameter being given once for each; the route marks it as repeatable. */
+/** Texts, one per occurrence of the parameter; the route marks it as repeatable. */
 export function QueryTexts(field: TextListLimits & FieldText<string[]>): PropertyDecorator {
   const { maxItems, item } = field;
   return applyDecorators(

@@ -10,7 +10,7 @@ import { type DtoShape, dtoShape } from './dto-shape';
 import { checkOf } from './input-check';
 import { fieldFaults } from './validation-faults';
 
-/** Characters of JSON from which on others get their turn between the parts of the work on it. */
+/** Characters of JSON above which other requests get a turn between steps. */
 const LARGE = 16 * 1024;
 
 /** How the fields of each part are named in the details of an error. */
@@ -25,7 +25,7 @@ type Members = Readonly<Record<string, unknown>>;
 type DtoMetadata = ArgumentMetadata & { readonly metatype: Type };
 
 interface Inspected {
-  /** Undefined where it cannot be made. */
+  /** Undefined if it cannot be created. */
   readonly dto: object | undefined;
   readonly faults: readonly FieldFault[];
 }
@@ -71,7 +71,7 @@ export class RequestValidationPipe extends ValidationPipe {
     return dto;
   }
 
-  /** The DTO of the members, or what is wrong with them. */
+  /** The DTO made from the members, or what is wrong with them. */
   private async inspected(given: Members, metadata: DtoMetadata, prefix: string): Promise<Inspected> {
     const shape = dtoShape(metadata.metatype);
     const known = knownMembers(given, shape);
@@ -114,25 +114,25 @@ export class RequestValidationPipe extends ValidationPipe {
     return this.inspected(item as Members, { type: 'body', metatype }, `${field}.`);
   }
 
-  /** Runs between the making of the DTO and its validation, which is to see lists and objects. */
+  /** Runs between the creation of the DTO and its validation, which needs to see lists and objects. */
   protected override validate(dto: object, options?: ValidatorOptions): Promise<ValidationError[]> | ValidationError[] {
     putBackContent(dto, dtoShape(dto.constructor as new () => object));
     return super.validate(dto, options);
   }
 }
 
-/** Rules of a whole query name its fields in full. */
+/** Rules for a whole query name its fields in full. */
 function wholeFaults(known: Members, { wholeRules }: DtoShape, prefix: string): FieldFault[] {
   const found = wholeRules.flatMap((rule) => rule(known));
   return prefix === FIELD_PREFIX.query ? found : found.map((fault) => ({ ...fault, field: `${prefix}${fault.field}` }));
 }
 
-/** Most requests have no query: to validate nothing would take as long as to read a record. */
+/** Most requests have no query: validating nothing would take as long as reading a record. */
 function isNothingToCheck(given: object, { members, optional }: DtoShape): boolean {
   return optional.size === members.size && Object.keys(given).length === 0;
 }
 
-/** Has the text of what is large made in slices: it is written, hashed and answered later on, each at one go. */
+/** Prepares the text of large values in chunks: later it is written, hashed and returned in one go. */
 async function prepareLarge(given: Members, { members, unkept }: DtoShape): Promise<void> {
   const kept = [...members].filter((name) => !unkept.has(name) && Object.hasOwn(given, name));
   const large = kept.map((name) => given[name]).filter((member) => isObject(member) && isLonger(member, LARGE));
@@ -148,7 +148,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Throws what was found, unless another part of the request is still to be validated and speaks for both. */
+/** Throws the faults found, unless another part of the request has yet to be validated and reports both. */
 function settle(part: unknown, faults: readonly FieldFault[]): void {
   const check = checkOf(part);
   if (check !== undefined) {

@@ -15,11 +15,11 @@ import { leastLength, type TextLimits, type TextListLimits, textFault, textListF
 import { parseTimestamp } from './timestamp';
 
 export interface TextField extends TextLimits, FieldText<string> {
-  /** Brings the text into its one form before it is checked. */
+  /** Normalises the text before it is checked. */
   readonly normalise?: (text: string) => string;
 }
 
-/** A text that must be there. */
+/** A required text. */
 export function RequiredText(field: TextField): PropertyDecorator {
   return text(field, { optional: false });
 }

@@ -5,9 +5,9 @@ export interface TextLimits {
   readonly min?: number;
   /** Code points at most. */
   readonly max: number;
-  /** White space alone will do. */
+  /** White space alone is allowed. */
   readonly mayBeBlank?: boolean;
-  /** What else is wrong with a text of allowed length; undefined when nothing is. */
+  /** What else is wrong with a text of valid length; undefined if nothing is. */
   readonly rule?: (text: string) => string | undefined;
 }
 
@@ -34,7 +34,7 @@ export function leastLength({ min, mayBeBlank }: TextLimits): number {
   return min ?? (mayBeBlank === true ? 0 : 1);
 }
 
-/** Lengths count code points; UTF-16 units are never fewer, so they settle the ordinary case. */
+/** Lengths count code points. A text never has fewer UTF-16 units, so these settle the ordinary case. */
 function hasLength(text: string, min: number, max: number): boolean {
   if (text.length <= max && (min <= 1 || text.length >= 2 * min)) {
     return text.length >= min;

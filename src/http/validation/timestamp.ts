@@ -4,7 +4,10 @@ const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 const MILLISECONDS_PER_MINUTE = 60_000;
 
-/** An RFC 3339 time with a zone as ISO 8601 in UTC with milliseconds, further digits cut; undefined when it is none. */
+/**
+ * An RFC 3339 time with a zone as ISO 8601 in UTC with milliseconds, further digits truncated; undefined if it is not
+ * one.
+ */
 export function parseTimestamp(text: string): string | undefined {
   const match = DATE_TIME.exec(text);
   if (match === null) {
@@ -33,7 +36,7 @@ export function parseTimestampOrDate(text: string): string | undefined {
   return midnight === undefined ? undefined : isoText(midnight);
 }
 
-/** Milliseconds since 1970 of a day's start; undefined when the calendar has no such day. */
+/** The start of a day in milliseconds since 1970; undefined if the calendar has no such day. */
 function dayStart(year: number, month: number, day: number): number | undefined {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
@@ -41,7 +44,7 @@ function dayStart(year: number, month: number, day: number): number | undefined 
   return exists ? date.getTime() : undefined;
 }
 
-/** Years beyond four digits do not compare as text. */
+/** Years with more than four digits do not compare as text. */
 function isoText(time: number): string | undefined {
   const text = new Date(time).toISOString();
   return text.length === '2026-01-01T00:00:00.000Z'.length ? text : undefined;
@@ -56,7 +59,7 @@ export function OrderedPeriod(): ClassDecorator {
   });
 }
 
-/** A value that is not a time is its own field's fault. */
+/** A value that is not a time is reported for its own field. */
 function readTime(value: unknown): string | undefined {
   return typeof value === 'string' ? parseTimestampOrDate(value) : undefined;
 }

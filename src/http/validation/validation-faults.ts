@@ -2,7 +2,7 @@ import type { ValidationError } from 'class-validator';
 import type { FieldFault } from '../../errors/domain-error';
 import { faultsIn } from './member-rule';
 
-/** The errors of class-validator as faults; `prefix` goes before each field. */
+/** Converts class-validator's errors to faults; `prefix` goes before each field. */
 export function fieldFaults(errors: readonly ValidationError[], prefix: string): FieldFault[] {
   return errors.flatMap((error) => faultsOf(error, `${prefix}${error.property}`));
 }
@@ -15,7 +15,7 @@ function faultsOf(error: ValidationError, field: string): FieldFault[] {
   return [...own, ...inside];
 }
 
-/** class-validator begins its own messages with the member's name, which the field says already. */
+/** class-validator begins its messages with the member's name, which the field already says. */
 function plain(message: string, property: string): string {
   return message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
 }

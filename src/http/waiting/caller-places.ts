@@ -1,6 +1,6 @@
 import type { Caller } from '../../ledger/caller';
 
-/** Places for what takes long, in one process: so many at a time, and of these so many of one caller. */
+/** Limits long-running work in one process: the total number, and the number per caller. */
 export class CallerPlaces {
   private count = 0;
   private readonly byCaller = new Map<string, number>();
@@ -10,7 +10,7 @@ export class CallerPlaces {
     private readonly mostOfACaller: number,
   ) {}
 
-  /** False where there is no place. */
+  /** False if there is no place. */
   enter({ actor }: Caller): boolean {
     const name = callerName(actor);
     const ofCaller = this.byCaller.get(name) ?? 0;

@@ -6,26 +6,26 @@ import { LedgerTail } from '../../ledger/ledger-tail';
 import { ShutdownGate } from '../shutdown/shutdown-gate';
 import { CallerPlaces } from './caller-places';
 
-/** Waits of one caller at a time, in each process. */
+/** Most concurrent waits of one caller in each process. */
 const MOST_OF_A_CALLER = 100;
 
 /** A record that may change. */
 interface Awaited<Row> {
   readonly read: () => Promise<Row>;
-  /** Whether there is something to wait for. */
+  /** Whether there is anything left to wait for. */
   readonly isOpen: (row: Row) => boolean;
 }
 
 /** What a request waits for. */
 export interface Wait<Row> extends Awaited<Row> {
   readonly caller: Caller;
-  /** How long at most; undefined: not at all. */
+  /** The longest wait; undefined: none. */
   readonly seconds: number | undefined;
-  /** Aborted when the client has left, or may ask nothing any more. */
+  /** Aborted when the client has left, or is no longer admitted. */
   readonly leaving: AbortSignal;
 }
 
-/** What a request needs to have happened before it can be answered. */
+/** What must have happened before a request can be answered. */
 export interface Settlement<Row> extends Awaited<Row> {
   readonly seconds: number;
   /** Aborted when nobody waits for it any more. */
@@ -33,7 +33,7 @@ export interface Settlement<Row> extends Awaited<Row> {
 }
 
 /**
- * Requests that wait until a record has changed. What waits costs nothing but its connection: records are read again only
+ * Requests that wait until a record has changed. A wait costs nothing but its connection: records are read again only
  * when the ledger has grown, those of all waits together.
  */
 @Injectable()
@@ -49,8 +49,8 @@ export class Waits {
   }
 
   /**
-   * The record once nothing is open about it any more; as it stands when the time is over, the client leaves, the service
-   * stops, or too many wait already.
+   * The record once nothing is open about it any more; in its current state when the time is over, the client leaves,
+   * the service stops, or there are too many waits already.
    * @throws UNAUTHORIZED or PERMISSION_DENIED when the caller's key or token ends meanwhile, or its agent is suspended.
    */
   async until<Row>(wait: Wait<Row>): Promise<Row> {
@@ -67,7 +67,10 @@ export class Waits {
     }
   }
 
-  /** The same for what a request cannot be answered without, and has no say in: it counts as no wait. */
+  /**
+   * The same for something that the answer depends on and the client did not ask to wait for: it does not count against
+   * the limit.
+   */
   async settled<Row>({ seconds, leaving, ...awaited }: Settlement<Row>): Promise<Row> {
     return this.changed(await awaited.read(), awaited, new Ending([leaving], seconds));
   }
@@ -83,7 +86,7 @@ export class Waits {
   }
 }
 
-/** Reads again whenever the ledger has grown, and a last time when the wait is over. */
+/** Reads again whenever the ledger has grown, and once more when the wait is over. */
 async function changed<Row>(first: Row, { read, isOpen }: Awaited<Row>, growth: Growth): Promise<Row> {
   let row = first;
   for (let isOver = false; isOpen(row) && !isOver;) {
@@ -120,7 +123,7 @@ class Ending {
   }
 }
 
-/** The growth of the ledger since it was last asked for; nothing that comes meanwhile is missed. */
+/** Whether the ledger has grown since it was last asked; no growth is missed in between. */
 class Growth {
   private hasGrown = true;
   private wake: (() => void) | null = null;
