@@ -1,6 +1,6 @@
 import type { TableColumnOptions, QueryRunner, TableIndex } from 'typeorm';
 
-/** Columns of migrations, of the types that both databases store alike. JSON is text. */
+/** Columns for migrations, of types that both databases store alike. JSON is text. */
 export function textColumn(name: string): TableColumnOptions {
   return { name, type: 'text' };
 }
@@ -13,19 +13,19 @@ export function integerColumn(name: string): TableColumnOptions {
   return { name, type: 'integer' };
 }
 
-/** Sequences and what counts them outgrow 32 bits. */
+/** Sequences, and counts of them, can exceed 32 bits. */
 export function sequenceColumn(name: string): TableColumnOptions {
   return { name, type: 'bigint' };
 }
 
-/** What every table of governed records begins with. */
+/** The columns that every table of governed records begins with. */
 export function governedColumns(): TableColumnOptions[] {
   return [{ ...textColumn('id'), isPrimary: true }, sequenceColumn('createdSequence')];
 }
 
 /**
- * Makes indexes one after another. The query runner's own `createIndices` works on all of them at once; on SQLite it
- * fails now and then, because one reads the table's indexes while another is being made.
+ * Creates indexes one after another. The query runner's own `createIndices` creates all of them at once; on SQLite that
+ * fails now and then, because one reads the table's indexes while another is being created.
  */
 export async function createIndexes(
   queryRunner: QueryRunner,

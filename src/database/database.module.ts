@@ -12,7 +12,7 @@ import type { FileDriver } from './sqlite/file-driver';
 import { SqliteDatabase } from './sqlite/sqlite-database';
 import { SQLITE3 } from './sqlite/sqlite3-file-driver';
 
-/** One schema for both databases: a SQLite file, which one process writes, has no row in it. */
+/** One schema for both databases: on SQLite, where only one process writes, this table stays empty. */
 const LEASES = new SchemaContribution([ProcessLease], [ProcessLeases1763900000050]);
 
 /** Opens the database with the tables and migrations of every module, before anything can read it. */
@@ -26,7 +26,7 @@ const LEASES = new SchemaContribution([ProcessLease], [ProcessLeases176390000005
 })
 class OpenedDatabaseModule {}
 
-/** The ledger closes the database, once it has written what was accepted. */
+/** The ledger closes the database after writing what was accepted. */
 @Global()
 @Module({
   imports: [

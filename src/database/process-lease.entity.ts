@@ -1,15 +1,15 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * Until when a process counts as living. Written where several processes share a database, next to the ledger: a renewal
- * is not a change of a record, and nothing is hashed here.
+ * Until when a process counts as alive. Used where several processes share a database, outside the ledger: a renewal is
+ * not a change of a record, and nothing is hashed here.
  */
 @Entity('process_leases')
 export class ProcessLease {
   @PrimaryColumn('text')
   readonly id!: string;
 
-  /** Milliseconds of the database's clock, like `until`: the lease has not lapsed since then. */
+  /** Milliseconds of the database's clock, like `until`: since then the lease has not lapsed. */
   @Column('bigint')
   readonly since!: number;
 

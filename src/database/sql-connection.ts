@@ -5,7 +5,7 @@ export type SqlRow = Record<string, SqlValue>;
 
 /**
  * One connection to the database. Statements run one after another, in call order; each distinct text is prepared once.
- * `$1` stands for the first parameter, wherever it appears. Every failure is a `DatabaseFault`.
+ * `$1` is the first parameter, wherever it appears. Every failure is a `DatabaseFault`.
  */
 export interface SqlConnection {
   /** True once the connection is known to be broken; its owner opens another. */
@@ -15,7 +15,10 @@ export interface SqlConnection {
   close(): Promise<void>;
 }
 
-/** How to tell, when COMMIT itself failed, whether it took place: a row it would have left, and what `found` in it must be. */
+/**
+ * How to tell, when COMMIT itself failed, whether it took place: a query for a row it would have written, and the value
+ * `found` must have in it.
+ */
 export interface CommitProof {
   readonly sql: string;
   readonly parameters: readonly SqlValue[];

@@ -6,7 +6,7 @@ import type { MigrationInterface } from 'typeorm';
 type TableClass = new () => object;
 export type MigrationClass = new () => MigrationInterface;
 
-/** What a module adds to the schema. Provided as a value, found by the database module before it opens anything. */
+/** What a module adds to the schema. Provided as a value; the database module finds it before it opens anything. */
 export class SchemaContribution {
   constructor(
     readonly tables: readonly TableClass[],
@@ -14,21 +14,21 @@ export class SchemaContribution {
   ) {}
 }
 
-/** A database as the start found it: nothing is migrated or written yet. */
+/** A database as found at start: nothing has been migrated or written yet. */
 export interface FoundDatabase {
   readonly location: string;
   readonly dialect: Dialect;
-  /** Null where there is no file yet. */
+  /** Null if there is no file yet. */
   readonly connection: SqlConnection | null;
 }
 
-/** What a database is opened with. `check` throws for one that has to stay as it was found. */
+/** What is needed to open a database. `check` throws for one that must stay as it was found. */
 export interface Opening {
   readonly schema: SchemaContribution;
   readonly check: (found: FoundDatabase) => Promise<void>;
 }
 
-/** Asked before anything is migrated. Provided as a value, found by the database module before it opens anything. */
+/** Checked before any migration. Provided as a value; the database module finds it before it opens anything. */
 export class StartCondition {
   /** @param accepted called when no condition has refused the database, right before it is migrated. */
   constructor(

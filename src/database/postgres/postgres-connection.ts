@@ -5,19 +5,19 @@ import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
 import { connectionFault, endsSession, postgresFault } from './postgres-fault';
 import { ServerReach } from './server-reach';
 
-/** Milliseconds a server gets to say goodbye; one that is gone never does. */
+/** Milliseconds the server has to close a session; one that is unreachable never does. */
 const GOODBYE = 1_000;
 
-/** What notices carry that are not warnings. */
+/** The SQLSTATE of notices that are not warnings. */
 const SUCCESSFUL_COMPLETION = '00000';
 
 /**
- * One session of the server. Statements are sent as they are called, without waiting for the answers to earlier ones; the
- * server runs them in that order. A lost session stays lost: whoever has it opens another.
+ * One session of the server. Statements are pipelined: they are sent without waiting for earlier answers, and the
+ * server runs them in order. A lost session stays lost: its owner opens another.
  */
 export class PostgresConnection implements SqlConnection {
   private lost = false;
-  /** Since COMMIT was sent. */
+  /** Received since COMMIT was sent. */
   private warnings: string[] = [];
 
   private constructor(
@@ -33,7 +33,10 @@ export class PostgresConnection implements SqlConnection {
     });
   }
 
-  /** @param reach without it, such as for statements that may take any time, a silent server is waited for. */
+  /**
+   * @param reach detects an unreachable server; without it, as for statements that may take any time, a silent server
+   * is waited for.
+   */
   static async open(config: ClientConfig, reach = new ServerReach(config)): Promise<PostgresConnection> {
     const socket = reach.socket();
     const client = new Client({ ...config, pipeline: true, stream: () => socket });
@@ -47,7 +50,7 @@ export class PostgresConnection implements SqlConnection {
     return connection;
   }
 
-  /** What is under way is finished; then its owner opens another. */
+  /** Statements in progress are finished; then the owner opens another session. */
   abandon(): void {
     this.lost = true;
   }
@@ -74,7 +77,10 @@ export class PostgresConnection implements SqlConnection {
     await this.all(sql, parameters);
   }
 
-  /** The server ends a statement's time before it waits for a standby. A wait that is cancelled is answered with a warning. */
+  /**
+   * The statement timeout does not cover waiting for a standby. If that wait is cancelled, the server only sends a
+   * warning.
+   */
   private async commit(): Promise<void> {
     this.warnings = [];
     const { command } = await this.reach.answer(this.client.query(preparedQuery('COMMIT', [])));
@@ -82,7 +88,7 @@ export class PostgresConnection implements SqlConnection {
     if (this.warnings.length > 0) throw new DatabaseFault('unavailable', 'UNCONFIRMED', this.warnings.join(' '));
   }
 
-  /** Waits for what was called before, but not for a server that does not answer any more. */
+  /** Waits for earlier statements, but not for a server that no longer answers. */
   async close(): Promise<void> {
     const cut = setTimeout(() => this.socket.destroy(), GOODBYE);
     await this.client.end();
@@ -90,18 +96,21 @@ export class PostgresConnection implements SqlConnection {
   }
 }
 
-/** The server answers a COMMIT after a failed statement with success, and rolls back. */
+/** After a failed statement, the server answers COMMIT with success although it rolls back. */
 function requireCommit(command: string): void {
   if (command === 'COMMIT') return;
   throw new DatabaseFault('programming', command, 'The server rolled the transaction back instead of committing it.');
 }
 
-/** Each session keeps what it has prepared; texts beyond this number, which only odd modules have, are parsed anew. */
+/**
+ * Every session keeps its prepared statements; texts beyond this number, which only unusual modules have, are parsed
+ * each time.
+ */
 const MOST_NAMES = 300;
 
 const names = new Map<string, string>();
 
-/** A statement that a session plans once and then runs by its name: one name for each text. */
+/** A named statement, which a session plans once and then runs by its name: one name per text. */
 export function preparedQuery(sql: string, parameters: readonly SqlValue[]): QueryConfig {
   const name = nameOf(sql);
   const query = { text: sql, values: [...parameters] };

@@ -21,12 +21,15 @@ import { WriterServer } from './writer-server';
 import type { Socket } from 'node:net';
 import type { Client, ClientConfig } from 'pg';
 
-/** Sessions for each kind of reading; with the writer's, the lease's, that of webhooks and that of a verification there are twelve at most. */
+/**
+ * Sessions for each kind of reading; with those of the writer, the lease, webhooks and a verification there are at most
+ * twelve.
+ */
 const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };
 
 const SELECT_DEAD_ROWS = 'SELECT pg_stat_get_dead_tuples($1::regclass) AS "count"';
 
-/** A database on a server, which several processes may write: the locked head row puts their batches in order. */
+/** A database on a server, which several processes may write: the lock on the head row serialises their batches. */
 export class PostgresDatabase extends Database {
   readonly dialect = POSTGRES_DIALECT;
   readonly isShared = true;
@@ -105,17 +108,17 @@ export class PostgresDatabase extends Database {
     return connection;
   }
 
-  /** The server needs nothing. */
+  /** The server needs no tidying up. */
   async finishWriting(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** The server keeps its files; a connection that works writes to them. */
+  /** The server keeps its files; a working connection writes to them. */
   isInPlace(): boolean {
     return true;
   }
 
-  /** The server's disk is the server's to watch: there the probe of a commit shows it. */
+  /** The server's disk cannot be inspected from here: the commit of a probe shows when it is full. */
   async hasRoom(): Promise<boolean> {
     return true;
   }
@@ -130,7 +133,7 @@ export class PostgresDatabase extends Database {
       type: 'postgres',
       extra: { ...repositoryPool(readerConfig(this.url), this.server), max: SESSIONS.repositories },
       entities: [...this.schema.tables],
-      // The pool replaces a session that is lost between statements; without a listener the process would end.
+      // The pool replaces a session lost while idle; without a listener the process would end.
       poolErrorHandler: () => undefined,
     };
   }
@@ -151,15 +154,15 @@ function placeOf(url: string): string {
   return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
 }
 
-/** What TypeORM's own pool is made with, so that its sessions, too, are on the writer's server. */
+/** Options of TypeORM's own pool, so that its sessions are on the writer's server too. */
 interface RepositoryPool extends ClientConfig {
-  /** Called for each new session before it is used; what it throws refuses the session. */
+  /** Called for each new session before it is used; throwing rejects the session. */
   onConnect(client: Client): Promise<void>;
 }
 
 function repositoryPool(config: ClientConfig, server: WriterServer): RepositoryPool {
   const sockets = new Set<Socket>();
-  // The pool replaces a session that it has lost.
+  // The pool replaces sessions whose sockets are destroyed.
   server.onMoved(() => sockets.forEach((socket) => socket.destroy()));
   return {
     ...config,

@@ -8,7 +8,7 @@ export const POSTGRES_DIALECT: Dialect = {
   lockRow: ' FOR UPDATE',
   jsonElements: (parameter) => `jsonb_array_elements(${parameter}::jsonb) AS item(value)`,
   jsonAt: (index, { type }) => (type === 'integer' ? `(item.value ->> ${index})::bigint` : `item.value ->> ${index}`),
-  // The server keeps statistics.
+  // The server's planner has statistics.
   unindexed: (column) => column,
   jsonRows: (columns) => `json_agg(json_build_array(${columns.map(quoted).join(', ')}))::text`,
   place: (column) => column,

@@ -2,8 +2,9 @@ import { type ClientConfig, DatabaseError } from 'pg';
 import { DatabaseFault, type FaultKind } from '../database-fault';
 
 /**
- * Classes of SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html. A server that meets an error of its
- * disk stops and recovers by itself; what it answers after that is what is on its disk. So for us it is away for a while.
+ * Classes of SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html. A server that hits a disk error
+ * stops and recovers on its own; afterwards it only returns what is on its disk. To us it is just unavailable for a
+ * while.
  */
 const KIND_OF_CLASS: ReadonlyMap<string, FaultKind> = new Map<string, FaultKind>([
   ['08', 'unavailable'], // connection
@@ -18,15 +19,15 @@ const KIND_OF_CLASS: ReadonlyMap<string, FaultKind> = new Map<string, FaultKind>
   ['XX', 'unavailable'], // internal
 ]);
 
-/** A statement failed before and nobody minded: the command that swallowed that has to be found. */
+/** An earlier statement failed and its error was swallowed: the command that did so has to be found. */
 const FAILED_BEFORE = '25P02';
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** The server's last words in a session: shutdown, crash, start, too long idle in a transaction. */
+/** How the server ends a session: shutdown, crash, startup, too long idle in a transaction. */
 const LAST_WORDS = new Set(['57P01', '57P02', '57P03', '57P05', '25P03']);
 
-/** What does not come from the server comes from the network or the driver: the session is of no use any more. */
+/** Errors that do not come from the server come from the network or the driver: the session is unusable. */
 export function postgresFault(error: unknown): DatabaseFault {
   if (error instanceof DatabaseFault) return error;
   if (error instanceof DatabaseError) return new DatabaseFault(kindOf(error), error.code ?? 'XX000', error.message);
@@ -38,7 +39,7 @@ export function endsSession(error: unknown): boolean {
   return !(error instanceof DatabaseFault);
 }
 
-/** No session could be had. Whatever the reason, a later attempt may succeed. */
+/** No session could be opened. Whatever the reason, a later attempt may succeed. */
 export function connectionFault(error: unknown, { host, port, database }: ClientConfig): DatabaseFault {
   const place = `${host ?? ''}${port === undefined ? '' : `:${port}`}/${database ?? ''}`;
   const message = `No connection to the PostgreSQL database ${place}: ${messageOf(error)}`;
@@ -55,7 +56,10 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'CONNECTION';
 }
 
-/** A host name with several addresses fails with an error that has no message, but one for each address inside. */
+/**
+ * A host name with several addresses fails with an error that has no message of its own, but one inside for each
+ * address.
+ */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
   return error instanceof Error ? error.message : String(error);

@@ -2,13 +2,13 @@ import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import type { SqlConnection } from '../sql-connection';
 
-/** Milliseconds a renewal is good for: a process that stands still for less keeps what it runs. */
+/** Milliseconds that a renewal lasts: a process suspended for less keeps its executions. */
 const LEASE = 60_000;
 /** Milliseconds between renewals. */
 const RENEWAL = 10_000;
 /**
- * Milliseconds for which a process must have held its own lease before it takes others for ended: where the server was
- * out of everybody's reach, each lease lapsed, and each process needs time to renew its own.
+ * Milliseconds for which a process must have held its own lease before it considers others ended: if the server was
+ * unreachable for all, every lease has lapsed, and each process needs time to renew its own.
  */
 const STANDING = 2 * RENEWAL;
 /** Milliseconds after which a lapsed lease is removed. */
@@ -21,13 +21,13 @@ const RENEW = `INSERT INTO "process_leases" ("id", "since", "until") VALUES ($1,
   "since" = CASE WHEN "process_leases"."until" < excluded."since" THEN excluded."since" ELSE "process_leases"."since" END`;
 const GIVE_UP = `DELETE FROM "process_leases" WHERE "id" = $1`;
 const TIDY_UP = `DELETE FROM "process_leases" WHERE "until" < ${NOW} - ${KEPT}`;
-/** Those whose lease has not lapsed; all that have one, while the process that asks cannot judge. */
+/** Leases that have not lapsed; all leases, while the asking process cannot judge. */
 const SELECT_LIVING = `SELECT "id" FROM "process_leases" WHERE "until" >= ${NOW} OR NOT EXISTS
   (SELECT 1 FROM "process_leases" WHERE "id" = $1 AND "until" >= ${NOW} AND "since" <= ${NOW} - ${STANDING})`;
 
 /**
- * Shows other processes that this one lives: by a row named after it that says until when, by the server's clock. Other
- * processes take what it runs for interrupted once that has passed, or once it has given the lease up.
+ * Shows other processes that this one is alive, with a row that says until when, by the server's clock. Once that time
+ * has passed or the lease is given up, other processes treat this one's executions as interrupted.
  */
 export class PostgresLease {
   readonly processId = randomBytes(8).toString('hex');
@@ -36,7 +36,7 @@ export class PostgresLease {
   private timer: NodeJS.Timeout | null = null;
   private isFailing = false;
 
-  /** @param session writes the lease; a statement that it repeats does no harm. */
+  /** @param session writes the lease; it may repeat statements, which are idempotent. */
   constructor(
     private readonly session: SqlConnection,
     private readonly reader: SqlConnection,
@@ -56,7 +56,7 @@ export class PostgresLease {
     return processIds.filter((processId) => !living.has(processId));
   }
 
-  /** Gives the lease up, where the server can be reached. */
+  /** Gives the lease up, if the server can be reached. */
   async end(): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);
     await this.renewing;

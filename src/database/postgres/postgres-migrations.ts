@@ -5,18 +5,18 @@ import { PostgresConnection } from './postgres-connection';
 import { migrationConfig } from './postgres-settings';
 import { requireDurability, requirePrimary } from './server-requirements';
 
-/** Names the advisory lock: any number that no other program in the same database uses. */
+/** Key of the advisory lock: any number that no other program in the same database uses. */
 const MIGRATION_LOCK = 7_463_001_200;
 
-/** The text columns of a table that compare in any other way than by bytes. */
+/** The text columns of a table that are not compared by bytes. */
 const SELECT_OTHER_TEXT = `SELECT attname AS "name" FROM pg_attribute
   WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped
   AND atttypid = 'text'::regtype AND attcollation <> 'pg_catalog."C"'::regcollation`;
 
-/** What comes before the migrations; what it throws ends the start. */
+/** Runs before the migrations; throwing aborts the start. */
 type Check = (connection: SqlConnection) => Promise<void>;
 
-/** Runs what is missing of the migrations. Of processes that start at once, one migrates and the others wait for it. */
+/** Runs missing migrations. If several processes start at once, one migrates and the others wait for it. */
 export async function migrate(url: string, schema: SchemaContribution, check: Check): Promise<void> {
   const lock = await PostgresConnection.open(migrationConfig(url));
   try {
@@ -25,7 +25,7 @@ export async function migrate(url: string, schema: SchemaContribution, check: Ch
     await check(lock);
     await runMigrations(url, schema);
   } finally {
-    // Ending the session frees the lock.
+    // Ending the session releases the lock.
     await lock.close();
   }
 }
@@ -48,8 +48,8 @@ async function runMigrations(url: string, schema: SchemaContribution): Promise<v
 }
 
 /**
- * Makes every text column compare by bytes, as it does in SQLite, whatever the language of the database: orders are the
- * same everywhere, and an update of the system's language data cannot spoil an index.
+ * Makes every text column compare by bytes, as in SQLite, whatever the database's locale: sort orders are the same
+ * everywhere, and an update of the system's collations cannot corrupt an index.
  */
 async function compareTextByBytes(dataSource: DataSource): Promise<void> {
   await dataSource.transaction(async (manager) => {

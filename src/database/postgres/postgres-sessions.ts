@@ -5,8 +5,8 @@ import { requirePrimary, type Primary } from './server-requirements';
 import type { WriterServer } from './writer-server';
 
 /**
- * Sessions for statements that do no harm when they run twice. A statement goes to the one that has the least to do; those
- * that are lost, or on another server than the writer's, are replaced.
+ * A pool of sessions for idempotent statements. Each statement goes to the least busy session; sessions that are lost,
+ * or on another server than the writer's, are replaced.
  */
 export class PostgresSessions implements SqlConnection {
   readonly isLost = false;
@@ -30,9 +30,9 @@ export class PostgresSessions implements SqlConnection {
   }
 }
 
-/** A place for one session, opened when it is first needed. */
+/** A slot for one session, opened when first needed. */
 class Session {
-  /** Statements that are not answered yet. */
+  /** Statements not answered yet. */
   waiting = 0;
   private connection: PostgresConnection | null = null;
   private opening: Promise<PostgresConnection> | null = null;
@@ -56,7 +56,7 @@ class Session {
     await this.connection?.close();
   }
 
-  /** A statement whose session ends under it is repeated in another. */
+  /** A statement whose session is lost is repeated in another. */
   private async attempt<Row>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
     const connection = await this.current();
     try {

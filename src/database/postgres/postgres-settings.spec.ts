@@ -27,7 +27,7 @@ describe('The settings of a session', () => {
 
   it('of a reader make it read-only, whatever the URL says', () => {
     const url = 'postgres://app@db/records?options=-c%20default_transaction_read_only%3Doff';
-    // The server takes the last one.
+    // If an option is repeated, the server uses the last one.
     expect(readerConfig(url).options).toBe('-c default_transaction_read_only=off -c default_transaction_read_only=on');
     expect(readerConfig('postgres://app@db/records').options).toBe('-c default_transaction_read_only=on');
   });

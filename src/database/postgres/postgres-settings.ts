@@ -1,38 +1,38 @@
 import { type ClientConfig, TypeOverrides, types } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
 
-/** Milliseconds. */
+/** Milliseconds a connection may take to open. */
 const CONNECT_TIMEOUT = 5_000;
 const LOCK_TIMEOUT = 3_000;
 /**
- * Others wait while a session holds the head and says nothing: a process that stands still, or a network that is gone. The
- * lock's time is longer, so that one of them has it next.
+ * Milliseconds after which the server ends a session that holds the head and is idle, because its process is suspended
+ * or the network is gone: others are waiting. The lock timeout is longer, so that one of them gets the lock.
  */
 const IDLE_TIMEOUT = 2_500;
 const READING_IDLE_TIMEOUT = 60_000;
 const STATEMENT_TIMEOUT = 10_000;
-/** For a server that does not even say that a statement took too long. */
+/** Milliseconds after which the client gives up, in case the server does not even report a statement timeout. */
 const ANSWER_TIMEOUT = 15_000;
 const LEASE_TIMEOUT = 2_000;
 /** Another process may be migrating a large database. */
 const MIGRATION_LOCK_TIMEOUT = 60_000;
-/** After this time without a byte, the system asks whether the other end is still there. */
+/** Milliseconds without traffic after which the system checks whether the other end is still there. */
 const KEEP_ALIVE = 10_000;
 
 /**
- * For sessions that look rows up by their keys. A plan is kept as long as its session; one that was made while the table was
- * empty, without statistics, reads the table from end to end and joins by hashing, which takes longer with every row.
+ * For sessions that look rows up by key. A plan is cached as long as its session; one made while the table was empty,
+ * without statistics, uses sequential scans and hash joins, which take longer with every row.
  */
 const BY_INDEX = '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off';
-/** At COMMIT a warning says that a standby may not have it. */
+/** Needed to see the warning at COMMIT that a standby may not have the transaction. */
 const WARNINGS = '-c client_min_messages=warning';
 const READ_ONLY = '-c default_transaction_read_only=on';
 
-/** A 64-bit integer as a number: what the ledger counts stays below 2^53. */
+/** Returns 64-bit integers as numbers: the ledger's counts stay below 2^53. */
 const numbers = new TypeOverrides();
 numbers.setTypeParser(types.builtins.INT8, Number);
 
-/** What the URL says, and nothing from the environment or from parameters that would override our own. */
+/** Only the URL counts: nothing from the environment, and no parameters that would override our own. */
 export function serverConfig(url: string): ClientConfig {
   const { host, port, user, password, database, ssl, options } = toClientConfig(parse(url, { useLibpqCompat: true }));
   return {
@@ -52,8 +52,8 @@ export function serverConfig(url: string): ClientConfig {
 }
 
 /**
- * Whoever stops in the middle of a transaction, which holds the head row, loses its session and with it the lock; also where
- * the server waits for it to take an answer (`tcp_user_timeout`).
+ * A process that stops in the middle of a transaction, which holds the head row, loses its session and with it the
+ * lock; also while the server waits for it to read an answer (`tcp_user_timeout`).
  */
 export function writerConfig(url: string): ClientConfig {
   return {
@@ -73,17 +73,20 @@ export function readerConfig(url: string): ClientConfig {
   };
 }
 
-/** For reading single rows by their ids. */
+/** For reading single rows by id. */
 export function pointReaderConfig(url: string): ClientConfig {
   return withOptions(readerConfig(url), BY_INDEX);
 }
 
-/** A transaction keeps the server from clearing away what was deleted: that of a process that stands still is ended. */
+/** An open transaction keeps the server from vacuuming deleted rows: that of a suspended process is ended. */
 export function transactionReaderConfig(url: string): ClientConfig {
   return { ...pointReaderConfig(url), idle_in_transaction_session_timeout: READING_IDLE_TIMEOUT };
 }
 
-/** Quick to notice that the server is gone, and not held up by a standby: a lease that is lost with the server is renewed. */
+/**
+ * Quick to notice that the server is gone, and not delayed by a standby: if a renewal is lost with the server, it is
+ * repeated.
+ */
 export function leaseConfig(url: string): ClientConfig {
   return {
     ...withOptions(serverConfig(url), '-c synchronous_commit=local'),

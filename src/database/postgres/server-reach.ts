@@ -2,21 +2,26 @@ import { Logger } from '@nestjs/common';
 import { connect, Socket } from 'node:net';
 import { Client, type ClientConfig, DatabaseError } from 'pg';
 
-/** Milliseconds between looks. A process that stands still looks once for all that time, and then hears first. */
+/**
+ * Milliseconds between checks. After a suspension the process makes a single check, and reads what has arrived before
+ * the next.
+ */
 const LOOK = 200;
-/** Looks without a word from the server, while statements wait, between the questions that it is asked. */
+/** The server is probed every this many checks without a response, while statements wait. */
 const LOOKS_TO_ASK = 3;
-/** So many looks without a word: the server has had a second for its answer. */
+/** Checks without a response after which sessions are cut: the server has had a second to answer a probe. */
 const LOOKS_TO_CUT = 8;
-/** Milliseconds for which a question is kept open. */
+/** Milliseconds for which a probe is kept open. */
 const ANSWER = 1_000;
-/** Whether it would encrypt is what a server answers before all else: without a session, its disk or a lock. */
+/**
+ * A server answers first of all whether it supports encryption: that takes neither a session nor its disk nor a lock.
+ */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
- * Tells a server that is out of reach from one that takes its time. While statements wait and nothing is heard in any
- * session, the server is asked in a connection of its own; where that is not answered either, all sessions are cut, and
- * new ones are refused until it answers.
+ * Distinguishes an unreachable server from a slow one. While statements wait and no session receives anything, the
+ * server is probed on a separate connection. If it does not answer that either, all sessions are cut, and new ones
+ * refused until it answers.
  */
 export class ServerReach {
   private readonly logger = new Logger('Database');
@@ -25,7 +30,7 @@ export class ServerReach {
   private timer: NodeJS.Timeout | null = null;
   private waiting = 0;
   private hasHeard = false;
-  /** Looks in a row. */
+  /** Consecutive checks without a response. */
   private silent = 0;
   private cutOff = false;
 
@@ -47,16 +52,16 @@ export class ServerReach {
     this.whenCutOff.push(listener);
   }
 
-  /** For a session. */
+  /** A socket for a session. */
   socket(): Socket {
     const socket = new Socket();
     this.sockets.add(socket);
-    // Once it connects: the driver listens from then on.
+    // Only on the next tick, when the driver is listening.
     if (this.cutOff) process.nextTick(() => socket.destroy(outOfReach()));
     return socket.once('close', () => this.sockets.delete(socket));
   }
 
-  /** What a session waits for. Also an error is a word from the server. */
+  /** Awaits a session's answer. An error is a response from the server, too. */
   async answer<Result>(awaited: Promise<Result>): Promise<Result> {
     this.waiting += 1;
     try {
@@ -85,7 +90,7 @@ export class ServerReach {
   }
 
   private ask(): void {
-    // As a session would find it.
+    // Resolved the way a session would resolve it.
     const { host, port } = new Client(this.config);
     const socket = connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
     socket.setTimeout(ANSWER, () => socket.destroy());

@@ -2,8 +2,8 @@ import { DatabaseFault } from '../database-fault';
 import type { SqlConnection } from '../sql-connection';
 
 /**
- * A server that writes, and no other: copies of one database have its system identifier, too, but one that takes over from
- * it has a later timeline. It stays what it is as long as a session lasts.
+ * Identifies a primary server. Copies of a database share its system identifier, but one that is promoted has a later
+ * timeline. It does not change during a session.
  */
 export interface Primary {
   readonly system: string;
@@ -16,7 +16,7 @@ export interface FoundServer {
   readonly timeline: string | null;
 }
 
-/** Fixes `synchronous_commit` for the session, so that a reload of the server's settings does not change it. */
+/** Fixes `synchronous_commit` for the session, so that reloading the server's settings does not change it. */
 const SELECT_SETTINGS = `SELECT current_setting('fsync') AS "fsync", current_setting('full_page_writes') AS "full_page_writes",
   set_config('synchronous_commit', current_setting('synchronous_commit'), false) AS "synchronous_commit",
   current_setting('server_encoding') AS "server_encoding"`;
@@ -25,8 +25,8 @@ export const SELECT_PRIMARY = `SELECT (SELECT "system_identifier"::text FROM pg_
   CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS "timeline"`;
 
 /**
- * Refuses a server that would acknowledge what is not on its disk, or that cannot keep what it is given. Asked in every
- * session that writes: the settings may differ by user and database, and change while the service runs.
+ * Refuses a server that would acknowledge writes that are not on its disk, or that cannot store what it is given.
+ * Checked in every session that writes: settings may differ by user and database, and change while the service runs.
  */
 export async function requireDurability(connection: SqlConnection): Promise<void> {
   const [settings = {}] = await connection.all<Record<string, string>>(SELECT_SETTINGS);
@@ -37,7 +37,7 @@ export async function requireDurability(connection: SqlConnection): Promise<void
   if (settings['server_encoding'] !== 'UTF8') throw refusal('database must have the encoding UTF8.');
 }
 
-/** Refuses a standby, and answers which primary the session is on. */
+/** Refuses a standby, and returns the primary that the session is on. */
 export async function requirePrimary(connection: SqlConnection): Promise<Primary> {
   const [row] = await connection.all<FoundServer>(SELECT_PRIMARY);
   return primaryOf(row);

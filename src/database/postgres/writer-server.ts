@@ -3,8 +3,8 @@ import type { Primary } from './server-requirements';
 import type { ServerReach } from './server-reach';
 
 /**
- * The server that the writer's session is on. A name or a balancer may lead other sessions elsewhere, such as to a primary
- * that was replaced: what they read there is old, or was never written.
+ * The server of the writer's session. A host name or a load balancer may lead other sessions elsewhere, such as to a
+ * primary that was replaced: what they read there is outdated, or was never committed.
  */
 export class WriterServer {
   private primary: Primary | null = null;
@@ -13,7 +13,7 @@ export class WriterServer {
 
   constructor(readonly reach: ServerReach) {}
 
-  /** The writer's session is on this primary from now on; until the first, any one will do. */
+  /** From now on the writer's session is on this primary; before the first call, any primary is accepted. */
   moveTo(primary: Primary): void {
     if (this.primary !== null && replaces(this.primary, primary))
       throw elsewhere(primary, `was replaced by the one on timeline ${this.primary.timeline}`);
@@ -26,19 +26,19 @@ export class WriterServer {
     return this.primary === null || (system === this.primary.system && timeline === this.primary.timeline);
   }
 
-  /** Throws for the session that is elsewhere. Where its server has replaced the writer's, the writer learns of it. */
+  /** Throws for a session that is elsewhere. If its server has replaced the writer's, the writer is notified. */
   require(primary: Primary): void {
     if (this.is(primary)) return;
     if (this.primary !== null && replaces(primary, this.primary)) this.whenReplaced.forEach((listener) => listener());
     throw elsewhere(primary, "is not the writer's");
   }
 
-  /** For sessions that cannot be asked before each use. */
+  /** For sessions that cannot be checked before each use. */
   onMoved(listener: () => void): void {
     this.whenMoved.push(listener);
   }
 
-  /** Another primary has taken over from the writer's. */
+  /** Called when another primary has taken over from the writer's. */
   onReplaced(listener: () => void): void {
     this.whenReplaced.push(listener);
   }

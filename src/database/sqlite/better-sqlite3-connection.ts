@@ -1,7 +1,7 @@
 import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
 import { sqliteFault, type SqliteFailure } from './sqlite-fault';
 
-/** What is used of the driver, which may not be installed and so cannot lend its types. */
+/** The part of the driver that is used. The driver may not be installed, so its types cannot be imported. */
 export type BetterSqlite3 = new (
   path: string,
   options: { readonly readonly?: boolean; readonly fileMustExist?: boolean; readonly timeout?: number },
@@ -13,18 +13,18 @@ interface Handle {
 }
 
 interface Statement {
-  /** True when it yields rows; then it must not be `run`. */
+  /** True if it returns rows; then `run` must not be used. */
   readonly reader: boolean;
   all(parameters: NamedParameters): unknown[];
   run(parameters: NamedParameters): void;
 }
 
-/** `$1` is the name `1` to the driver. */
+/** To the driver, `$1` is the name `1`. */
 type NamedParameters = Record<string, SqlValue>;
 
-/** A SQLite connection whose statements run at once, on the thread that calls them. */
+/** A SQLite connection whose statements run synchronously, on the calling thread. */
 export class BetterSqlite3Connection implements SqlConnection {
-  /** A handle stays usable; what fails is its file. */
+  /** A handle stays usable; only its file can fail. */
   readonly isLost = false;
   private readonly handle: Handle;
   private readonly statements = new Map<string, Statement>();
@@ -69,7 +69,9 @@ function faultless<Value>(call: () => Value): Value {
   }
 }
 
-/** By its members: what the driver throws comes from wherever its binary was loaded first, which may have another `Error`. */
+/**
+ * By its members: the driver's errors come from the realm that first loaded its binary, which may have another `Error`.
+ */
 function isFailure(error: unknown): error is SqliteFailure {
   return typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string';
 }

@@ -4,13 +4,13 @@ import { BetterSqlite3Connection, type BetterSqlite3 } from './better-sqlite3-co
 import { BUSY_TIMEOUT, type FileDriver, type FileUse } from './file-driver';
 
 const NAME = 'better-sqlite3';
-/** The newest major version that TypeORM takes. */
+/** The newest major version that TypeORM supports. */
 const INSTALL = `npm install ${NAME}@12`;
 
 /**
- * `better-sqlite3`: works on the event loop's thread, so a call costs less and a sync of the disk holds everything up. It
- * is not a dependency of the service: loaded only when it is chosen.
- * @throws ConfigurationError when it is not installed, or its binary does not load.
+ * `better-sqlite3` works on the event loop's thread, so a call costs less, but a disk sync blocks everything. It is not
+ * a dependency of the service: it is loaded only when chosen.
+ * @throws ConfigurationError if it is not installed, or its binary does not load.
  */
 export function loadBetterSqlite3(): FileDriver {
   const driver = requireBetterSqlite3();
@@ -33,7 +33,7 @@ function optionsOf(use: FileUse): ConstructorParameters<BetterSqlite3>[1] {
 function requireBetterSqlite3(): BetterSqlite3 {
   try {
     const driver = createRequire(__filename)(NAME) as BetterSqlite3;
-    // Its binary is loaded with the first database.
+    // The binary is loaded when the first database is opened.
     new driver(':memory:', {}).close();
     return driver;
   } catch (error) {

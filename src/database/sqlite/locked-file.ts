@@ -5,8 +5,9 @@ import { DatabaseFault } from '../database-fault';
 import { DatabaseInUseError } from '../database-in-use.error';
 
 /**
- * Holds a file for this process until the connection is closed: an exclusive transaction on it, kept open. The operating
- * system frees it when the process dies, however it dies; a file with a process id in it would not, above all in containers.
+ * Locks a file for this process until the connection is closed, with an exclusive transaction that is kept open. The
+ * operating system releases it however the process dies; a file with a process id would not be released, above all in
+ * containers.
  * @param patience milliseconds to wait for another process
  */
 export async function lockedFile(path: string, driver: FileDriver, patience: number): Promise<SqlConnection> {
@@ -22,7 +23,7 @@ export async function lockedFile(path: string, driver: FileDriver, patience: num
   }
 }
 
-/** Holds the database for this process, by a sibling file. */
+/** Locks the database for this process, by means of a sibling file. */
 export class SqliteLock {
   private constructor(private readonly connection: SqlConnection) {}
 

@@ -7,10 +7,10 @@ type Work<Value> = (finish: Callback<Value>) => void;
 
 /**
  * A SQLite connection. The driver would run statements of one connection on several threads of the pool, where all but
- * one wait for the connection's mutex; here they queue, so a slow list holds one thread and not the pool.
+ * one wait for the connection's mutex; here they queue, so that a slow list occupies one thread and not the pool.
  */
 export class SqliteConnection implements SqlConnection {
-  /** A handle stays usable; what fails is its file. */
+  /** A handle stays usable; only its file can fail. */
   readonly isLost = false;
   private readonly statements = new Map<string, SqliteStatement>();
   private readonly waiting: (() => void)[] = [];
@@ -40,7 +40,7 @@ export class SqliteConnection implements SqlConnection {
     await this.all(sql, parameters);
   }
 
-  /** Waits for what was called before. */
+  /** Waits for earlier calls. */
   async close(): Promise<void> {
     await this.queued<undefined>((finish) => {
       for (const statement of this.statements.values()) statement.finalize();
@@ -49,7 +49,10 @@ export class SqliteConnection implements SqlConnection {
     });
   }
 
-  /** Starts the work once all that was called before has finished. One promise a call: this is the service's busiest path. */
+  /**
+   * Starts the work once all earlier calls have finished. Only one promise per call: this is the service's busiest
+   * path.
+   */
   private queued<Value>(work: Work<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       const finish: Callback<Value> = (error, value) => {
@@ -80,7 +83,7 @@ export class SqliteConnection implements SqlConnection {
   }
 }
 
-/** The driver throws at once what it finds wrong with a call. */
+/** The driver throws synchronously for invalid calls. */
 function start<Value>(work: Work<Value>, finish: Callback<Value>): void {
   try {
     work(finish);
@@ -89,7 +92,7 @@ function start<Value>(work: Work<Value>, finish: Callback<Value>): void {
   }
 }
 
-/** `$1` is a name to SQLite, numbered by first appearance; `?1` is the first parameter wherever it stands. */
+/** SQLite treats `$1` as a name, numbered by first appearance; `?1` is the first parameter wherever it appears. */
 function numbered(sql: string): string {
   return sql.replace(/\$(\d+)/g, '?$1');
 }

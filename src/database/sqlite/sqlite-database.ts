@@ -23,10 +23,13 @@ import { SqliteLock } from './locked-file';
 import { openingError } from './sqlite-fault';
 import { applyReaderSettings, applyWriterSettings, PASSING_CACHE_SIZE } from './sqlite-settings';
 
-/** Bytes: what an ordinary batch may need. */
+/** Free bytes that an ordinary batch may need. */
 const LEAST_ROOM = 1 << 20;
 
-/** A database file this process alone writes. Order of opening: lock, a look at what is there, migrations, then the readers. */
+/**
+ * A database file that only this process writes. Opening order: lock, checks of the existing file, migrations, then the
+ * readers.
+ */
 export class SqliteDatabase extends Database {
   readonly dialect = SQLITE_DIALECT;
   readonly processId = randomUUID();
@@ -61,7 +64,7 @@ export class SqliteDatabase extends Database {
   private static async openFile(path: string, opening: Opening, driver: FileDriver): Promise<SqliteDatabase> {
     const lock = await SqliteLock.take(path, driver);
     try {
-      // SQLite gives the files next to it the rights of the database.
+      // SQLite gives sibling files the permissions of the database.
       for (const file of [path, `${path}-wal`, `${path}-shm`]) closeToOthers(file);
       await checkFound(path, opening, driver);
       const { schema } = opening;
@@ -80,9 +83,10 @@ export class SqliteDatabase extends Database {
     const connection = await this.driver.open(this.location, 'write');
     try {
       await applyWriterSettings(connection);
-      // The first read makes the write-ahead log, whose identity is watched next to the file's.
+      // The first read creates the write-ahead log, whose identity is watched as well as the file's.
       await connection.run('SELECT 1 FROM sqlite_master');
-      // Of the first writer only: the readers stay with these files, so writing into others would split the ledger.
+      // Identities are taken with the first writer only: the readers stay with these files, so writing to others would
+      // split the ledger.
       if (this.files.length === 0) this.files = [identityOf(this.location), identityOf(`${this.location}-wal`)];
     } catch (error) {
       await connection.close();
@@ -94,7 +98,7 @@ export class SqliteDatabase extends Database {
   async openSideWriter(): Promise<SqlConnection> {
     const connection = await this.driver.open(this.location, 'write');
     await applyWriterSettings(connection);
-    // A driver may wait on the thread of the writer that it would wait for.
+    // Do not wait for a lock: a synchronous driver would block the thread on which the writer has to release it.
     await connection.run('PRAGMA busy_timeout = 0');
     return connection;
   }
@@ -105,7 +109,7 @@ export class SqliteDatabase extends Database {
     return openReader(this.location, this.driver, PASSING_CACHE_SIZE);
   }
 
-  /** The lock keeps every other process out. */
+  /** The lock excludes every other process. */
   async endedAmong(processIds: readonly string[]): Promise<readonly string[]> {
     return processIds.filter((processId) => processId !== this.processId);
   }
@@ -114,7 +118,7 @@ export class SqliteDatabase extends Database {
     return writer.run('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
-  /** A file is never out of reach: a call of the system answers. */
+  /** A file is never unreachable: a system call always returns. */
   onCutOff(): void {
     return undefined;
   }
@@ -127,7 +131,7 @@ export class SqliteDatabase extends Database {
     return (await roomBeside(this.location)) >= LEAST_ROOM;
   }
 
-  /** Previous versions of pages stand in the write-ahead log, where nobody passes them. */
+  /** Previous versions of pages are in the write-ahead log, where no query has to skip them. */
   deadRows(): Promise<number> {
     return Promise.resolve(0);
   }
@@ -148,7 +152,7 @@ async function openReader(path: string, driver: FileDriver, cacheSize?: number):
   return connection;
 }
 
-/** A file that is missing is not made for it. Only who may write can read what a crash left half written. */
+/** Does not create a missing file. Opened for writing: only then can SQLite recover what a crash left half written. */
 async function checkFound(location: string, { check }: Opening, driver: FileDriver): Promise<void> {
   const connection = existsSync(location) ? await driver.open(location, 'write') : null;
   try {
@@ -158,7 +162,7 @@ async function checkFound(location: string, { check }: Opening, driver: FileDriv
   }
 }
 
-/** Runs what is missing of the migrations, each in a transaction of its own, on a connection that is closed after. */
+/** Runs missing migrations, each in its own transaction, on a connection that is closed afterwards. */
 async function migrate(path: string, schema: SchemaContribution, driver: FileDriver): Promise<void> {
   const dataSource = new DataSource({
     ...driver.typeOrmOptions(path, 'create'),

@@ -15,7 +15,7 @@ export const SQLITE_DIALECT: Dialect = {
     return `CASE WHEN ${parameter} LIKE 'text:%' THEN CAST(${bytes} AS TEXT) ELSE ${bytes} END`;
   },
   storageForms: {
-    // Bytes come after all else in its order; this costs less than `typeof`.
+    // In SQLite's sort order, bytes follow everything else; this costs less than `typeof`.
     isBytes: (column) => `${column} >= x''`,
     form: (column) =>
       `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN typeof(${column}) || ':' || hex(${column}) ELSE ${column} END`,

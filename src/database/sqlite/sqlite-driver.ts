@@ -1,8 +1,8 @@
 import * as sqlite3 from 'sqlite3';
 
 /**
- * The one place that names the SQLite driver. TypeORM calls `verbose()`, which makes every statement in the process
- * build an error with its parameters in the stack: slow, and a leak. So it gets a driver whose `verbose` does nothing.
+ * The only place that names the SQLite driver. TypeORM calls `verbose()`, which makes every statement in the process
+ * create an error with its parameters in the stack: slow, and a leak. So it gets a driver whose `verbose` does nothing.
  */
 export const sqliteDriver = { ...sqlite3, verbose: (): typeof sqlite3 => sqlite3 };
 

@@ -20,7 +20,7 @@ function kindOf(code: string): FaultKind {
   return STORAGE.has(code) ? 'storage' : 'programming';
 }
 
-/** Of an extended code, such as SQLITE_CONSTRAINT_UNIQUE, which only some drivers report, the primary one. */
+/** The primary code of an extended one, such as SQLITE_CONSTRAINT_UNIQUE; only some drivers report these. */
 function primaryCode(code: string): string {
   return /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? 'SQLITE_MISUSE';
 }
@@ -40,8 +40,8 @@ const NOT_WRITABLE = 'its folder or its files cannot be written. Give this user 
 const DISK_FULL = 'its disk is full. Make room, then start again';
 
 /**
- * Why a file cannot be opened, by the primary result code that SQLite reports (https://sqlite.org/rescode.html), or by the
- * system's where the service makes a file.
+ * Why a file cannot be opened, by SQLite's primary result code (https://sqlite.org/rescode.html), or by the system's
+ * error code where the service creates a file.
  */
 const REASONS: Readonly<Record<string, string>> = {
   SQLITE_FULL: DISK_FULL,
@@ -59,7 +59,7 @@ const REASONS: Readonly<Record<string, string>> = {
   SQLITE_BUSY: 'another program holds its lock. End that one, then start again',
 };
 
-/** For people: what is wrong with the file and what to do, in place of what the driver or TypeORM says. */
+/** For people: what is wrong with the file and what to do, instead of the message of the driver or TypeORM. */
 export function openingError(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseInUseError) return error;
   const code = /\bSQLITE_[A-Z]+|^E[A-Z]+$/.exec(codeOf(error))?.[0] ?? '';
@@ -68,7 +68,9 @@ export function openingError(path: string, error: unknown): unknown {
   return new Error(`The database ${path} cannot be opened: ${reason} (${code}).`, { cause: error });
 }
 
-/** Ours, the driver's, or the driver's inside of TypeORM's; one of the drivers gives it in the message, too. */
+/**
+ * The code of our error, the driver's, or the driver's wrapped by TypeORM; one of the drivers puts it in the message.
+ */
 function codeOf(error: Error): string {
   const { driverCode, code, driverError } = error as Error & Readonly<Record<string, unknown>>;
   const inner = (driverError as { readonly code?: unknown } | undefined)?.code;

@@ -7,9 +7,9 @@ import { DatabaseInUseError } from '../database-in-use.error';
 const MAXIMUM_LINKS = 40;
 
 /**
- * The file a configured path means, with every link followed: the write-ahead log and the lock go by name, so all who
- * use one file must use one name. Makes the folder when it is missing. Opens nothing: closing a file descriptor of the
- * database would drop SQLite's locks on it.
+ * Resolves all links in a configured path: the write-ahead log and the lock are found by name, so everybody who uses a
+ * file must use the same name. Creates a missing folder. Opens nothing: closing a file descriptor of the database would
+ * drop SQLite's locks on it.
  */
 export function resolveDatabaseFile(configured: string): string {
   let path = resolve(configured);
@@ -23,7 +23,7 @@ export function resolveDatabaseFile(configured: string): string {
   throw new Error(`The database path ${configured} is a circle of symbolic links.`);
 }
 
-/** Its real path, made when it is missing. */
+/** Its real path; creates it if it is missing. */
 function existingFolder(folder: string): string {
   try {
     makeFolder(folder);
@@ -45,7 +45,7 @@ export function refuseHardLinks(path: string): void {
   }
 }
 
-/** SQLite would open it for reading alone, and fail at the first write. */
+/** SQLite would open the file read-only, and fail at the first write. */
 export function refuseReadOnly(path: string): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
   try {
@@ -56,14 +56,14 @@ export function refuseReadOnly(path: string): void {
   }
 }
 
-/** What distinguishes one file from another that took its name: device and inode. */
+/** Device and inode distinguish a file from one that has replaced it. */
 export interface FileIdentity {
   readonly path: string;
   readonly device: number;
   readonly inode: number;
 }
 
-/** Bytes of its disk that are left for others than the superuser. */
+/** Bytes free on its disk for users other than the superuser. */
 export async function roomBeside(path: string): Promise<number> {
   const { bavail, bsize } = await statfs(dirname(path));
   return bavail * bsize;
@@ -74,7 +74,7 @@ export function identityOf(path: string): FileIdentity {
   return { path, device: dev, inode: ino };
 }
 
-/** False once the file was removed or replaced: what is written then is gone with the process. */
+/** False once the file was removed or replaced: what is written then is lost when the process ends. */
 export function isStillInPlace({ path, device, inode }: FileIdentity): boolean {
   const now = statSync(path, { throwIfNoEntry: false });
   return now?.dev === device && now.ino === inode;

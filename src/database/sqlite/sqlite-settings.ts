@@ -1,11 +1,11 @@
 import type { SqlConnection, SqlValue } from '../sql-connection';
 
-/** Bytes that are left of a write-ahead log which a long reader made grow, once it begins anew. */
+/** Bytes to which a write-ahead log is truncated when it restarts after a long reader made it grow. */
 const LOG_LIMIT = 32 << 20;
 
 /**
- * What the writer's connection must stand at. `synchronous` FULL (2) syncs the write-ahead log at every commit; NORMAL,
- * which turning the log on can leave behind, loses acknowledged writes when the power goes.
+ * Required settings of the writer's connection. `synchronous` FULL (2) syncs the write-ahead log at every commit;
+ * NORMAL, which enabling the log can leave behind, loses acknowledged writes in a power failure.
  */
 const WRITER_SETTINGS: readonly (readonly [name: string, value: string, readBack: SqlValue])[] = [
   ['journal_mode', 'WAL', 'wal'],
@@ -16,7 +16,7 @@ const WRITER_SETTINGS: readonly (readonly [name: string, value: string, readBack
   ['cache_size', '-16384', -16384],
 ];
 
-/** Sets each, reads it back, and refuses to go on when one did not take. */
+/** Applies each setting, reads it back, and throws if it did not take effect. */
 export async function applyWriterSettings(connection: SqlConnection): Promise<void> {
   for (const [name, value, expected] of WRITER_SETTINGS) {
     await connection.run(`PRAGMA ${name} = ${value}`);
@@ -28,9 +28,9 @@ export async function applyWriterSettings(connection: SqlConnection): Promise<vo
   }
 }
 
-/** Kibibytes of pages a connection keeps. */
+/** Page cache of a connection, in kibibytes. */
 const CACHE_SIZE = 16_384;
-/** For one that reads everything once, in order: what it keeps it does not see again. */
+/** For a connection that reads everything once, in order: it never needs a cached page again. */
 export const PASSING_CACHE_SIZE = 2_048;
 
 export async function applyReaderSettings(connection: SqlConnection, cacheSize = CACHE_SIZE): Promise<void> {

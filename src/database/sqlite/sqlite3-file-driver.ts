@@ -8,7 +8,7 @@ const FLAGS: Readonly<Record<FileUse, number>> = {
   create: OPEN_READWRITE | OPEN_CREATE,
 };
 
-/** `sqlite3`: what it does with the disk happens on other threads than the event loop's. */
+/** `sqlite3`: disk access happens on threads other than the event loop's. */
 export const SQLITE3: FileDriver = {
   open: (path, use) => SqliteConnection.open(path, FLAGS[use]),
   typeOrmOptions: (path, use) => ({
