@@ -17,12 +17,12 @@ import { PolicyCapacity } from './policy-capacity';
 import type { PolicyPatterns } from './policy-capacity';
 import { unsaidWarnings } from './unsaid-warnings';
 
-/** Policies that are read at once at most; fewer where they are large. */
+/** Most policies read at once; fewer if they are large. */
 const PIECE = 1_000;
 const IN_FORCE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
 
 /**
- * The policies in force, in memory. It changes only after the commit of what changes it and before any later command
+ * The policies in force, in memory. The set changes only after the commit of the change and before any later command
  * runs, so a command always decides by what is on disk.
  */
 @Injectable()
@@ -60,33 +60,42 @@ export class ActivePolicies implements OnModuleInit {
     return this.evaluator.evaluate(request);
   }
 
-  /** For what is asked outside of commands: the policies as they are now, whatever changes meanwhile. To be closed. */
+  /** For evaluations outside commands: the policies as they are now, whatever changes meanwhile. Has to be closed. */
   snapshot(): PolicySnapshot {
     return this.evaluator.snapshot();
   }
 
-  /** Another number whenever another set is in force. */
+  /** Differs whenever another set is in force. */
   get version(): number {
     return this.evaluator.version;
   }
 
-  /** Hex SHA-256 of the RFC 8785 array of the sorted ids of the policies in force. Inside a command: those that decide. */
+  /**
+   * Hex SHA-256 of the RFC 8785 array of the sorted ids of the policies in force. Inside a command: of those that
+   * decide.
+   */
   get policySet(): string {
     return this.evaluator.policySet;
   }
 
-  /** Called inside a command: the same after its commit, which brings some policies into force and takes others out of it. */
+  /** Called inside a command: the same as of its commit, which brings some policies into force and removes others. */
   policySetWith(added: readonly string[], removed: readonly string[]): string {
     return this.evaluator.policySetWith(added, removed);
   }
 
-  /** Called inside a command, before the policy comes into force in place of another. @throws CONFLICT when there is no room. */
+  /**
+   * Called inside a command, before the policy comes into force in place of another.
+   * @throws CONFLICT when there is no room.
+   */
   requireRoom(policy: PolicyPatterns, replaced?: Policy): void {
     const fault = this.room.faultOf(policy, replaced?.id ?? null);
     if (fault !== undefined) throw conflict(fault);
   }
 
-  /** The same for several that come into force together while others go. @throws CONFLICT when there is no room. */
+  /**
+   * The same for several that come into force together while others are removed.
+   * @throws CONFLICT when there is no room.
+   */
   requireRoomForAll(added: readonly PolicyPatterns[], removed: readonly Policy[]): void {
     const fault = this.room.faultOfAll(
       added,
@@ -95,7 +104,7 @@ export class ActivePolicies implements OnModuleInit {
     if (fault !== undefined) throw conflict(fault);
   }
 
-  /** Puts policies in force, or takes them out, as their status says, once the command is on disk. */
+  /** Puts policies in force, or removes them, according to their status, once the command is on disk. */
   follow(transaction: LedgerTransaction, ...policies: readonly Policy[]): void {
     this.rows.follow(transaction, ...policies);
   }

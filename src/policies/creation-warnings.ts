@@ -5,7 +5,10 @@ import { conditionWarnings, policyWarnings } from './evaluation/policy-warnings'
 import { MistakenSubjects } from './mistaken-subjects';
 import type { PolicyContent } from './policy-content';
 
-/** What policies are warned of when they are created: what in them matches nothing, holds for more than it reads, or needs somebody who is not there. */
+/**
+ * Warnings for policies being created: parts that match nothing, that match more than they seem to, or that need
+ * approvers who do not exist.
+ */
 @Injectable()
 export class CreationWarnings {
   constructor(
@@ -17,7 +20,7 @@ export class CreationWarnings {
     return this.warningsOf(policy, await this.approvers.warnings(policy.approval?.approvers ?? []));
   }
 
-  /** In slices; what has equal groups of approvers is looked up once. */
+  /** In chunks; equal groups of approvers are looked up only once. */
   async ofAll(policies: readonly PolicyContent[]): Promise<ReadonlyMap<PolicyContent, string[]>> {
     const slices = new Slices();
     const ofGroups = new Map<string, string[]>();

@@ -3,12 +3,12 @@ import { findAgent } from '../agents/find-agent';
 import { RecordReader } from '../ledger/reading/record-reader';
 import { parseSubject } from './patterns/subject-pattern';
 
-/** Looks for agents that were meant where a subject reads as one that is not an agent. */
+/** Finds agents that were probably meant where a subject is read as one that is not an agent. */
 @Injectable()
 export class MistakenSubjects {
   constructor(private readonly records: RecordReader) {}
 
-  /** Says which subjects read as `<type>:<id>` although an agent has that very name. */
+  /** Names the subjects that are read as `<type>:<id>` although an agent has that very name. */
   async warnings(subjects: readonly string[]): Promise<string[]> {
     const warnings = await Promise.all(subjects.map((subject) => this.warningOf(subject)));
     return warnings.flat();

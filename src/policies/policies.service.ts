@@ -15,13 +15,13 @@ import { noteOn } from './policy-notes';
 import type { Policy } from './policy.entity';
 import { POLICY } from './policy.kind';
 
-/** What a creation came to. */
+/** The result of a creation. */
 type CreatedPolicy = Policy & {
-  /** True where it was in force before, and nothing was written. */
+  /** True if it was in force already, and nothing was written. */
   readonly wasInForce?: true;
 };
 
-/** Policies are never edited: one version of a name is in force, and only which one it is can change. */
+/** Policies are never edited: one version of a name is in force, and only the choice of that version can change. */
 @Injectable()
 export class PoliciesService {
   constructor(
@@ -37,7 +37,7 @@ export class PoliciesService {
     return this.reader.page(POLICY, request);
   }
 
-  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment that has not come. */
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(id: string, asOf: Moment | undefined): Promise<Policy> {
     const policy = await this.history.find(POLICY, id, asOf);
     if (policy === undefined) throw notFound('policy');
@@ -45,8 +45,8 @@ export class PoliciesService {
   }
 
   /**
-   * Puts the new version in force in place of the previous one; one that is in force and says the same stays as it is.
-   * @throws CONFLICT when the name has this version already, or there is no room.
+   * Puts the new version in force in place of the previous one; an identical version in force stays as it is.
+   * @throws CONFLICT when the name already has this version, or there is no room.
    */
   async create(caller: Caller, request: CreatePolicyRequest): Promise<CreatedPolicy> {
     const content = contentOf(request, this.configuration.requiredApprovals);
@@ -65,7 +65,10 @@ export class PoliciesService {
     });
   }
 
-  /** Puts a version back in force in place of the one that is. Repeating changes nothing. @throws NOT_FOUND; CONFLICT when there is no room. */
+  /**
+   * Puts a version back in force in place of the current one. Idempotent.
+   * @throws NOT_FOUND; CONFLICT when there is no room.
+   */
   activate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
       const policy = await existing(transaction, id);
@@ -81,7 +84,7 @@ export class PoliciesService {
     });
   }
 
-  /** Takes the version in force out of it. Repeating changes nothing. @throws NOT_FOUND; CONFLICT when another is in force. */
+  /** Takes a version out of force. Idempotent. @throws NOT_FOUND; CONFLICT when another version is in force. */
   deactivate(caller: Caller, id: string): Promise<Policy> {
     return this.ledger.write(caller, async (transaction) => {
       const policy = await existing(transaction, id);
@@ -121,7 +124,7 @@ async function inForce(transaction: LedgerTransaction, name: string): Promise<Po
   return policy;
 }
 
-/** @throws CONFLICT when the version says something else, or is not in force. */
+/** @throws CONFLICT when the version has other content, or is not in force. */
 function inForceAlready(policy: Policy, content: PolicyContent): CreatedPolicy {
   const { id, name, version, status } = policy;
   const difference = firstDifference(policy, content);

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Policies that require an approval say which; those of earlier versions require none. */
+/** Adds what a policy requires to be approved; those of earlier versions require nothing. */
 export class PolicyApproval1764100000030 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`ALTER TABLE "policies" ADD COLUMN "approval" text`);

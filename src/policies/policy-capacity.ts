@@ -1,18 +1,18 @@
 import type { PolicyRules } from './evaluation/compiled-policy';
 
-/** How many policies may be in force, and the bytes of all their patterns: both are held in memory. */
+/** The most policies in force, and the most bytes of all their patterns: both are held in memory. */
 export interface PolicyLimits {
   readonly maxPolicies: number;
   readonly maxPolicyText: number;
 }
 
-/** What is held in memory for its text. */
+/** The parts whose text is held in memory. */
 export type PolicyPatterns = Pick<
   PolicyRules,
   'subjects' | 'actions' | 'resources' | 'resourceTypes' | 'conditions' | 'approval'
 >;
 
-/** What the policies in force take up. */
+/** The memory taken up by the policies in force. */
 export class PolicyCapacity {
   private readonly texts = new Map<string, number>();
   private text = 0;
@@ -31,7 +31,7 @@ export class PolicyCapacity {
     this.texts.delete(id);
   }
 
-  /** Why a policy cannot come into force, in place of another or next to all; undefined when it can. */
+  /** Why a policy cannot come into force, in place of another or in addition to all; undefined if it can. */
   faultOf(policy: PolicyPatterns, replacedId: string | null): string | undefined {
     const { maxPolicies, maxPolicyText } = this.limits;
     const replaced = replacedId === null ? undefined : this.texts.get(replacedId);
@@ -41,7 +41,7 @@ export class PolicyCapacity {
     return growth > 0 && this.text + growth > maxPolicyText ? this.tooMuchText(this.text + growth) : undefined;
   }
 
-  /** Why policies cannot come into force while others go; undefined when they can. */
+  /** Why policies cannot come into force while others are removed; undefined if they can. */
   faultOfAll(added: readonly PolicyPatterns[], removedIds: readonly string[]): string | undefined {
     const { maxPolicies, maxPolicyText } = this.limits;
     const count = this.texts.size + added.length - removedIds.length;
@@ -52,7 +52,7 @@ export class PolicyCapacity {
     return growth > 0 && this.text + growth > maxPolicyText ? this.tooMuchText(this.text + growth) : undefined;
   }
 
-  /** What is in force beyond the limits, stored before they were; undefined when nothing is. */
+  /** By how much the policies in force exceed the limits, because they are older; undefined if they do not. */
   get excess(): string | undefined {
     const { maxPolicies, maxPolicyText } = this.limits;
     if (this.texts.size <= maxPolicies && this.text <= maxPolicyText) return undefined;

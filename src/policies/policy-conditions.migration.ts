@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Policies look at the parameters of a request; those of earlier versions do not. */
+/** Adds conditions on parameters; policies of earlier versions have none. */
 export class PolicyConditions1764100000041 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`ALTER TABLE "policies" ADD COLUMN "conditions" text NOT NULL DEFAULT '[]'`);

@@ -4,7 +4,7 @@ import { filledApproval } from './approval/given-approval';
 import type { CreatePolicyRequest } from './dto/create-policy.request';
 import type { PolicyRules } from './evaluation/compiled-policy';
 
-/** What a version of a policy says, with everything filled in that a client may leave out. */
+/** The content of a policy version, with defaults filled in. */
 export type PolicyContent = Omit<PolicyRules, 'id'> & { readonly description: string };
 
 const COMPARED: readonly (keyof PolicyContent)[] = [
@@ -27,7 +27,7 @@ export function contentOf(request: CreatePolicyRequest, required: RequiredApprov
   return { name, version, description, ...rules, approval: filled };
 }
 
-/** The first member in which two contents differ, lists in their order; undefined when they are equal. */
+/** The first member in which two contents differ, comparing lists in order; undefined if they are equal. */
 export function firstDifference(left: PolicyContent, right: PolicyContent): keyof PolicyContent | undefined {
   return COMPARED.find((member) => !isDeepStrictEqual(left[member], right[member]));
 }

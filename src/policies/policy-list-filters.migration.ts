@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { countRows } from '../ledger/schema/count-rows';
 
-/** Policies are counted by their status and their effect. */
+/** Counts policies by status and by effect. */
 export class PolicyListFilters1763700000011 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await countRows(queryRunner, 'policies', 'policies', ['status', 'effect']);

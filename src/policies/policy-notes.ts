@@ -2,7 +2,7 @@ import type { EntryNote } from '../ledger/ledger-transaction';
 import type { JsonObject } from '../json/json-value';
 import type { Policy } from './policy.entity';
 
-/** All that changes which policies are in force. */
+/** Every action that changes which policies are in force. */
 export const POLICY_ACTIONS = [
   'policy.created',
   'policy.superseded',
@@ -12,7 +12,7 @@ export const POLICY_ACTIONS = [
 type PolicyAction = (typeof POLICY_ACTIONS)[number];
 
 /**
- * What the audit entry of a policy says: which policy it is about, and which set is in force after the commit, one for all
+ * The note of a policy's audit entry: the policy, and the set in force after the commit, which is the same for all
  * entries of a request.
  */
 export function noteOn(

@@ -1,6 +1,6 @@
 const DOTTED_LABEL = /^[0-9A-Za-z]+(?:[.+-][0-9A-Za-z]+)*$/;
 
-/** Says what a policy's version would have to be, or undefined when it is one. */
+/** What a policy's version has to be, or undefined if it is valid. */
 export function versionFault(version: string): string | undefined {
   return DOTTED_LABEL.test(version)
     ? undefined

@@ -56,11 +56,11 @@ export class Policy {
   @Column('simple-json', { nullable: true })
   readonly approval!: ApprovalRequirement | null;
 
-  /** `active`: in force. `superseded`: another version is, or was later. `inactive`: taken out of force. */
+  /** `active`: in force. `superseded`: replaced by another version. `inactive`: taken out of force. */
   @Column('text')
   readonly status!: PolicyStatus;
 
-  /** What in the policy matches nothing. */
+  /** Warnings about parts of the policy that match nothing. */
   @Column('simple-json')
   readonly warnings!: readonly string[];
 

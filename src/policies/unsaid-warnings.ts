@@ -1,13 +1,13 @@
 import { policyWarnings } from './evaluation/policy-warnings';
 import type { Policy } from './policy.entity';
 
-/** Log lines of one start at most, and warnings in one of them. */
+/** Most log lines per start, and most warnings per line. */
 const MOST_LINES = 20;
 const MOST_WARNINGS = 5;
 
 /**
- * Log lines about policies that match less than they read: what they list was accepted by an earlier version, and is not
- * any more. What a policy itself says in its `warnings` is not repeated. Those that deny come first.
+ * Log lines about policies that match less than they seem to, because they list what an earlier version accepted and
+ * this one does not. A policy's own `warnings` are not repeated. Denials come first.
  */
 export function unsaidWarnings(policies: readonly Policy[]): string[] {
   const lines = [...policies].sort(denyingFirst).flatMap((policy) => {

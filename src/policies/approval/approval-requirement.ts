@@ -1,20 +1,20 @@
 import type { RiskLevel } from '../../config/configuration';
 import { areEqualSets } from './reviewer-groups';
 
-/** Who may give some of the approvals that are needed. */
+/** The reviewers who may give some of the required approvals. */
 export interface ApproverGroup {
-  /** As in a policy; where they name no kind, they mean people. */
+  /** As in a policy; subjects that name no kind mean people. */
   readonly subjects: readonly string[];
-  /** By different reviewers. */
+  /** Number of approvals, by different reviewers. */
   readonly approvals: number;
 }
 
-/** What has to be approved before an action may go on, combined from all policies that ask for it. */
+/** What has to be approved before an action may proceed, combined from all policies that require it. */
 export interface ApprovalRequirement {
   readonly riskLevel: RiskLevel;
-  /** All of them are needed, each by different reviewers. */
+  /** All of them are required, each by different reviewers. */
   readonly approvers: readonly ApproverGroup[];
-  /** Durations after ISO 8601: of the decision, and of the approval once it is given. */
+  /** ISO 8601 durations: for the decision, and for executing once it is approved. */
   readonly decideWithin: string;
   readonly executeWithin: string;
 }
@@ -24,7 +24,7 @@ export function wantedApprovals(groups: readonly ApproverGroup[]): string {
   return groups.map(({ subjects, approvals }) => `${approvals} of ${subjects.join(', ')}`).join(' and ');
 }
 
-/** Whether two requirements ask for the same: the same sets of subjects with the same numbers, in any order. */
+/** Whether two requirements are the same: the same sets of subjects with the same numbers, in any order. */
 export function areSameApprovers(left: readonly ApproverGroup[], right: readonly ApproverGroup[]): boolean {
   if (left.length !== right.length) return false;
   const open = [...right];

@@ -3,12 +3,12 @@ import { parseSubject } from '../patterns/subject-pattern';
 import { type PolicyAgent, subjectOf } from '../subject-of';
 import type { ApproverGroup } from './approval-requirement';
 
-/** Indexes of the groups that the agent can fill, in order; none for a reviewer that is not an agent. */
+/** Indexes of the groups that the agent can approve for, in order; empty for a reviewer that is not an agent. */
 export function groupsOf(agent: PolicyAgent | null, groups: readonly ApproverGroup[]): number[] {
   return agent === null ? [] : new ApproverGroups(groups).of(agent);
 }
 
-/** Groups of approvers, read once to look for their members among many agents. */
+/** Groups of approvers, compiled once to match many agents. */
 export class ApproverGroups {
   private readonly groups: readonly MemberRule[];
 
@@ -16,18 +16,18 @@ export class ApproverGroups {
     this.groups = groups.map(({ subjects }) => new MemberRule(subjects));
   }
 
-  /** True when no machine can fill any of them. */
+  /** True if no machine can approve for any of them. */
   get areOfPeople(): boolean {
     return this.groups.every(({ isOfPeople }) => isOfPeople);
   }
 
-  /** Indexes of the groups that the agent can fill, in order. */
+  /** Indexes of the groups that the agent can approve for, in order. */
   of(agent: PolicyAgent): number[] {
     return this.groups.flatMap((rule, index) => (rule.isMetBy(agent) ? [index] : []));
   }
 }
 
-/** A machine fills a group only when it is named, or by `kind:machine`: a role, and everybody, mean people. */
+/** A machine can only approve if it is named, or by `kind:machine`: roles, and `*`, mean people. */
 class MemberRule {
   private isAnyPerson = false;
   private isAnyRole = false;

@@ -7,7 +7,7 @@ import { parseSubject } from '../patterns/subject-pattern';
 import type { SubjectPattern } from '../patterns/subject-pattern';
 import type { ApproverGroup } from './approval-requirement';
 
-/** Who there is to fill a group. */
+/** Who could approve for a group. */
 interface Found {
   /** Whether an active agent matches. */
   readonly isMatched: boolean;
@@ -17,15 +17,15 @@ interface Found {
 const NOBODY: Found = { isMatched: false, byMachines: false };
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
-/** Agents that are read at once where no index tells of what is asked. */
+/** Agents read at once where no index can be used. */
 const PIECE = 1_000;
 
-/** Looks among the agents there are for those who could approve. */
+/** Searches the registered agents for those who could approve. */
 @Injectable()
 export class ApproverSearch {
   constructor(private readonly records: RecordReader) {}
 
-  /** Says which groups nobody could fill as things stand, and which a machine can. */
+  /** Names groups that currently nobody could approve for, and those that a machine could. */
   async warnings(groups: readonly ApproverGroup[]): Promise<string[]> {
     const warnings: string[] = [];
     for (const [index, { subjects }] of groups.entries()) {
@@ -47,7 +47,7 @@ export class ApproverSearch {
     return found;
   }
 
-  /** Once an active agent is known to match, only machines are looked for. */
+  /** Once an active agent is known to match, only machines are searched for. */
   private async foundBy(pattern: SubjectPattern, isMatched: boolean): Promise<Found> {
     switch (pattern.kind) {
       case 'agent': {

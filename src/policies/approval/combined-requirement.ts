@@ -6,13 +6,13 @@ import { sumOfApprovals } from './reviewer-groups';
 const MOST_GROUPS = 50;
 const MOST_APPROVALS = 200;
 
-/** Of a list of subjects, as a set: policies keep their lists as long as they are in force. */
+/** Keys of lists of subjects, compared as sets: policies keep their lists as long as they are in force. */
 const setKeys = new WeakMap<readonly string[], string>();
 
 /**
- * What several policies require together, the oldest first: all their groups in order, those with the same set of subjects
- * merged into the first of them with the larger number; the highest risk; the shortest durations. One that
- * {@link isTooLarge} may be left unfinished.
+ * Combines the requirements of several policies, the oldest first: all their groups in order, where groups with the
+ * same set of subjects are merged into the first one with the larger number; the highest risk; the shortest durations.
+ * One that {@link isTooLarge} may be incomplete.
  */
 export function combinedRequirement(
   first: ApprovalRequirement,
@@ -29,7 +29,7 @@ export function combinedRequirement(
       approvals += group.approvals - (known?.approvals ?? 0);
       groups.set(key, { subjects: known?.subjects ?? group.subjects, approvals: group.approvals });
     }
-    // More can only make it larger.
+    // Further requirements could only make it larger.
     if (groups.size > MOST_GROUPS || approvals > MOST_APPROVALS) break;
     if (RISK_LEVELS.indexOf(requirement.riskLevel) > RISK_LEVELS.indexOf(riskLevel)) riskLevel = requirement.riskLevel;
     decideWithin = shorter(decideWithin, requirement.decideWithin);
@@ -38,12 +38,12 @@ export function combinedRequirement(
   return { riskLevel, approvers: [...groups.values()], decideWithin, executeWithin };
 }
 
-/** Whether more is required than one decision can hold. */
+/** Whether it requires more than one decision can hold. */
 export function isTooLarge({ approvers }: ApprovalRequirement): boolean {
   return approvers.length > MOST_GROUPS || sumOfApprovals(approvers) > MOST_APPROVALS;
 }
 
-/** Of equally long ones the first keeps its text. */
+/** If both are equally long, the first keeps its text. */
 function shorter(left: string, right: string): string {
   return left !== right && lengthOf(right) < lengthOf(left) ? right : left;
 }

@@ -13,15 +13,15 @@ export const MOST_GROUPS = 10;
 export const MOST_SUBJECTS = 100;
 export const MOST_APPROVALS = 10;
 export const LONGEST_SUBJECT = 500;
-/** Characters; the longest duration takes far fewer. */
+/** Characters; even the longest duration takes far fewer. */
 export const LONGEST_DURATION = 100;
 
 type Optional<Value> = { readonly [Member in keyof Value]?: Value[Member] | null };
 
-/** A group of approvers as a client gives it. */
+/** A group of approvers as a client sends it. */
 export type GivenGroup = { readonly subjects: readonly string[] } & Optional<{ readonly approvals: number }>;
 
-/** The `approval` of a policy as a client gives it; null counts as left out. */
+/** The `approval` of a policy as a client sends it; null counts as left out. */
 export type GivenApproval = Optional<Omit<ApprovalRequirement, 'approvers'> & { approvers: readonly GivenGroup[] }>;
 
 type Rule = (value: unknown) => string | readonly FaultInside[] | undefined;
@@ -50,7 +50,7 @@ export function approversFault(value: unknown): string | readonly FaultInside[] 
   return value.flatMap((group: unknown, index) => at(`[${index}]`, membersFault(group, GROUP_RULES, ['subjects'])));
 }
 
-/** The same, for groups that nobody merges: no two of them are of the same subjects. */
+/** The same, for groups that are not merged: no two may have the same subjects. */
 export function distinctApproversFault(value: unknown): string | readonly FaultInside[] | undefined {
   const found = approversFault(value);
   if (found !== undefined && found.length > 0) return found;
@@ -62,12 +62,12 @@ export function distinctApproversFault(value: unknown): string | readonly FaultI
   });
 }
 
-/** With what was left out: an approval is asked of one. */
+/** Fills in defaults: one approval. */
 export function filledGroups(given: readonly GivenGroup[]): ApproverGroup[] {
   return given.map(({ subjects, approvals }) => ({ subjects, approvals: approvals ?? 1 }));
 }
 
-/** With what was left out: one person, or as many as the risk level needs; a day to decide, an hour to execute. */
+/** Fills in defaults: one person, or as many as the risk level requires; a day to decide, an hour to execute. */
 export function filledApproval(given: GivenApproval, required: RequiredApprovals): ApprovalRequirement {
   const riskLevel: RiskLevel = given.riskLevel ?? 'medium';
   const everybody = [{ subjects: ['*'], approvals: required[riskLevel] }];

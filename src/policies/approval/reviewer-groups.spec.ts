@@ -1,7 +1,7 @@
 import { seededRandom } from '../../../test/faults/support/random';
 import { areEqualSets, areFilled, filledApprovals, type Demand, type FillableGroups } from './reviewer-groups';
 
-/** The largest number by trying every way in which each reviewer fills one of its groups, or none. */
+/** The maximum, found by trying every way to assign each reviewer to one of its groups, or to none. */
 function byBruteForce(groups: readonly Demand[], reviewers: readonly FillableGroups[]): number {
   const [first, ...others] = reviewers;
   if (first === undefined) return 0;

@@ -1,14 +1,14 @@
-/** A place that wants so many approvals by different reviewers. */
+/** A group that needs this many approvals by different reviewers. */
 export interface Demand {
   readonly approvals: number;
 }
 
-/** The groups that one reviewer may fill: indexes into the groups, in order. */
+/** The groups that one reviewer may approve for: indexes into the groups, in order. */
 export type FillableGroups = readonly number[];
 
 /**
- * How many approvals of all that the groups demand can be given at once when each reviewer counts for one group: a largest
- * matching, by augmenting paths (Kuhn's algorithm; a group is as many places as it demands approvals).
+ * The most approvals that can be counted when each reviewer counts for one group: a maximum matching, by augmenting
+ * paths (Kuhn's algorithm; a group has one slot per required approval).
  */
 export function filledApprovals(groups: readonly Demand[], reviewers: readonly FillableGroups[]): number {
   const matching = new Matching(groups, reviewers);
@@ -31,9 +31,9 @@ export function areEqualSets(left: readonly string[], right: readonly string[]):
 }
 
 class Matching {
-  /** The reviewers that each group counts so far. */
+  /** The reviewers assigned to each group so far. */
   private readonly members: number[][];
-  /** Groups from which no search finds room any more. */
+  /** Groups in which no search can find room any more. */
   private full: ReadonlySet<number> = new Set();
 
   constructor(
@@ -43,11 +43,11 @@ class Matching {
     this.members = groups.map(() => []);
   }
 
-  /** Finds the reviewer a group, and others another one where that makes room. False when there is none. */
+  /** Assigns the reviewer to a group, reassigning others if that makes room. False if that is impossible. */
   add(reviewer: number): boolean {
     const visited = new Set(this.full);
     const isPlaced = this.place(reviewer, visited);
-    // What a search in vain has seen leads nowhere later, either.
+    // What a failed search has visited cannot help later searches either.
     if (!isPlaced) this.full = visited;
     return isPlaced;
   }

@@ -6,7 +6,7 @@ export const CONDITION_OPERATORS = [
 
 export type NumberComparison = 'lt' | 'lte' | 'gt' | 'gte';
 
-/** What a policy asks of the parameters of a request. `parameter` is a JSON Pointer (RFC 6901). */
+/** What a policy requires of the parameters of a request. `parameter` is a JSON Pointer (RFC 6901). */
 export type PolicyCondition = { readonly parameter: string } & (
   | { readonly op: 'eq' | 'ne'; readonly value: JsonScalar }
   | { readonly op: 'in' | 'not_in'; readonly value: readonly JsonScalar[] }
@@ -15,13 +15,13 @@ export type PolicyCondition = { readonly parameter: string } & (
   | { readonly op: 'exists'; readonly value: boolean }
 );
 
-/** A condition whose pointer is read. */
+/** A condition with its pointer parsed. */
 export interface CompiledCondition {
   readonly path: readonly string[];
   readonly condition: PolicyCondition;
 }
 
-/** `unknown` where there is nothing to compare, or nothing that compares with the value. */
+/** `unknown` if there is nothing to compare, or nothing comparable with the value. */
 export type Truth = boolean | 'unknown';
 
 export function compileConditions(conditions: readonly PolicyCondition[]): readonly CompiledCondition[] | null {
@@ -30,7 +30,7 @@ export function compileConditions(conditions: readonly PolicyCondition[]): reado
     : conditions.map((condition) => ({ path: pathOf(condition.parameter), condition }));
 }
 
-/** Whether all conditions hold: false when one is false, and else unknown when one is unknown. */
+/** Whether all conditions hold: false if any is false, otherwise unknown if any is unknown. */
 export function truthOf(conditions: readonly CompiledCondition[], parameters: JsonObject): Truth {
   let truth: Truth = true;
   for (const condition of conditions) {
@@ -70,7 +70,7 @@ function compares(left: number, op: NumberComparison, right: number): boolean {
   return op === 'gt' ? left > right : left >= right;
 }
 
-/** Undefined where the pointer names nothing. */
+/** Undefined if the pointer refers to nothing. */
 function valueAt(path: readonly string[], parameters: JsonObject): JsonValue | undefined {
   let value: JsonValue | undefined = parameters;
   for (const name of path) {
@@ -81,7 +81,7 @@ function valueAt(path: readonly string[], parameters: JsonObject): JsonValue | u
   return value;
 }
 
-/** As RFC 6901 has it: without leading zeros. */
+/** According to RFC 6901: without leading zeros. */
 const INDEX = /^(?:0|[1-9]\d*)$/;
 
 function pathOf(pointer: string): string[] {

@@ -8,7 +8,7 @@ import { APPROVERS_SCHEMA } from './approvers-field.decorator';
 
 const DURATION = { type: 'string', minLength: 1, maxLength: LONGEST_DURATION } as const;
 
-/** What has to be approved, where a policy requires it. A fault names its place. */
+/** What has to be approved, if a policy requires it. A fault names its place. */
 export function ApprovalField(): PropertyDecorator {
   return applyDecorators(
     ...optionalMark({ optional: true }),

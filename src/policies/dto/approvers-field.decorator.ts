@@ -33,7 +33,7 @@ const GROUP: SchemaObject = {
   },
 };
 
-/** Groups of approvers, as a client gives them. */
+/** Groups of approvers, as a client sends them. */
 export const APPROVERS_SCHEMA = { type: 'array', minItems: 1, maxItems: MOST_GROUPS, items: GROUP } as const;
 
 /** Groups of approvers, no two of them with the same subjects. A fault names its place. */

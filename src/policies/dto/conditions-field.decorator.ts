@@ -5,7 +5,7 @@ import { optionalMark, shown } from '../../http/validation/field-text';
 import { CheckedBy } from '../../http/validation/member-rule';
 import { conditionsFault, LONGEST_POINTER, MOST_CONDITIONS } from '../conditions/condition-fault';
 
-/** What a policy asks of the parameters. A fault names its place. */
+/** What a policy requires of the parameters. A fault names its place. */
 export function ConditionsField(): PropertyDecorator {
   return applyDecorators(
     ...optionalMark({ optional: true }),
@@ -25,7 +25,7 @@ export function ConditionsField(): PropertyDecorator {
             maxLength: LONGEST_POINTER,
             description: 'A JSON Pointer (RFC 6901) into the parameters of the request.',
           },
-          // The answer's, under its name: clients have one type for it.
+          // Refers to the answer's schema by name: clients get one type for it.
           op: { $ref: '#/components/schemas/ConditionOperator' },
           value: ANY_JSON_SCHEMA,
         },

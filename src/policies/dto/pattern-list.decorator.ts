@@ -6,9 +6,9 @@ import type { FaultInside } from '../../http/validation/member-rule';
 import { textFault } from '../../http/validation/text-rules';
 
 interface PatternListField {
-  /** Items at least; 0 makes the list optional. */
+  /** Fewest items; 0 makes the list optional. */
   readonly minItems: number;
-  /** Code points an item may have. */
+  /** Longest item in code points. */
   readonly maxLength: number;
   /** What else is wrong with an item; undefined when nothing is. */
   readonly rule: (item: string) => string | undefined;
@@ -18,7 +18,7 @@ interface PatternListField {
 
 const MAX_ITEMS = 100;
 
-/** A list of a policy's patterns. Repeated ones do no harm. A fault names the index. */
+/** A list of a policy's patterns. Repetitions do no harm. A fault names the index. */
 export function PatternList(field: PatternListField): PropertyDecorator {
   const { minItems, maxLength } = field;
   const optional = minItems === 0;

@@ -9,7 +9,7 @@ import type { AskedNames, ListedNames } from './policy-names';
 import { parseResourcePattern, resourcePatternFault } from '../patterns/resource-pattern';
 import type { ResourcePattern } from '../patterns/resource-pattern';
 
-/** The members of a policy that say what it matches and what follows. The patterns are valid. */
+/** The members of a policy that determine what it matches and what follows. The patterns are valid. */
 export interface PolicyRules {
   readonly id: string;
   readonly name: string;
@@ -25,21 +25,21 @@ export interface PolicyRules {
   readonly approval: ApprovalRequirement | null;
 }
 
-/** A policy in the form in which it is compared. */
+/** A policy compiled for evaluation. */
 export interface CompiledPolicy extends ListedNames {
   readonly reference: DecidingPolicy;
-  /** Null where there are none. */
+  /** Null if there are none. */
   readonly conditions: readonly CompiledCondition[] | null;
-  /** What the policy asks for; null unless it requires approval. */
+  /** What the policy requires; null unless it requires approval. */
   readonly approval: ApprovalRequirement | null;
-  /** Orders by priority, then by strength of the effect; of the matching policies those of the highest rank decide. */
+  /** Orders by priority, then by strength of the effect; of the matching policies, those of the highest rank decide. */
   readonly rank: number;
-  /** Its place among all policies in force, which `PolicyOrder` keeps: the lower, the more it counts. */
+  /** Its place among all policies in force, maintained by `PolicyOrder`; lower places take precedence. */
   place: number;
-  /** Of the changes to what is in force: the one that put it in force, and the one that took it out. */
+  /** Change numbers between which it is in force: the change that added it, and the one that removed it. */
   readonly from: number;
   until: number;
-  /** By how many of its lists it is filed, in the order in which the index divides them. */
+  /** The number of its lists by which it is filed, in the order in which the index divides by them. */
   readonly divisions: number;
   readonly subjectBits: number;
   readonly actionBits: number;
@@ -47,20 +47,20 @@ export interface CompiledPolicy extends ListedNames {
   readonly resources: readonly ResourcePattern[];
 }
 
-/** Which policies a path of the request counts for. */
+/** The policies for which a path of the request counts. */
 export interface PathUse {
   readonly allow: 'every' | 'typed' | 'none';
   readonly others: boolean;
 }
 
-/** Combinations of what its lists hold up to which a policy is filed under each of them: each takes memory. */
+/** Most combinations of its lists' members under which a policy is filed: each takes memory. */
 const MOST_COMBINATIONS = 64;
 
 export function compilePolicy(policy: PolicyRules, names: ListedNames, from: number): CompiledPolicy {
   const { id, name, version, effect, approval } = policy;
   const resources = compileResources(policy.resources, effect);
-  // What one look reads comes first, side by side in memory. Behind a copy (`...names`) V8 would keep it apart, and each
-  // look would take five times as long.
+  // Members read by every match come first, adjacent in memory. After a copy (`...names`) V8 would store them apart,
+  // and each match would take five times as long.
   return {
     place: 0,
     rank: policy.priority * POLICY_EFFECTS.length + POLICY_EFFECTS.indexOf(effect),
@@ -87,7 +87,7 @@ export function compareByRank(left: CompiledPolicy, right: CompiledPolicy): numb
   return left.reference.id < right.reference.id ? -1 : 1;
 }
 
-/** Whether the policy matches in everything but the resource path. Their bits show that of most that do not. */
+/** Whether the policy matches in everything but the resource path. Comparing bits rules out most that do not. */
 export function matchesBesidesPath(policy: CompiledPolicy, asked: AskedNames, use: PathUse): boolean {
   return (
     (policy.actionBits & asked.actionBits) !== 0 &&
@@ -106,12 +106,12 @@ export function matchesConditions(policy: CompiledPolicy, asked: AskedNames): bo
   return policy.conditions === null || conditionsLet(policy, policy.conditions, asked);
 }
 
-/** Whether it is in force at one of the changes. */
+/** Whether it is in force at a change number. */
 export function isInForceAt({ from, until }: CompiledPolicy, change: number): boolean {
   return from <= change && change < until;
 }
 
-/** What is left out must not dodge a rule: only an allow needs to know that its conditions hold. */
+/** Leaving a parameter out must not evade a rule: only an allow needs its conditions to be known to hold. */
 function conditionsLet(
   { reference }: CompiledPolicy,
   conditions: readonly CompiledCondition[],
@@ -121,7 +121,10 @@ function conditionsLet(
   return reference.effect === 'allow' ? truth === true : truth !== false;
 }
 
-/** A policy with long lists would fill the index with every combination of their members; its last lists are left out. */
+/**
+ * A policy with long lists would fill the index with every combination of their members, so its last lists are not
+ * used.
+ */
 function divisionsOf({ actions, resourceTypes, subjects }: ListedNames, resources: number): number {
   let combinations = resources;
   let divisions = 0;
@@ -139,7 +142,7 @@ export function usesPath({ reference, resourceTypes }: CompiledPolicy, { allow, 
   return allow === 'every' || (allow === 'typed' && resourceTypes !== null);
 }
 
-/** What is stored but would not be accepted any more matches nothing. */
+/** Stored patterns that would no longer be accepted match nothing. */
 function compileResources(resources: readonly string[], effect: PolicyEffect): readonly ResourcePattern[] {
   const patterns = new Map<string, ResourcePattern>();
   for (const text of resources) {

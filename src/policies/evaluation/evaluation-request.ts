@@ -11,8 +11,8 @@ export interface EvaluationRequest {
   readonly resourceId: string;
   readonly parameters: JsonObject;
   /**
-   * Policies with conditions are left out, as a review of a decision has no parameters, and those that require an approval: it
-   * waits for no other decision.
+   * Skips policies with conditions, as the review of a decision has no parameters, and those that require approval: a
+   * review does not wait for another decision.
    */
   readonly isReview?: boolean;
 }
@@ -25,11 +25,13 @@ export interface DecidingPolicy {
 }
 
 export interface Evaluation {
-  /** Null when no policy matches. */
+  /** Null if no policy matches. */
   readonly effect: PolicyEffect | null;
-  /** Those that decided, oldest first, at most {@link MAX_DECIDING_POLICIES}. */
+  /** The policies that decided, oldest first, at most {@link MAX_DECIDING_POLICIES}. */
   readonly policies: readonly DecidingPolicy[];
-  /** What all policies that decided require together, not only those shown; null unless they require approval. */
+  /**
+   * The combined requirement of all policies that decided, not only those listed; null unless they require approval.
+   */
   readonly requirement: ApprovalRequirement | null;
 }
 

@@ -8,7 +8,7 @@ import type { PolicyPart } from './explanation';
 import { PolicyEvaluator } from './policy-evaluator';
 import { POLICY_EFFECTS, type PolicyEffect } from './policy-effect';
 
-/** Cases of each property: a sample, or as many as the environment says. */
+/** Cases per property: a sample, or as many as the environment says. */
 const RUNS = Number(process.env['POLICY_CASES'] ?? 1_500);
 
 const SUBJECTS = ['*', 'agent:*', 'role:*', 'role:ops', 'bot', 'agent:agt_1', 'kind:machine', 'user:*', 'user:x'];
@@ -59,13 +59,13 @@ function policyOf(
   return { ...rule, id, name: id, version: '1', approval: rule.effect === 'require_approval' ? approval : null };
 }
 
-/** What the policies come to, nothing being allowed by default. */
+/** The effect of the policies; without one, nothing is allowed. */
 function answerBy(policies: readonly PolicyRules[], asked: EvaluationRequest): PolicyEffect {
   const { effect, requirement } = oracle(policies, asked);
   return effect === null || (requirement !== null && isTooLarge(requirement)) ? 'deny' : effect;
 }
 
-/** A policy that has one part more, which the request meets. */
+/** The policy with one more part, which the request meets. */
 function withPart(policy: PolicyRules, part: PolicyPart, { resourceType }: EvaluationRequest): PolicyRules {
   const changed = {
     subject: { subjects: ['*'] },
@@ -77,7 +77,10 @@ function withPart(policy: PolicyRules, part: PolicyPart, { resourceType }: Evalu
   return { ...policy, ...changed };
 }
 
-/** The part without which the policy does not match, where it is one. The type comes before the resource behind it. */
+/**
+ * The one part because of which the policy does not match, if it is only one. The type comes before the resource that
+ * follows it.
+ */
 function lackingBy(policy: PolicyRules, asked: EvaluationRequest): PolicyPart | undefined {
   const parts = ['subject', 'action', 'resourceType', 'resource', 'conditions'] as const;
   return parts.find((part) => oracle([withPart(policy, part, asked)], asked).effect !== null);

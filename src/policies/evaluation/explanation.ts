@@ -9,44 +9,44 @@ import type { AskedNames } from './policy-names';
 export const MOST_MATCHED = 100;
 export const MOST_NEAREST = 20;
 
-/** What a request has to meet in a policy. */
+/** The parts of a policy that a request has to match. */
 export const POLICY_PARTS = ['subject', 'action', 'resource', 'resourceType', 'conditions'] as const;
 export type PolicyPart = (typeof POLICY_PARTS)[number];
 
 export interface MatchedPolicy {
   readonly policy: DecidingPolicy;
   readonly decided: boolean;
-  /** Why it did not decide: another one has a higher priority, or at the same priority a stronger effect. */
+  /** Why it did not decide: another policy has a higher priority, or at the same priority a stronger effect. */
   readonly lostTo: 'priority' | 'effect' | null;
 }
 
-/** A policy that would match if it were not for one part of it. */
+/** A policy that would match but for one part. */
 export interface NearPolicy {
   readonly policy: DecidingPolicy;
   readonly missing: readonly [PolicyPart];
 }
 
-/** Why policies decide as they do on one request. */
+/** Why policies decide as they do on a request. */
 export interface Explanation {
-  /** How many policies are in force. */
+  /** Number of policies in force. */
   readonly inForce: number;
-  /** Those that decided first, then by priority, effect and age; at most {@link MOST_MATCHED}. */
+  /** The deciding policies first, then by priority, effect and age; at most {@link MAX_MATCHED}. */
   readonly matched: readonly MatchedPolicy[];
-  /** Policies that lack one part, and with it would decide by another effect than now. By priority, then the oldest. */
+  /** Policies that fail in one part, and would otherwise change the effect. By priority, then the oldest. */
   readonly nearestBetterThan: (answered: PolicyEffect) => readonly NearPolicy[];
 }
 
-/** Where policies look for those that a resource matches. */
+/** Where policies that match a resource are looked up. */
 interface ResourceMatches {
   each(request: EvaluationRequest, show: (policy: CompiledPolicy, use: PathUse) => void): void;
 }
 
-/** How far the resource of a request meets a policy; a policy that is not in there it does not meet. */
+/** How far the resource of a request matches a policy; a policy that is missing does not match. */
 type ResourceMeets = ReadonlyMap<CompiledPolicy, 'whole' | 'but for the type'>;
 
 /**
- * Looks at every policy by itself, in their order: one question is answered so, not thousands.
- * @param at the change to what is in force after which it is asked.
+ * Examines every policy individually, in order: this answers single questions, not thousands.
+ * @param at the change number as of which to evaluate.
  */
 export function explanationOf(
   ordered: readonly CompiledPolicy[],
@@ -79,7 +79,7 @@ interface Near {
   readonly part: PolicyPart;
 }
 
-/** Of an allow that counts behind the types that it lists alone, the type is what is missing, and not the resource. */
+/** For an allow that only applies to listed types, a missing match is blamed on the type and not on the resource. */
 function resourceMeets(resources: ResourceMatches, request: EvaluationRequest): ResourceMeets {
   const meets = new Map<CompiledPolicy, 'whole' | 'but for the type'>();
   resources.each(request, (policy, use) => {
@@ -107,7 +107,10 @@ function matchedBy({ reference, rank }: CompiledPolicy, highest: number): Matche
   return { policy: reference, decided: false, lostTo: priorityOf(rank) < priorityOf(highest) ? 'priority' : 'effect' };
 }
 
-/** One that decides has the highest rank, alone: as it stands below what decides now, or next to it, it changes nothing. */
+/**
+ * A deciding policy has the highest rank, alone: one that ranks below the current decision, or equal to it, changes
+ * nothing.
+ */
 function nearestOf(near: readonly Near[], highest: number, answered: PolicyEffect): NearPolicy[] {
   return near
     .filter(({ policy }) => policy.rank > highest && strengthOf(policy.reference.effect) < strengthOf(answered))
@@ -126,7 +129,7 @@ function compareByPriority(left: CompiledPolicy, right: CompiledPolicy): number 
   return left.reference.id < right.reference.id ? -1 : 1;
 }
 
-/** A rank is made of the priority and, below it, the effect. */
+/** A rank combines the priority and, below it, the effect. */
 function priorityOf(rank: number): number {
   return Math.floor(rank / POLICY_EFFECTS.length);
 }

@@ -6,13 +6,13 @@ import { resourcePathFault, resourceTypeFault } from '../patterns/resource-path'
 import { resourcePatternFault } from '../patterns/resource-pattern';
 import { isUrl } from '../patterns/resource-url';
 
-/** What a caller sends for a resource. */
+/** What a caller sends as a resource. */
 interface Pair {
   readonly type: string;
   readonly id: string;
 }
 
-/** Parts that come to mean something when they meet. */
+/** Fragments that become meaningful when joined. */
 const PARTS = [
   ...['a', 'a', 'b', 'vault', 'prod', 'caf\u00e9', 'cafe\u0301', 'e\u0301', 'A', '*', '+', ':', 'http:', 'c:', '50%', '...'],
   ...['/', '/', '/', '//', '\\', '.', '..', '../', './', '?', '#', ';', ';x=1', ' ', '\u00a0', '\t', '\n', '\ufeff', '\u200b'],
@@ -20,10 +20,13 @@ const PARTS = [
   ...['%2F', '%5C', '%255c', '%2E', '%3F', '%23', '%3B', '%253b', '%20', '%2520', '%C3%A9', '%CC%81', '%EF%BC%8F', '%C2%A0'],
   ...['%E2%80%8B', '%', '%25', '%3A', '%2A', '%0A', '%FF', '%61', '&', '"', '<', '`', '{', '|', '^', '~', '\u{1f600}'],
 ]; // prettier-ignore
-/** What policies deny: alone, or with all that is below. */
+/** What policies deny: the path alone, or with everything below it. */
 const PLAIN = ['a', 'b', 'vault', 'prod', 'caf\u00e9', 'e\u0301', 'a b', 'a\u00e9', '50%', 'A', 'http:', 'c:', '+'];
 
-/** A path as others read it: `/` before it means nothing, and keeps `c:` and `http:` from being more than a name. */
+/**
+ * Ways in which other programs read a path: `/` before it means nothing, and keeps `c:` and `http:` from being more
+ * than a name.
+ */
 const READERS: Readonly<Record<string, (path: string) => string>> = {
   'new URL': (path) => new URL(`http://host/${path}`).pathname,
   'new URL, by itself': (path) => readAsUrl(path),
@@ -38,7 +41,7 @@ const READERS: Readonly<Record<string, (path: string) => string>> = {
   'NFKC of slashes and dots': (path) => posix.normalize(`/${foldedSlashesAndDots(path)}`),
 };
 
-/** A name, as what has no `/` is, may have what ends the path of a URL: who makes a URL of it has to encode that. */
+/** A name has no `/`, but may contain what ends the path of a URL: whoever builds a URL from it has to encode that. */
 const NAME_READERS: Readonly<Record<string, (path: string) => string>> = {
   ...READERS,
   'new URL': (name) => new URL(`http://host/${encodeURIComponent(name)}`).pathname,
@@ -46,7 +49,7 @@ const NAME_READERS: Readonly<Record<string, (path: string) => string>> = {
   'cutting off parameters': (name) => name,
 };
 
-/** A URL, as others read it. */
+/** Ways in which other programs read a URL. */
 const URL_READERS: Readonly<Record<string, (url: string) => string>> = {
   'new URL': (url) => new URL(url).href,
   'new URL, from another': (url) => new URL(url, 'https://base/a/b?c#d').href,
@@ -89,7 +92,7 @@ function foldedSlashesAndDots(path: string): string {
 
 const text = fc.array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 6 }).map((parts) => parts.join(''));
 const plainPath = fc.array(fc.constantFrom(...PLAIN), { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
-/** A path that a policy denies, with something put into it. */
+/** A path that a policy denies, with something inserted. */
 const odd = fc
   .tuple(plainPath, fc.constantFrom(...PARTS), fc.nat())
   .map(([path, part, at]) => path.slice(0, at % (path.length + 1)) + part + path.slice(at % (path.length + 1)));
@@ -121,7 +124,7 @@ const URL_PATTERNS = ORIGINS.flatMap((origin) => [
   `${origin}/*`,
 ]);
 
-/** By a policy for each pattern. */
+/** One evaluator for the policy of each pattern. */
 const evaluators = evaluatorsOf(PATTERNS);
 const urlEvaluators = evaluatorsOf(URL_PATTERNS);
 

@@ -1,23 +1,23 @@
 const BITS = 31;
 
-/** A name that policies in force list. There is one object for each name, so equal names are the same object. */
+/** A name listed by policies in force. There is one object per name, so equal names are the same object. */
 export class Name {
   private uses = 0;
 
   constructor(
     private readonly text: string,
-    /** One of 31 bits; other names may have the same. */
+    /** One of 31 bits, shared with other names. */
     readonly bit: number,
     private readonly home: { delete(text: string): unknown },
   ) {}
 
-  /** One policy more lists the name. */
+  /** One more policy lists the name. */
   take(): this {
     this.uses += 1;
     return this;
   }
 
-  /** One policy less lists it. */
+  /** One policy fewer lists it. */
   release(): void {
     this.uses -= 1;
     if (this.uses === 0) this.home.delete(this.text);
@@ -27,17 +27,17 @@ export class Name {
 /** The names of one kind that policies in force list. */
 export class NameTable {
   private readonly names = new Map<string, Name>();
-  /** How many names there are of each length. */
+  /** The number of names of each length. */
   private readonly lengths = new Map<number, number>();
-  /** Those of which there is a name: to go through a list takes less time than through a map. */
+  /** The lengths that occur: iterating over a list is faster than over a map. */
   private lengthsInUse: readonly number[] = [];
 
-  /** Undefined when no policy lists the name. */
+  /** Undefined if no policy lists the name. */
   find(text: string): Name | undefined {
     return this.names.get(text);
   }
 
-  /** The names with which the text begins: a look for each length that a name has, however many there are. */
+  /** The names that are prefixes of the text: one lookup per length in use, however many names there are. */
   prefixesOf(text: string): Name[] {
     const found: Name[] = [];
     for (const length of this.lengthsInUse) {
@@ -47,7 +47,7 @@ export class NameTable {
     return found;
   }
 
-  /** The name of each text, once, for one policy more. */
+  /** Returns the name of each text once, and registers one more policy for it. */
   take(texts: Iterable<string>): Name[] {
     return [...new Set(texts)].map((text) => this.nameOf(text).take());
   }
@@ -76,13 +76,13 @@ export class NameTable {
   }
 }
 
-/** Names that a policy lists; null stands for every name. */
+/** The names that a policy lists; null stands for every name. */
 export type Names = readonly Name[] | null;
 
-/** The bit of "every name", which no name has. */
+/** The bit for "every name", which no single name has. */
 const EVERY = 1 << 31;
 
-/** Bits of what a policy lists. Without one in common with the {@link bitsAsked} there is no name in common. */
+/** The bits of a policy's names. Without a bit in common with {@link bitsAsked}, there is no name in common. */
 export function bitsOf(names: Names): number {
   if (names === null) return EVERY;
   let bits = 0;
@@ -90,7 +90,7 @@ export function bitsOf(names: Names): number {
   return bits;
 }
 
-/** Bits of what a request names. */
+/** The bits of a request's names. */
 export function bitsAsked(names: readonly Name[]): number {
   return EVERY | bitsOf(names);
 }

@@ -11,11 +11,11 @@ import { oracle } from '../../../test/support/policy-oracle';
 import { PolicyEvaluator, type PolicySnapshot } from './policy-evaluator';
 import { POLICY_EFFECTS } from './policy-effect';
 
-/** Random sets of policies; `POLICY_CASES=100000` for longer. */
+/** Number of random policy sets; `POLICY_CASES=100000` for a long run. */
 const CASES = Number(process.env['POLICY_CASES'] ?? 2_000);
 jest.setTimeout(120_000 + 20 * CASES);
 
-/** Policies enough for the index node of a common resource to be divided by everything they list. */
+/** Enough policies for the index node of a common resource to be divided by everything they list. */
 const DIVIDED = 3_000;
 
 const AGENTS = ['agt_1', 'agt_2'];
@@ -30,7 +30,7 @@ const PATHS = [
   ...['https://h/a b', 'https://h/a%20b', 'https://h/caf\u00e9/a', 'https://h/caf%C3%A9/a', 'https://h/cafe\u0301/a'],
   ...['a b', 'docs/a b', 'docs/a%20b', 'docs/a%2520b/c', 'caf\u00e9/a', 'cafe\u0301/a', 'caf%C3%A9', 'cafe%CC%81/a', 'a/50%'],
 ]; // prettier-ignore
-/** As earlier versions have stored them. */
+/** As earlier versions may have stored them. */
 const DEAD_PATTERNS = ['docs\\a', 'docs /*', 'a\u200b'];
 const DEAD_TYPES = ['*', 'docs '];
 
@@ -92,7 +92,7 @@ const rules = fc.record({
   priority: fc.constantFrom(-(2 ** 31), -1, 0, 0, 0, 1, 2 ** 31 - 1),
   approval,
   conditions: fc.array(condition, { maxLength: 2 }),
-  /** Pads the lists, so that the policy is filed as a wide one. */
+  /** Pads the lists, so that the policy is filed under few of them. */
   wide: fc.boolean(),
 });
 
@@ -140,7 +140,7 @@ function expectSame(evaluator: PolicyEvaluator, policies: readonly PolicyRules[]
   expect(evaluator.evaluate(asked)).toEqual(oracle(policies, asked));
 }
 
-/** All that it holds; how often it changed stays. */
+/** Everything that it holds, except the number of changes. */
 function contentOf(evaluator: PolicyEvaluator): string {
   return inspect(evaluator, { depth: null }).replace(/changes: \d+/, 'changes: some');
 }
@@ -200,7 +200,7 @@ describe('PolicyEvaluator', () => {
           } else {
             const [removed] = inForce.splice(victim % inForce.length, 1);
             evaluator.remove(removed?.id ?? '');
-            // What comes back while a snapshot still has it is another one.
+            // A policy re-added while a snapshot still includes it is another object.
             if (closes && removed !== undefined) {
               evaluator.add(removed);
               inForce.push(removed);

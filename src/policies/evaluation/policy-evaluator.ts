@@ -12,13 +12,13 @@ export interface PolicySnapshot {
   readonly policySet: string;
   readonly evaluate: (request: EvaluationRequest) => Evaluation;
   readonly explain: (request: EvaluationRequest) => Explanation;
-  /** To be called once, at the end: what has gone out of force since is kept until then. */
+  /** Must be called exactly once, when done: policies removed since then are kept until then. */
   readonly close: () => void;
 }
 
 /**
- * The policies in force, and the answer to whether they let an agent do something. They are filed by resource and action, in
- * the order in which they count; an evaluation looks only where a match can be that still counts.
+ * The policies in force, and the decision whether they let an agent do something. They are filed by resource and
+ * action, in order of precedence; an evaluation only looks where a match could still matter.
  */
 export class PolicyEvaluator {
   private readonly policies = new Map<string, CompiledPolicy>();
@@ -26,18 +26,18 @@ export class PolicyEvaluator {
   private readonly order = new PolicyOrder();
   private readonly resources = new ResourceIndex();
   private readonly ids = new PolicySetHash();
-  /** Goes up with each change. */
+  /** Incremented by every change. */
   private changes = 0;
-  /** The changes at which snapshots were taken that are still open. */
+  /** The change numbers of open snapshots. */
   private readonly open: number[] = [];
-  /** Out of force, but not for every open snapshot. */
+  /** No longer in force, but still part of some open snapshot. */
   private leaving: CompiledPolicy[] = [];
 
   get size(): number {
     return this.policies.size;
   }
 
-  /** Another number whenever another set is in force. */
+  /** Differs whenever another set is in force. */
   get version(): number {
     return this.changes;
   }
@@ -47,12 +47,12 @@ export class PolicyEvaluator {
     return this.ids.hash;
   }
 
-  /** The same, once some policies have come into force and others have gone out of it. */
+  /** The same, once some policies have come into force and others have been removed. */
   policySetWith(added: readonly string[], removed: readonly string[]): string {
     return this.ids.hashWith(added, removed);
   }
 
-  /** Puts policies in force; one that is in force already stays. */
+  /** Puts policies in force; those already in force stay as they are. */
   addAll(policies: readonly PolicyRules[]): void {
     const added: CompiledPolicy[] = [];
     this.changes += 1;
@@ -67,17 +67,17 @@ export class PolicyEvaluator {
     for (const policy of added) this.resources.add(policy);
   }
 
-  /** Puts a policy in force; one that is in force already stays. */
+  /** Puts a policy in force; one already in force stays as it is. */
   add(policy: PolicyRules): void {
     this.addAll([policy]);
   }
 
-  /** Takes a policy out of force; nothing happens when it is not. */
+  /** Removes a policy; does nothing if it is not in force. */
   remove(id: string): void {
     this.removeAll([id]);
   }
 
-  /** Takes policies out of force; of those that are not, nothing happens. */
+  /** Removes policies; those not in force are ignored. */
   removeAll(ids: readonly string[]): void {
     const removed = ids.flatMap((id) => this.policies.get(id) ?? []);
     this.changes += 1;
@@ -94,7 +94,7 @@ export class PolicyEvaluator {
     return this.evaluateAt(request, this.changes);
   }
 
-  /** For what is evaluated bit by bit, while policies come and go. */
+  /** For evaluations that take several turns, while policies come and go. */
   snapshot(): PolicySnapshot {
     const at = this.changes;
     const { policySet, size: inForce } = this;
@@ -117,7 +117,7 @@ export class PolicyEvaluator {
     return verdict.evaluation();
   }
 
-  /** Takes out what no open snapshot shows any more. */
+  /** Drops policies that no open snapshot includes any more. */
   private forgetLeft(): void {
     if (this.leaving.length === 0) return;
     const oldest = Math.min(...this.open);
@@ -130,7 +130,10 @@ export class PolicyEvaluator {
   }
 }
 
-/** All policies in force, those that count most first. Each knows its place, so that comparing two is comparing numbers. */
+/**
+ * All policies in force, in order of precedence. Each knows its place, so that comparing two policies is comparing
+ * numbers.
+ */
 class PolicyOrder {
   private policies: CompiledPolicy[] = [];
 
@@ -138,7 +141,7 @@ class PolicyOrder {
     return this.policies;
   }
 
-  /** Many at once cost little more than one. */
+  /** Adding many at once costs little more than one. */
   add(policies: readonly CompiledPolicy[]): void {
     const [first] = policies;
     if (first === undefined) return;
@@ -152,7 +155,7 @@ class PolicyOrder {
     }
   }
 
-  /** Many at once cost little more than one. */
+  /** Removing many at once costs little more than one. */
   remove(policies: readonly CompiledPolicy[]): void {
     const [first] = policies;
     if (first === undefined) return;

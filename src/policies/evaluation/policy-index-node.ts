@@ -3,17 +3,17 @@ import type { Name, Names } from './name';
 import type { AskedNames } from './policy-names';
 import type { Verdict } from './verdict';
 
-/** So many policies are compared one by one; more are divided by what they name. */
+/** Up to this many policies are compared one by one; more are divided by the names they list. */
 const MOST_TOGETHER = 100;
 
-/** What nodes are divided by, one after the other: first what a request has one of, last what it has many of. */
+/** What nodes are divided by, in order: from what a request has one of to what it has many of. */
 const DIVISIONS = ['actions', 'resourceTypes', 'subjects'] as const;
 
-/** Policies of one resource pattern: a list as long as they are few, then nodes by the names that they list. */
+/** The policies of one resource pattern: a list while they are few, then child nodes by the names they list. */
 export class PolicyIndexNode {
-  /** The policy that counts most; undefined when there is none. */
+  /** The policy with the highest precedence; undefined if there is none. */
   first: CompiledPolicy | undefined = undefined;
-  /** In the order of their places; null once they are divided. */
+  /** Ordered by place; null once they are divided. */
   private together: CompiledPolicy[] | null = [];
   /** Policies that match every name. */
   private every: PolicyIndexNode | null = null;
@@ -38,7 +38,7 @@ export class PolicyIndexNode {
     for (const each of policies) this.addDivided(each);
   }
 
-  /** Empty nodes go with their last policy, so that names which come and go leave nothing behind. */
+  /** Empty nodes are removed with their last policy, so that names which come and go leave nothing behind. */
   remove(policy: CompiledPolicy): void {
     if (this.together !== null) removeRanked(this.together, policy);
     else this.removeDivided(policy);
@@ -46,7 +46,7 @@ export class PolicyIndexNode {
     if (this.first === undefined) this.together = [];
   }
 
-  /** Shows the verdict the policies that its request may match and that may still count. */
+  /** Offers the verdict those policies that the request may match and that could still matter. */
   offer(verdict: Verdict, use: PathUse): void {
     if (!verdict.wants(this.first)) return;
     if (this.together !== null) {
@@ -58,7 +58,7 @@ export class PolicyIndexNode {
     for (const name of this.namesAsked(verdict.asked)) this.named.get(name)?.offer(verdict, use);
   }
 
-  /** Shows every policy, some more than once. */
+  /** Visits every policy, some more than once. */
   each(show: (policy: CompiledPolicy) => void): void {
     this.together?.forEach(show);
     this.every?.each(show);
@@ -107,20 +107,22 @@ export class PolicyIndexNode {
     return first;
   }
 
-  /** What the policy is filed under here. It is compared in full where it ends up, so a coarse place is right, too. */
+  /**
+   * The names under which the policy is filed here. It is still compared in full, so a coarser place is correct too.
+   */
   private namesOf(policy: CompiledPolicy): Names {
     const division = DIVISIONS[this.depth];
     return division === undefined || this.depth >= policy.divisions ? null : policy[division];
   }
 
   private namesAsked(asked: AskedNames): readonly Name[] {
-    // By name: looking members up by the text of DIVISIONS takes several times as long.
+    // By literal name: looking members up by the texts in DIVISIONS takes several times as long.
     if (this.depth === 0) return asked.actions;
     return this.depth === 1 ? asked.resourceTypes : asked.subjects;
   }
 }
 
-/** Puts a policy into a list in the order of places, once. */
+/** Inserts a policy into a list ordered by place, unless it is there. */
 function insertRanked(list: CompiledPolicy[], policy: CompiledPolicy): void {
   const index = indexFor(list, policy);
   if (list[index] !== policy) list.splice(index, 0, policy);

@@ -6,7 +6,7 @@ import { listedTypeFault } from '../patterns/resource-pattern';
 import { parseSubject } from '../patterns/subject-pattern';
 import type { SubjectPattern } from '../patterns/subject-pattern';
 
-/** Among the kinds of agents. */
+/** Listed among the kinds of agents. */
 const EVERY_AGENT = '*';
 
 /** The lists of a policy, as they are written. */
@@ -41,22 +41,22 @@ export class PolicyNames {
   private readonly agents = new NameTable();
   /** Kinds of agents, and `*` for all agents. */
   private readonly agentKinds = new NameTable();
-  /** Subjects that are not agents, by their type and id: both as the client writes them, and `*` for all of a type. */
+  /** Subjects that are not agents, by type and id: both as the client writes them, and `*` for all of a type. */
   private readonly others = new NameTable();
   private readonly roles = new NameTable();
   private readonly actions = new NameTable();
   /** Without their `*`. */
   private readonly actionPrefixes = new NameTable();
   private readonly resourceTypes = new NameTable();
-  /** Of everyone who has a role, whichever. */
+  /** Matches everyone who has any role. */
   private readonly anyRole = new Name('role:*', 1, new Map());
 
-  /** The names of a policy that comes into force. */
+  /** Registers the names of a policy that comes into force. */
   take({ subjects, actions, resourceTypes }: ListedTexts): ListedNames {
     return {
       subjects: this.takeSubjects(subjects),
       actions: this.takeActions(actions),
-      // What is stored but would not be accepted any more matches nothing.
+      // Stored patterns that would no longer be accepted match nothing.
       resourceTypes: resourceTypes.length === 0 ? null : this.resourceTypes.take(resourceTypes.filter(isAccepted)),
     };
   }
@@ -116,7 +116,7 @@ export class PolicyNames {
   }
 }
 
-/** Forgets the names of a policy out of force that no other lists. */
+/** Releases the names of a removed policy, so that names no other policy lists are dropped. */
 export function releaseNames({ subjects, actions, resourceTypes }: ListedNames): void {
   for (const names of [subjects, actions, resourceTypes]) names?.forEach((name) => name.release());
 }
@@ -138,7 +138,7 @@ function addKnown(names: Name[], name: Name | undefined): void {
   if (name !== undefined) names.push(name);
 }
 
-/** No type has a `:`. */
+/** Unambiguous, as no type contains a `:`. */
 function otherName(type: string, id: string): string {
   return `${type}:${id}`;
 }

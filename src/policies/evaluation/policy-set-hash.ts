@@ -1,15 +1,15 @@
 import { createHash, type Hash } from 'node:crypto';
 
-/** Ids between two states of the hash that are kept. */
+/** Number of ids between two stored hash states. */
 const BLOCK = 256;
 
 /**
- * The ids of the policies in force, and their hash: SHA-256, in hex, of the RFC 8785 array of the sorted ids. Ids sort by
- * creation, so most changes are at the end, and only what follows a change is hashed again.
+ * The ids of the policies in force, and their hash: SHA-256, in hex, of the RFC 8785 array of the sorted ids. Ids sort
+ * by creation, so most changes are at the end, and only what follows a change is hashed again.
  */
 export class PolicySetHash {
   private readonly ids: string[] = [];
-  /** After each whole block of ids. */
+  /** The state after each full block of ids. */
   private readonly states: Hash[] = [];
   private known: string | null = null;
 
@@ -22,7 +22,7 @@ export class PolicySetHash {
     return this.known;
   }
 
-  /** One that is there stays. */
+  /** Does nothing if the id is present. */
   add(id: string): void {
     const index = this.indexFor(id);
     if (this.ids[index] === id) return;
@@ -30,7 +30,7 @@ export class PolicySetHash {
     this.changedFrom(index);
   }
 
-  /** Nothing happens when it is not there. */
+  /** Does nothing if the id is absent. */
   remove(id: string): void {
     const index = this.indexFor(id);
     if (this.ids[index] !== id) return;
@@ -38,7 +38,7 @@ export class PolicySetHash {
     this.changedFrom(index);
   }
 
-  /** What the hash would be with some ids more and some fewer. */
+  /** The hash as it would be with some ids added and others removed. */
   hashWith(added: readonly string[], removed: readonly string[]): string {
     const changed = [...added, ...removed].map((id) => this.indexFor(id));
     const first = changed.reduce((least, index) => Math.min(least, index), this.ids.length);
@@ -57,7 +57,7 @@ export class PolicySetHash {
     return this.after(states.length, block()).update(']').digest('hex');
   }
 
-  /** The hash of so many blocks whose states are kept, and of the ids that follow them, still open. */
+  /** The hash of the first blocks, whose states are stored, and of the ids that follow them; not finalised. */
   private after(blocks: number, ids: readonly string[]): Hash {
     const state = this.states[blocks - 1]?.copy() ?? createHash('sha256').update('[');
     const text = ids.map((id) => JSON.stringify(id)).join(',');
@@ -69,7 +69,7 @@ export class PolicySetHash {
     this.states.length = Math.min(this.states.length, Math.floor(index / BLOCK));
   }
 
-  /** In the order of UTF-16 units, as RFC 8785 sorts. */
+  /** In the order of UTF-16 code units, as RFC 8785 sorts. */
   private indexFor(id: string): number {
     let low = 0;
     let high = this.ids.length;

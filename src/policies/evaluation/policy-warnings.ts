@@ -7,8 +7,8 @@ import { deadActionFault } from '../patterns/action-pattern';
 export type PolicyLists = Pick<PolicyRules, 'subjects' | 'actions' | 'resources' | 'resourceTypes'>;
 
 /**
- * Says what in a policy matches nothing, and why. Of resources and types only what was stored by an earlier version can be
- * such: a new policy with it is refused.
+ * Names what in a policy matches nothing, and why. Only policies stored by an earlier version can have such resources
+ * or types: new ones are refused.
  */
 export function policyWarnings({ subjects, actions, resources, resourceTypes }: PolicyLists): string[] {
   return [
@@ -23,7 +23,7 @@ function deadText(text: string, what: string, fault: string | undefined): string
   return fault === undefined ? [] : [`"${text}" matches nothing: ${what} ${fault}.`];
 }
 
-/** Says that a policy which forbids holds for every action that lacks what its conditions look at. */
+/** Warns that a policy which forbids also applies to actions that lack the parameters its conditions refer to. */
 export function conditionWarnings({
   effect,
   actions,

@@ -5,33 +5,36 @@ import { isUrl, urlPathStart } from '../patterns/resource-url';
 import { PolicyIndexNode } from './policy-index-node';
 import type { Verdict } from './verdict';
 
-/** A path: the policies for the path itself, those for all that lies below it, and longer paths. */
+/** A path with its policies: those for the path itself, those for everything below it, and those on longer paths. */
 interface ResourceNode {
   exact: PolicyIndexNode | null;
   below: PolicyIndexNode | null;
-  /** By their next segment; null where there are none. */
+  /** Keyed by their next segment; null if there are none. */
   children: Map<string, Branch> | null;
 }
 
-/** A longer path: what follows the next segment up to where paths part or end, such as `/b/c`, and what is there. */
+/**
+ * An edge to a longer path: the text after the next segment up to where paths branch or end, such as `/b/c`, and the
+ * node there.
+ */
 interface Branch {
   rest: string;
   node: ResourceNode;
 }
 
-/** Looks at policies, for which a path of the request counts so. */
+/** Visits the policies of a node, and says for which of them the path counts. */
 type Visit = (node: PolicyIndexNode, use: PathUse) => void;
 
 const ANY_USE: PathUse = { allow: 'every', others: true };
 const TYPED_USE: PathUse = { allow: 'typed', others: true };
 
 /**
- * Policies filed under the resources they name, segment by segment. Segments at which no path parts or ends are kept
- * together, so what a pattern takes of memory grows with its text and not with its depth.
+ * A radix tree of policies filed under the resources they name. Segments at which no path branches or ends are stored
+ * together, so the memory for a pattern grows with its text and not with its depth.
  */
 export class ResourceIndex {
   private readonly everything = new PolicyIndexNode();
-  /** By their first segment, which a resource type can be as well; of URLs by what comes before their path. */
+  /** Keyed by first segment, which can also be a resource type; for URLs, by the part before the path. */
   private readonly tops = new Map<string, ResourceNode>();
 
   add(policy: CompiledPolicy): void {
@@ -76,12 +79,12 @@ export class ResourceIndex {
     this.visit(request, (node, use) => node.offer(verdict, use));
   }
 
-  /** Shows each of them, whatever else the request says, with what the path counts for; some more than once. */
+  /** Visits each of them, whatever else the request says, with the use of its path; some more than once. */
   each(request: EvaluationRequest, show: (policy: CompiledPolicy, use: PathUse) => void): void {
     this.visit(request, (node, use) => node.each((policy) => show(policy, use)));
   }
 
-  /** Visits what is filed under the resource, by its path or by the path behind its type. */
+  /** Visits what is filed under the resource: its path alone, and its path after its type. */
   private visit({ resourceType, resourceId }: EvaluationRequest, visit: Visit): void {
     visit(this.everything, ANY_USE);
     const path = spelledPath(resourceId);
@@ -90,7 +93,7 @@ export class ResourceIndex {
       return;
     }
     const type = spelledPath(resourceType);
-    // An allow is for the type only that it lists: which type it is, the caller chooses.
+    // An allow only counts for the types it lists, since the caller chooses the type.
     const allow = path.includes('/') ? 'typed' : 'every';
     if (!path.includes('%') && !type.includes('%')) {
       this.visitPath(path, ANY_USE, visit);
@@ -104,7 +107,7 @@ export class ResourceIndex {
     visitBelow(this.tops.get(meantPath(resourceType)), meant, 0, { allow: 'none', others: true }, visit);
   }
 
-  /** A URL names what it is about by itself: the type before it means nothing. */
+  /** A URL identifies its resource on its own: a type before it means nothing. */
   private visitUrl(url: string, visit: Visit): void {
     if (!url.includes('%')) {
       this.visitPath(url, ANY_USE, visit);
@@ -146,13 +149,13 @@ function splitFirst(path: string): [first: string, rest: string | null] {
   return end === path.length ? [path, null] : [path.slice(0, end), path.slice(end + 1)];
 }
 
-/** Where the first segment ends; of a URL, what comes before its path. */
+/** The end of the first segment; in a URL, of the part before its path. */
 function firstEnd(path: string): number {
   const slash = isUrl(path) ? urlPathStart(path) : path.indexOf('/');
   return slash < 0 ? path.length : slash;
 }
 
-/** The node of a path, made where there is none. */
+/** The node of a path, created if it does not exist. */
 function nodeFor(from: ResourceNode, path: string): ResourceNode {
   let node = from;
   for (let start = 0; start <= path.length;) {
@@ -173,7 +176,7 @@ function nodeFor(from: ResourceNode, path: string): ResourceNode {
   return node;
 }
 
-/** Puts a node into a branch, where the path to it parts or ends. */
+/** Inserts a node into a branch where its path branches off or ends. */
 function divide(branch: Branch, at: number): void {
   const rest = branch.rest.slice(at + 1);
   const end = segmentEnd(rest, 0);
@@ -183,7 +186,7 @@ function divide(branch: Branch, at: number): void {
   branch.node = between;
 }
 
-/** Changes the node of a path below another, and takes out what is empty then; null: that node itself. */
+/** Changes the node of a path below another, and removes nodes that become empty; null: that node itself. */
 function changeNode(node: ResourceNode, path: string | null, change: (node: ResourceNode) => void): void {
   if (path === null) {
     change(node);
@@ -204,7 +207,7 @@ function changeNode(node: ResourceNode, path: string | null, change: (node: Reso
   }
 }
 
-/** Takes a node out of a branch at which paths part no more. */
+/** Removes a node at which paths no longer branch. */
 function joinOnly(branch: Branch, children: ReadonlyMap<string, Branch>): void {
   for (const [segment, { rest, node }] of children) {
     branch.rest += `/${segment}${rest}`;
@@ -216,7 +219,7 @@ function isBare({ exact, below }: ResourceNode): boolean {
   return exact === null && below === null;
 }
 
-/** How much of two rests, which begin with `/` where they are not empty, is the same, in whole segments. */
+/** The length of the common prefix of two remainders in whole segments; unless empty, they begin with `/`. */
 function commonLength(left: string, right: string): number {
   let common = 0;
   while (common < left.length && common < right.length) {

@@ -12,29 +12,31 @@ const NOTHING_MATCHES: Evaluation = Object.freeze({
   requirement: null,
 });
 
-/** Gathers matching policies while an evaluation runs and keeps the first of the highest rank. */
+/** Collects matching policies during an evaluation and keeps the first of the highest rank. */
 export class Verdict {
-  /** The highest rank that matched so far. */
+  /** The highest rank that has matched so far. */
   private rank = -Infinity;
   /** The place from which on no policy can be among the first. */
   private end = Infinity;
-  /** In the order of their places. */
+  /** Ordered by place. */
   private deciding: CompiledPolicy[] = [];
-  /** Where those of the highest rank require approval: all of them, as each has a say in what is required. */
+  /** If the highest rank requires approval: all of its policies, as each contributes to the requirement. */
   private requiring: Set<CompiledPolicy> | null = null;
 
-  /** @param at the change to what is in force after which it is asked. */
+  /** @param at the change number as of which to evaluate. */
   constructor(
     readonly asked: AskedNames,
     private readonly at: number,
   ) {}
 
-  /** Whether a policy would change the verdict if it matched. When it would not, none that counts less would. */
+  /**
+   * Whether a policy would change the verdict if it matched. If it would not, neither would any of lower precedence.
+   */
   wants(policy: CompiledPolicy | undefined): boolean {
     return policy !== undefined && policy.place < this.end && policy.rank >= this.rank;
   }
 
-  /** Takes those of the policies that match and may still count; they are in the order of their places. */
+  /** Considers policies, ordered by place, and keeps those that match and still matter. */
   consider(policies: readonly CompiledPolicy[], use: PathUse): void {
     for (const policy of policies) {
       if (!this.wants(policy)) return;
@@ -54,7 +56,7 @@ export class Verdict {
     }
     const { deciding } = this;
     const index = this.indexFor(policy);
-    // Found before, by another of its patterns.
+    // Already found by another of its patterns.
     if (index > 0 && deciding[index - 1] === policy) return;
     if (deciding.length < MAX_DECIDING_POLICIES) deciding.push(policy);
     for (let last = deciding.length - 1; last > index; last -= 1) deciding[last] = deciding[last - 1] ?? policy;
@@ -75,7 +77,7 @@ export class Verdict {
   }
 }
 
-/** The policies are all of one effect, the oldest first. */
+/** All policies have the same effect, the oldest comes first. */
 function evaluationOf(deciding: readonly CompiledPolicy[]): Evaluation {
   const [first] = deciding;
   if (first === undefined) return NOTHING_MATCHES;

@@ -97,7 +97,7 @@ const PATHS = [
   'caf\u00e9/e\u0301',
   Array(64).fill('a').join('/'),
 ];
-/** What has no `/` is a name, which may hold what would end the path of a URL. */
+/** A text without `/` is a name, which may contain what would end the path of a URL. */
 const NAMES = ['What is this?', 'Issue #12', 'a;b', '/a;b?c#d', 'a%3Bb', 'a%3F', 'http:', 'http:a'];
 const URLS = [
   ...['https://h/a', 'https://api.example.com/v1/users', 'http://h:8080/a', 'https://[::1]/a', 'https://127.0.0.1/a', 'ws://h/a:b'],

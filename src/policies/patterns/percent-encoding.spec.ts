@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import * as fc from 'fast-check';
 import { percentDecoded, percentEncodingFault } from './percent-encoding';
 
-/** Decodes as later readers may, round by round, and looks at what each round brings to light. */
+/** Decodes round by round, as later readers may, and checks the result of each round. */
 function isFaulty(path: string): boolean {
   const faults: boolean[] = [];
   const decoded = path.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
@@ -13,14 +13,14 @@ function isFaulty(path: string): boolean {
   return faults.includes(true) || (decoded !== path && isFaulty(decoded));
 }
 
-/** Parts that come to be escapes when they meet. */
+/** Fragments that become escapes when joined. */
 const PARTS = [
   ...['%', '%', '25', '%25', '%2525', '2', '5', '2F', '41', '0', 'a', '/', 'é', '😀', '*', ' '],
   ...['%2F', '%2f', '%41', '%2E', '%3A', '%20', '%5C', '%0A', '%C2%85', '%C3%A9', '%C0%AF', '%E2%82%AC', '%25E2%2582%25AC'],
   ...['C3', 'A9', '%C3', '%A9', '%25C3', '%25A9', '%F0%9F%98%80', '%ED%A0%80', '%EF%BB%BF', '%E2%84%AA'],
 ]; // prettier-ignore
 
-/** How often a text of 500 characters can be encoded. */
+/** The most times a text of 500 characters can be encoded. */
 const DEEP = '25'.repeat(240);
 
 describe('percent-encoding in a path', () => {

@@ -1,25 +1,25 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * Escapes side by side, each with its `%` encoded as often as not at all, once, twice … (`%41`, `%2541`, `%252541`): what
- * is left of it once everyone after us has decoded it is the byte of its last two digits.
+ * Adjacent escapes, each with its `%` encoded any number of times (`%41`, `%2541`, `%252541`): after everyone
+ * downstream has decoded it, what remains is the byte of its last two digits.
  */
 const ESCAPES = /(?:%(?:25)*[0-9a-f]{2})+/gi;
 const ESCAPE = /%((?:25)*)([0-9a-f]{2})/gi;
-/** Encoded or bare, these mean the same (RFC 3986, section 6.2.2.2). */
+/** Encoded or not, these mean the same (RFC 3986, section 6.2.2.2). */
 const UNRESERVED = /[0-9A-Za-z\-._~]/;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
-/** Escapes that make up characters together. */
+/** Escapes that together encode characters. */
 interface EncodedText {
   readonly escapes: string;
   readonly bytes: Buffer;
 }
 
 /**
- * Says what is wrong with the percent-encoding in a path, however often it is encoded, or undefined when nothing is. What a
- * later reader takes for the same path (`%73ecret%2Fa` for `secret/a`) must not look like another one to a policy. A `%` that
- * encodes nothing is a character like any other.
+ * What is wrong with the percent-encoding in a path, however often it is encoded, or undefined if nothing is. What a
+ * downstream reader takes for the same path (`%73ecret%2Fa` for `secret/a`) must not look like a different one to a
+ * policy. A `%` that encodes nothing is an ordinary character.
  */
 export function percentEncodingFault(path: string): string | undefined {
   for (const [escapes] of path.matchAll(ESCAPES)) {
@@ -31,14 +31,14 @@ export function percentEncodingFault(path: string): string | undefined {
   return undefined;
 }
 
-/** The path with what is percent-encoded decoded, however often it is encoded; what is not UTF-8 stays as it is. */
+/** The path fully decoded, however often it is encoded; what is not UTF-8 stays as it is. */
 export function percentDecoded(path: string): string {
   return path.replace(ESCAPES, (run) =>
     Array.from(encodedTexts(run), ({ escapes, bytes }) => (isUtf8(bytes) ? bytes.toString('utf8') : escapes)).join(''),
   );
 }
 
-/** Only escapes that are encoded equally often are decoded in one go, and so make up characters. */
+/** Only escapes that are encoded equally often are decoded in the same round, and so form characters. */
 function* encodedTexts(run: string): Generator<EncodedText> {
   let escapes = '';
   let digits = '';

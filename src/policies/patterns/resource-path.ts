@@ -1,16 +1,16 @@
 import { percentDecoded, percentEncodingFault } from './percent-encoding';
 import { isUrl, urlFault, urlPathStart } from './resource-url';
 
-/** Segments that a path may have: what is kept of a pattern takes memory for each. */
+/** Most segments of a path: each takes memory in the index. */
 const MOST_SEGMENTS = 64;
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
-/** To readers of URLs, `http:a` and `http:/a` are spellings of `http://a`. */
+/** URL parsers read `http:a` and `http:/a` as `http://a`. */
 const URL_SCHEME = /^(?:https?|wss?|ftp|file):/i;
 const NOT_ASCII = /[^\0-\x7f]/;
-/** In a URL, where its path ends; in a segment, what some servers cut off. */
+/** Ends the path of a URL; some servers cut a segment off there. */
 const END_OF_PATH = /[?#;]/;
 
-/** Segments of letters, digits, `_`, `-` and `.` that do not begin with a `.`: of such a path there is one reading. */
+/** Segments of letters, digits, `_`, `-` and `.` that do not begin with a `.`: such a path can only be read one way. */
 const ORDINARY = new RegExp(`^/?[\\w-][\\w.-]*(?:/[\\w-][\\w.-]*){0,${MOST_SEGMENTS - 1}}$`);
 
 /** One leading `/` of a resource path means nothing. */
@@ -18,21 +18,21 @@ export function withoutLeadingSlash(path: string): string {
   return path.startsWith('/') ? path.slice(1) : path;
 }
 
-/** The path as allow policies compare it: as it is spelled, in normal form C. */
+/** The path as allow policies compare it: as spelled, in normal form C. */
 export function spelledPath(path: string): string {
   const plain = withoutLeadingSlash(path);
   return NOT_ASCII.test(plain) ? plain.normalize('NFC') : plain;
 }
 
-/** The path as policies that forbid compare it: in whichever way it is percent-encoded, it is what it means. */
+/** The path as policies that forbid compare it: by its meaning, however it is percent-encoded. */
 export function meantPath(path: string): string {
   const spelled = spelledPath(path);
   return spelled.includes('%') ? percentDecoded(spelled).normalize('NFC') : spelled;
 }
 
 /**
- * Says what a resource path would have to be, or undefined when it is one. What a later reader of the path could resolve to
- * another path (`a/../b`, `a\b`, `a;x/b`, `%61/b`) could dodge the pattern of a policy, so it is refused.
+ * What a resource path has to be, or undefined if it is valid. A path that a downstream reader could resolve to another
+ * one (`a/../b`, `a\b`, `a;x/b`, `%61/b`) could evade the pattern of a policy, so it is refused.
  */
 export function resourcePathFault(path: string): string | undefined {
   if (ORDINARY.test(path)) return undefined;

@@ -1,6 +1,6 @@
 import { meantPath, resourcePathFault, resourceTypeFault, spelledPath, withoutLeadingSlash } from './resource-path';
 
-/** What one string of a policy's `resources` stands for. */
+/** The meaning of one string of a policy's `resources`. */
 export type ResourcePattern =
   | { readonly kind: 'everything' }
   | { readonly kind: 'exact'; readonly path: string }
@@ -9,8 +9,8 @@ export type ResourcePattern =
 const BELOW = '/*';
 
 /**
- * Reads a pattern that {@link resourcePatternFault} found nothing wrong with. An allow policy names a path as it is spelled;
- * one that forbids names whatever means the same.
+ * Parses a pattern that {@link resourcePatternFault} has accepted. An allow policy means the path as spelled; one that
+ * forbids means every path that is equivalent.
  */
 export function parseResourcePattern(text: string, comparedAs: 'spelled' | 'meant'): ResourcePattern {
   const pattern = splitPattern(text);
@@ -18,7 +18,7 @@ export function parseResourcePattern(text: string, comparedAs: 'spelled' | 'mean
   return { kind: pattern.kind, path: comparedAs === 'spelled' ? spelledPath(pattern.path) : meantPath(pattern.path) };
 }
 
-/** Says what a resource pattern would have to be, or undefined when it is one. */
+/** What a resource pattern has to be, or undefined if it is valid. */
 export function resourcePatternFault(text: string): string | undefined {
   const pattern = splitPattern(text);
   if (pattern.kind === 'everything') return undefined;
@@ -26,7 +26,7 @@ export function resourcePatternFault(text: string): string | undefined {
   return resourcePathFault(text);
 }
 
-/** Says what a resource type of a policy would have to be, or undefined when it is one: types are named exactly. */
+/** What a resource type of a policy has to be, or undefined if it is valid: types are matched exactly. */
 export function listedTypeFault(resourceType: string): string | undefined {
   return resourceType.includes('*')
     ? 'must not contain "*": leave the list out for any type'

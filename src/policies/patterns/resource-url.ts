@@ -1,22 +1,27 @@
 import { percentDecoded } from './percent-encoding';
 
 const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i;
-/** Names without empty labels, and addresses. A `;` or a `*` would be read by some as more than a part of a name. */
+/**
+ * Host names without empty labels, and addresses. Some parsers would take a `;` or a `*` for more than a part of a
+ * name.
+ */
 const HOST = /^(?:[a-z0-9\-_~!$&'()+,=]+(?:\.[a-z0-9\-_~!$&'()+,=]+)*|\[[0-9a-f:.]+\])(?::[0-9]+)?$/;
 const NOT_CANONICAL =
   'must be a URL in its canonical form: a lower-case scheme and host, no default port, and only what is read as it is written';
 
-/** Whether a resource is a URL. No path is one: it would have an empty segment. */
+/** Whether a resource is a URL. A valid path never is: it would have an empty segment. */
 export function isUrl(resource: string): boolean {
   return resource.includes('://') && URL_START.test(resource);
 }
 
-/** Where the path of a URL begins, at its `/`; -1 where it has none. */
+/** The index of the `/` where the path of a URL begins; -1 if it has none. */
 export function urlPathStart(url: string): number {
   return url.indexOf('/', url.indexOf('://') + '://'.length);
 }
 
-/** Says what is wrong with what comes before the path of a URL, or with how the path is read; undefined when nothing is. */
+/**
+ * What is wrong with the part of a URL before its path, or with how the path could be read; undefined if nothing is.
+ */
 export function urlFault(url: string): string | undefined {
   const start = urlPathStart(url);
   if (start < 0 || start === url.length - 1) return 'must be a URL with a path, as in "https://example.com/a"';

@@ -3,7 +3,7 @@ import { AGENT_KINDS } from '../../agents/agent-kind';
 import type { AgentKind } from '../../agents/agent-kind';
 import { labelFault } from '../../shared/label-fault';
 
-/** What one string of a policy's `subjects` stands for. */
+/** The meaning of one string of a policy's `subjects`. */
 export type SubjectPattern =
   | { readonly kind: 'everyone' }
   | { readonly kind: 'anyAgent' }
@@ -14,7 +14,7 @@ export type SubjectPattern =
   /** A subject that is not an agent; `id` is `*` for all of the type. */
   | { readonly kind: 'other'; readonly type: string; readonly id: string };
 
-/** Reads a subject that {@link subjectFault} found nothing wrong with. A prefix is read before a bare name. */
+/** Parses a subject that {@link subjectFault} has accepted. A prefix takes precedence over a bare name. */
 export function parseSubject(text: string): SubjectPattern {
   if (text === '*') return { kind: 'everyone' };
   if (text === 'agent:*') return { kind: 'anyAgent' };
@@ -27,7 +27,7 @@ export function parseSubject(text: string): SubjectPattern {
   return { kind: 'other', type: prefix.normalize('NFC'), id: name.normalize('NFC') };
 }
 
-/** Says what a subject would have to be, or undefined when it is one. */
+/** What a subject has to be, or undefined if it is valid. */
 export function subjectFault(text: string): string | undefined {
   if (text === '*') return undefined;
   const { prefix, name } = splitPrefix(text);
@@ -39,21 +39,21 @@ export function subjectFault(text: string): string | undefined {
   return undefined;
 }
 
-/** Says that a subject is stored but matches nobody, or undefined when it can match somebody. */
+/** Warns that a stored subject matches nobody; undefined if it can match somebody. */
 export function subjectWarning(text: string): string | undefined {
   const pattern = parseSubject(text);
   if (pattern.kind === 'agent') return deadNameWarning(text, pattern.idOrName);
   if (pattern.kind === 'role') return deadWarning(text, 'a role', labelFault(pattern.role));
   if (pattern.kind !== 'other') return undefined;
-  // White space at the ends is allowed here: only what cannot be seen is refused.
+  // White space at the ends is allowed here: only invisible characters are refused.
   return deadWarning(text, 'a subject', labelFault(`"${text}"`));
 }
 
 const KIND_SUBJECTS = AGENT_KINDS.map((kind) => `kind:${kind}`);
 
-/** A slip in a name, such as an invisible character that was copied with it, must not switch a deny off unseen. */
+/** A slip in a name, such as an invisible character copied with it, must not disable a deny unnoticed. */
 function deadNameWarning(text: string, idOrName: string): string | undefined {
-  // Earlier versions took names that begin with "kind:".
+  // Earlier versions accepted names that begin with "kind:".
   const mayBe = idOrName.startsWith('agt_') || idOrName.startsWith('kind:');
   return mayBe ? undefined : deadWarning(text, 'the name of an agent', agentNameFault(idOrName));
 }
