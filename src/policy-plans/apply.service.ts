@@ -18,7 +18,7 @@ import { POLICY } from '../policies/policy.kind';
 import { comingIntoForce, goingOutOfForce, policyChanges, versionKey } from './policy-changes';
 import type { KnownPolicies, PolicyChange, WantedPolicies } from './policy-changes';
 
-/** A change, and the id of the policy that it brings into force, creates or takes out of force. */
+/** A change, and the id of the policy that it puts in force, creates or removes. */
 interface IdentifiedChange {
   readonly change: PolicyChange;
   readonly id: string;
@@ -40,7 +40,7 @@ export class ApplyService {
   ) {}
 
   /**
-   * @throws PRECONDITION_FAILED when other policies are in force than those that were planned for; VALIDATION_ERROR where a
+   * @throws PRECONDITION_FAILED when other policies are in force than those planned for; VALIDATION_ERROR when a
    * version exists with other content; CONFLICT when there is no room for the set.
    */
   async apply(
@@ -70,7 +70,7 @@ export class ApplyService {
     return this.activePolicies.policySetWith(staying, going);
   }
 
-  /** The policies as the changes leave them. */
+  /** The policies after the changes. */
   private async carryOut(
     transaction: LedgerTransaction,
     changes: readonly IdentifiedChange[],

@@ -9,10 +9,10 @@ import { POLICY } from '../policies/policy.kind';
 import { versionKey } from './policy-changes';
 import type { KnownPolicies } from './policy-changes';
 
-/** Policies that are read at once at most; fewer where they are large. */
+/** Most policies read at once; fewer if they are large. */
 const PIECE = 1_000;
 const IN_FORCE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
-/** Readings of the policies in force until none has changed meanwhile. */
+/** Most attempts to read all policies in force without a change in between. */
 const MOST_READINGS = 5;
 
 /** Reads policies outside the ledger's commands. */
@@ -23,7 +23,7 @@ export class CurrentPolicies {
     private readonly counters: CounterReader,
   ) {}
 
-  /** All in force, as they were together at one moment. @throws UNAVAILABLE where they change all the time. */
+  /** All policies in force, as a consistent snapshot. @throws UNAVAILABLE when they keep changing. */
   async inForce(): Promise<Policy[]> {
     for (let reading = 0; reading < MOST_READINGS; reading += 1) {
       const before = await this.counters.effectSequence();
@@ -34,7 +34,7 @@ export class CurrentPolicies {
     throw unavailable('The policies in force change too quickly to be read.');
   }
 
-  /** What a plan has to know. */
+  /** The existing policies that a plan has to know. */
   async knownFor(wanted: readonly PolicyContent[]): Promise<KnownPolicies> {
     const inForce = await this.inForce();
     const known = new Set(inForce.map(versionKey));

@@ -2,10 +2,10 @@ import type { PolicyRules } from '../policies/evaluation/compiled-policy';
 import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import { Slices } from '../shared/slices';
 
-/** Policies that are compiled at once: a few milliseconds' worth. */
+/** Policies compiled at once: a few milliseconds' work. */
 const PIECE = 100;
 
-/** What asks a set of policies that need not be in force. In slices. */
+/** An evaluator for a set of policies that need not be in force. Built in chunks. */
 export async function evaluatorOf(policies: readonly PolicyRules[]): Promise<PolicyEvaluator> {
   const evaluator = new PolicyEvaluator();
   const slices = new Slices();

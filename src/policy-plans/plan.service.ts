@@ -19,7 +19,7 @@ import { comingIntoForce, goingOutOfForce, policyChanges } from './policy-change
 import type { PolicyChange } from './policy-changes';
 import type { Policy } from '../policies/policy.entity';
 
-/** Says what a set of policies would change. Writes nothing. */
+/** Computes what a set of policies would change. Writes nothing. */
 @Injectable()
 export class PlanService {
   constructor(
@@ -33,8 +33,8 @@ export class PlanService {
   ) {}
 
   /**
-   * @throws VALIDATION_ERROR where a version exists with other content, or a test names an agent that does not exist;
-   * PERMISSION_DENIED where the caller may ask tests for its own agent alone; CONFLICT when there is no room for the set.
+   * @throws VALIDATION_ERROR when a version exists with other content, or a test names an agent that does not exist;
+   * PERMISSION_DENIED when the caller may only ask tests for its own agent; CONFLICT when there is no room for the set.
    */
   async plan(
     caller: Caller,
@@ -61,7 +61,7 @@ export class PlanService {
     };
   }
 
-  /** Of what would come into force: those of a new version, and those that an old one has kept since it was created. */
+  /** Warnings for policies that would come into force: of new versions, and those stored with old ones at creation. */
   private async warningsOn(changes: readonly PolicyChange[]): Promise<string[]> {
     const made = await this.warnings.ofAll(
       changes.flatMap(({ change, policy }) => (change === 'create' ? [policy] : [])),
@@ -79,7 +79,7 @@ export class PlanService {
   }
 }
 
-/** All policies that are in force before or after. Those that are to be created come last, in the order of their ids to be. */
+/** All policies in force before or after. Those to be created come last, ordered by their provisional ids. */
 function plannedPolicies(inForce: readonly Policy[], changes: readonly PolicyChange[]): PlannedPolicy[] {
   const gone = new Set(goingOutOfForce(changes).map(({ id }) => id));
   const before = inForce.map((policy) =>
@@ -121,7 +121,7 @@ function planned(
   };
 }
 
-/** After all ids that there are. */
+/** A provisional id, which sorts after all existing ones. */
 function idToBe(index: number): string {
   return `~${String(index).padStart(6, '0')}`;
 }

@@ -4,22 +4,22 @@ import { firstDifference } from '../policies/policy-content';
 import type { PolicyContent } from '../policies/policy-content';
 import type { Policy } from '../policies/policy.entity';
 
-/** What has to be done about a policy; `replaced` is the version in force that gives way to it. */
+/** What has to be done about a policy; `replaced` is the version in force that it replaces. */
 export type PolicyChange =
   | { readonly change: 'create'; readonly policy: PolicyContent; readonly replaced: Policy | null }
   | { readonly change: 'activate'; readonly policy: Policy; readonly replaced: Policy | null }
   | { readonly change: 'keep' | 'deactivate'; readonly policy: Policy; readonly replaced: null };
 
-/** The set as it should be: a name once. With `prune`, what it does not name goes out of force. */
+/** The desired set: each name once. With `prune`, policies it does not name are removed. */
 export interface WantedPolicies {
   readonly policies: readonly PolicyContent[];
   readonly prune: boolean;
 }
 
-/** What there is. */
+/** The existing policies. */
 export interface KnownPolicies {
   readonly inForce: readonly Policy[];
-  /** Those of the wanted names and versions that exist out of force, by {@link versionKey}. */
+  /** Versions in the desired set that exist but are not in force, by {@link versionKey}. */
   readonly outOfForce: ReadonlyMap<string, Policy>;
 }
 
@@ -28,9 +28,8 @@ export function versionKey({ name, version }: Pick<Policy, 'name' | 'version'>):
 }
 
 /**
- * What leads to the wanted set, in its order, and then what `prune` takes out of force, by name.
- *
- * @throws VALIDATION_ERROR where a version exists with other content.
+ * The changes that lead to the desired set, in its order, followed by what `prune` removes, by name.
+ * @throws VALIDATION_ERROR when a version exists with other content.
  */
 export function policyChanges(
   { policies, prune }: WantedPolicies,
@@ -57,7 +56,7 @@ export function comingIntoForce(changes: readonly PolicyChange[]): PolicyContent
   return changes.flatMap(({ change, policy }) => (change === 'create' || change === 'activate' ? [policy] : []));
 }
 
-/** The policies that are in force no longer. */
+/** The policies that are no longer in force. */
 export function goingOutOfForce(changes: readonly PolicyChange[]): Policy[] {
   return changes.flatMap((change) => (change.change === 'deactivate' ? [change.policy] : (change.replaced ?? [])));
 }

@@ -12,14 +12,14 @@ import type { PlannedPolicy } from './effects/effect';
 import { Turns } from './turns';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-worker.js');
-/** What is handed over at once. */
+/** Policies sent to the thread at once. */
 const PIECE = 250;
-/** Milliseconds beyond its time after which a thread is taken for stuck. */
+/** Milliseconds beyond its time limit after which a thread counts as stuck. */
 const GRACE = 1_000;
-/** Megabytes that the thread may fill. */
+/** Most memory for the thread, in megabytes. */
 const MEMORY = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
 
-/** Says what changes between two sets of policies: in a thread of its own, one at a time. */
+/** Computes what changes between two sets of policies, in a separate thread, one comparison at a time. */
 @Injectable()
 export class PolicyComparisons implements OnApplicationShutdown {
   private readonly turns = new Turns('Another plan');
@@ -30,7 +30,7 @@ export class PolicyComparisons implements OnApplicationShutdown {
     private readonly configuration: Configuration,
   ) {}
 
-  /** @throws UNAVAILABLE when another comparison is waiting already. */
+  /** @throws UNAVAILABLE when another comparison is already waiting. */
   async compare(policies: readonly PlannedPolicy[]): Promise<ComparedPolicies> {
     return this.turns.take(() => this.run(policies));
   }
@@ -41,7 +41,7 @@ export class PolicyComparisons implements OnApplicationShutdown {
 
   private async run(policies: readonly PlannedPolicy[]): Promise<ComparedPolicies> {
     const parts = this.partsOf(policies);
-    // A thread takes JavaScript only, and so does not run where the sources are uncompiled, as in tests.
+    // A thread only runs JavaScript; the sources may be uncompiled, as in tests.
     return existsSync(PROGRAM) ? this.inThread(parts) : inline(parts);
   }
 
@@ -81,7 +81,7 @@ async function inline(parts: AsyncIterable<ComparisonPart>): Promise<ComparedPol
   throw new Error('The comparison was not asked for its answer.');
 }
 
-/** Nothing, with the reason, where the thread does not come to an end by itself. */
+/** An empty result with the reason, if the thread does not finish on its own. */
 function answerOf(worker: Worker, timeout: number): Promise<ComparedPolicies> {
   return new Promise((resolve, reject) => {
     const none = (reason: string): void => resolve({ effects: [], reason, shadowed: [] });

@@ -10,7 +10,7 @@ import { PolicyComparisons } from './policy-comparisons';
 import { PolicyTests } from './policy-tests';
 import { Replays } from './replays';
 
-/** Whole sets of policies: what one would change, and bringing it into force. */
+/** Whole sets of policies: planning what one would change, and bringing it into force. */
 @Module({
   imports: [LedgerModule, PoliciesModule, EvaluationModule],
   controllers: [PlanController],

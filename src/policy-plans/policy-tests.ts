@@ -8,28 +8,28 @@ import type { PolicyEffect } from '../policies/evaluation/policy-effect';
 import type { PlannedPolicy, PlannedReference } from './effects/effect';
 import { evaluatorOf } from './evaluator-of';
 
-/** A question, and what it should be answered. */
+/** A question, and the expected answer. */
 export interface PolicyTest extends GivenQuestion {
   readonly expect: PolicyEffect;
   /** The name of a policy that should be among those that decide. */
   readonly by?: string;
 }
 
-/** How tests came out. */
+/** The results of tests. */
 export interface PolicyTestResults {
   readonly passed: number;
   readonly failed: readonly FailedTest[];
 }
 
 interface FailedTest {
-  /** Its place among the tests. */
+  /** Its index among the tests. */
   readonly index: number;
   readonly expect: PolicyEffect;
   readonly answer: Pick<PermissionAnswer, 'effect' | 'reason'>;
   readonly policies: readonly TestedPolicy[];
 }
 
-/** A policy that decides; its id is null where it is to be created. */
+/** A policy that decides; its id is null if it is to be created. */
 type TestedPolicy = PlannedReference & Pick<DecidingPolicy, 'effect'>;
 
 /** A question with its answer. */
@@ -39,14 +39,15 @@ interface Asked {
   readonly answer: PermissionAnswer;
 }
 
-/** Asks a set of policies that is not in force what its tests ask. */
+/** Runs tests against a set of policies that is not in force. */
 @Injectable()
 export class PolicyTests {
   constructor(private readonly evaluations: Evaluations) {}
 
   /**
    * @param target the policies of the set.
-   * @throws PERMISSION_DENIED where the caller may ask for its own agent alone; VALIDATION_ERROR for agents that do not exist.
+   * @throws PERMISSION_DENIED when the caller may only ask for its own agent; VALIDATION_ERROR for agents that do not
+   * exist.
    */
   async results(
     caller: Caller,
@@ -72,7 +73,10 @@ export class PolicyTests {
     return { passed: tests.length - failed.length, failed };
   }
 
-  /** Whether a policy is among those that decided. An answer names ten at most: of more, it is held against one of them. */
+  /**
+   * Whether a policy is among those that decided. An answer lists at most ten; if there are more, the policy is
+   * compared with one of them.
+   */
   private async decides(
     name: string,
     target: ReadonlyMap<string, PlannedPolicy>,

@@ -17,13 +17,13 @@ import type { PlannedPolicy, PlannedReference } from './effects/effect';
 import { evaluatorOf } from './evaluator-of';
 import { Turns } from './turns';
 
-/** Executions that are read at once at most; fewer where they are large. */
+/** Most executions read at once; fewer if they are large. */
 const PIECE = 250;
 const ASKED = ['agentId', 'action', 'resourceType', 'resourceId', 'parameters'] as const;
 const MOST_EXAMPLES = 100;
-/** Milliseconds. */
+/** Milliseconds a replay may take. */
 const LONGEST = 30_000;
-/** Agents of which one state each is kept. */
+/** Most agents of which a state is cached. */
 const MOST_AGENTS = 5_000;
 
 /** ISO 8601 in UTC with milliseconds, both included. */
@@ -32,11 +32,11 @@ export interface ReplayPeriod {
   readonly to?: string | undefined;
 }
 
-/** What a set of policies would have made of what agents have asked for. */
+/** What a set of policies would have decided about recorded executions. */
 export interface Replay {
   readonly executions: number;
   readonly changed: number;
-  /** True where a limit ended it before all were asked. */
+  /** True if a limit ended it early. */
   readonly cut: boolean;
   readonly examples: readonly ReplayedExecution[];
 }
@@ -52,7 +52,7 @@ export interface ReplayedExecution {
 
 type AskedExecution = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
 
-/** Asks again what agents have asked, of the policies in force and of those that are planned. */
+/** Evaluates recorded executions again, with the policies in force and with the planned ones. */
 @Injectable()
 export class Replays {
   private readonly turns = new Turns('Another replay');
@@ -65,8 +65,8 @@ export class Replays {
 
   /**
    * Newest first, each for the agent as it was then.
-   * @param caller who sees no more than the executions that it may read.
-   * @throws UNAVAILABLE when another replay is waiting already.
+   * @param caller only executions that it may read are included.
+   * @throws UNAVAILABLE when another replay is already waiting.
    */
   run(caller: Caller, period: ReplayPeriod, planned: readonly PlannedPolicy[]): Promise<Replay> {
     return this.turns.take(() => this.replay(caller, period, planned));
@@ -121,7 +121,7 @@ export class Replays {
   }
 }
 
-/** Agents as they were, for those who go back in time: what an agent was is read once for each time that it changed. */
+/** Past states of agents, for going back in time: each state of an agent is read only once. */
 class AgentsThen {
   private readonly known = new Map<string, { readonly agent: Agent; readonly since: number }>();
 

@@ -2,15 +2,15 @@ import { unavailable } from '../errors/domain-error';
 
 const RETRY_AFTER = 5;
 
-/** Lets one go at a time, and one wait. */
+/** Runs one task at a time, and lets one wait. */
 export class Turns {
   private last: Promise<unknown> = Promise.resolve();
   private inside = 0;
 
-  /** @param what stands in the error. */
+  /** @param what named in the error. */
   constructor(private readonly what: string) {}
 
-  /** @throws UNAVAILABLE when one is under way and another one waits already. */
+  /** @throws UNAVAILABLE when one task is running and another is already waiting. */
   async take<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.inside >= 2) throw unavailable(`${this.what} is under way, and one waits for it.`, RETRY_AFTER);
     this.inside += 1;

@@ -10,7 +10,7 @@ const MOST_POLICIES = 10_000;
 const MOST_TESTS = 1_000;
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** A set has one version of a name. */
+/** A set has only one version of a name. */
 const namesDiffer: WholeRule = ({ policies }) => {
   const first = new Map<unknown, number>();
   return (Array.isArray(policies) ? (policies as readonly unknown[]) : []).flatMap((policy, index) => {

@@ -136,7 +136,7 @@ export class ShadowedPolicyResponse {
   readonly by!: PlannedReferenceResponse;
 }
 
-/** A recorded execution that would be answered otherwise. */
+/** A recorded execution that would be answered differently. */
 export class ReplayedExecutionResponse {
   @ApiProperty({ example: sampleId('exe') })
   readonly executionId!: string;
@@ -164,7 +164,7 @@ export class ReplayedExecutionResponse {
   readonly because!: EffectReasonsResponse;
 }
 
-/** What a planned set would have made of what agents have asked for. */
+/** What a planned set would have decided about recorded executions. */
 export class PolicyReplayResponse {
   @ApiProperty({ type: 'integer', example: 1200, description: 'How many were asked again.' })
   readonly executions!: number;

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../json/json-value';
 import type { PolicyTest } from '../policy-tests';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/policy-effect';
 
-/** A question to the planned set, and what it should answer. */
+/** A question to the planned set, and the expected answer. */
 @WholeRequest(whoFaults)
 export class PolicyTestRequest implements PolicyTest {
   @OptionalText({

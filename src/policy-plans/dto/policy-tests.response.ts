@@ -24,7 +24,7 @@ export class TestedPolicyResponse {
   readonly effect!: PolicyEffect;
 }
 
-/** A test that was not answered as it expects. */
+/** A test that was not answered as expected. */
 export class FailedPolicyTestResponse {
   @ApiProperty({ type: 'integer', example: 0, description: 'Its place in `tests`, from 0.' })
   readonly index!: number;
@@ -53,7 +53,7 @@ export class FailedPolicyTestResponse {
   readonly policies!: readonly TestedPolicyResponse[];
 }
 
-/** How the tests of a planned set came out. */
+/** The results of the tests of a planned set. */
 export class PolicyTestsResponse {
   @ApiProperty({ type: 'integer', example: 1, description: 'How many were answered as they expect.' })
   readonly passed!: number;

@@ -7,10 +7,10 @@ import type { ReplayPeriod } from '../replays';
 
 const MEMBERS = ['from', 'to'] as const;
 
-/** The period of a replay as a request has it; null counts as left out. */
+/** The period of a replay as sent in a request; null counts as left out. */
 export type GivenReplay = Readonly<Partial<Record<(typeof MEMBERS)[number], string | null>>>;
 
-/** From when to when executions are asked again. */
+/** The period whose executions are evaluated again. */
 export function ReplayField(): PropertyDecorator {
   const time = (description: string): object => ({
     type: 'string',
@@ -35,7 +35,7 @@ export function ReplayField(): PropertyDecorator {
   );
 }
 
-/** The times of a replay without faults. */
+/** The times of a valid replay period. */
 export function replayPeriod({ from, to }: GivenReplay): ReplayPeriod {
   return { from: timeOf(from), to: timeOf(to) };
 }

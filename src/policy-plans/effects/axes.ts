@@ -10,7 +10,7 @@ export const ACTIONS: Axis<string> = {
 
 export const RESOURCES: Axis<ResourceKey> = {
   root: '*',
-  // Every id is one or the other. No pattern stands for those that are no URLs: it is all, but for the URLs.
+  // Every id is one or the other. No pattern stands for ids that are not URLs: they are all, except the URLs.
   always: [
     ['://', null],
     ['paths', '://'],

@@ -1,4 +1,4 @@
-/** A set of numbers from 0 on, as many as its words have bits. Sets that are worked on together have the same length. */
+/** A bit set of numbers from 0, as many as its words have bits. Sets combined with each other have the same length. */
 export type Bits = Uint32Array;
 
 const WORD = 32;

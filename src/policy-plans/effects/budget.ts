@@ -1,10 +1,10 @@
-/** Looks at the clock only so often: most steps are far shorter than a look. */
+/** Steps between checks of the clock: most steps take far less time than a check. */
 const STEPS_BETWEEN_LOOKS = 256;
 
 /** Thrown when the time of a plan is over. */
 export class OutOfTime extends Error {}
 
-/** How long a plan may take, and why what it found is not all. */
+/** How long a plan may take, and why its result is incomplete. */
 export class Budget {
   private readonly end: number;
   private steps = 0;
@@ -14,7 +14,7 @@ export class Budget {
     this.end = performance.now() + timeout;
   }
 
-  /** To be called between small parts of the work. @throws OutOfTime */
+  /** To be called between small steps. @throws OutOfTime */
   step(): void {
     this.steps += 1;
     if (this.steps % STEPS_BETWEEN_LOOKS === 0 && performance.now() > this.end) throw new OutOfTime();

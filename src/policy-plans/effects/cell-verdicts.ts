@@ -8,10 +8,10 @@ import { asksForNothingMore, NO_POLICY, verdictKey, verdictOf } from './planned-
 /** Policies with conditions that one cell distinguishes. */
 const MOST_CONDITIONS = 8;
 
-/** The truth of conditions, each with a policy that has them. */
+/** Assumed truth of conditions, each with a policy that has them. */
 type Truths = ReadonlyMap<string, { readonly policy: PlannedMatch; readonly holds: boolean }>;
 
-/** Subjects of a cell that are answered otherwise, where the conditions are as said. */
+/** Subjects of a cell that are answered differently if the conditions are as assumed. */
 export interface CellVerdict {
   readonly subjects: Bits;
   readonly from: PlannedVerdict;
@@ -20,7 +20,7 @@ export interface CellVerdict {
   readonly because: { readonly from: readonly PlannedMatch[]; readonly to: readonly PlannedMatch[] };
 }
 
-/** What a side of the plan, before or after, has decided. */
+/** What has been decided for one side of the plan, before or after. */
 interface Decided {
   readonly verdict: PlannedVerdict;
   readonly level: readonly PlannedMatch[];
@@ -29,7 +29,7 @@ interface Decided {
 type Side = 'isBefore' | 'isAfter';
 type Sides<Value> = Readonly<Record<Side, Value>>;
 
-/** Where the walk through the levels stands. */
+/** Current state of the walk through the levels. */
 interface Place {
   readonly subjects: Bits;
   readonly truths: Truths;
@@ -41,14 +41,16 @@ interface InnerPlace extends Place {
   readonly matched: Sides<readonly PlannedMatch[]>;
 }
 
-/** Which verdicts differ in a cell: requests that the same policies match, but for their subjects and conditions. */
+/**
+ * Finds the verdicts that differ in a cell: requests matched by the same policies, except for subjects and conditions.
+ */
 export class CellVerdicts {
   private readonly levels: readonly (readonly PlannedMatch[])[];
-  /** By level: whom the changed policies from there on are for. */
+  /** Per level: the subjects of the changed policies from there on. */
   private readonly reach: readonly Bits[];
   private readonly found: CellVerdict[] = [];
 
-  /** @param policies that match whatever lies in the cell, oldest first. */
+  /** @param policies that match everything in the cell, oldest first. */
   constructor(
     policies: readonly PlannedMatch[],
     private readonly budget: Budget,
@@ -78,7 +80,7 @@ export class CellVerdicts {
     this.walkLevel(index, level, 0, { subjects, truths, decided, matched: { isBefore: [], isAfter: [] } });
   }
 
-  /** Divides the subjects by which policies of a level match them. */
+  /** Splits the subjects by which policies of a level match them. */
   private walkLevel(index: number, level: readonly PlannedMatch[], start: number, begun: InnerPlace): void {
     let place = begun;
     for (const [offset, policy] of level.slice(start).entries()) {
@@ -94,7 +96,7 @@ export class CellVerdicts {
     this.leaveLevel(index, level, place);
   }
 
-  /** Goes on with the subjects of a policy, as its conditions let it match or not. */
+  /** Continues with the subjects of a policy, for each way its conditions can turn out. */
   private walkMet(
     policy: PlannedMatch,
     sides: readonly Side[],
@@ -152,7 +154,7 @@ export class CellVerdicts {
   }
 }
 
-/** The truths in a text of their own. */
+/** The truths as a text key. */
 export function truthsKey(truths: Truths): string {
   return JSON.stringify([...truths].map(([condition, { holds }]) => [condition, holds]).sort());
 }
@@ -165,7 +167,7 @@ function sidesOf({ rules }: PlannedMatch, { decided, matched }: InnerPlace): Sid
   });
 }
 
-/** Those of one rank together, the highest first; in each, those without conditions first. */
+/** Groups policies by rank, the highest first; in each group, those without conditions first. */
 function levelsOf(policies: readonly PlannedMatch[]): PlannedMatch[][] {
   const byRank = new Map<number, PlannedMatch[]>();
   for (const policy of policies) {
@@ -193,7 +195,7 @@ function reachOf(levels: readonly (readonly PlannedMatch[])[]): Bits[] {
   return reach;
 }
 
-/** What differs in the subjects alone is one. */
+/** Merges verdicts that differ only in subjects. */
 function merged(found: readonly CellVerdict[]): CellVerdict[] {
   const byKey = new Map<string, CellVerdict>();
   for (const each of found) {

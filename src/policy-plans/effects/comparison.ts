@@ -17,7 +17,7 @@ export interface ComparedPolicies extends FoundEffects {
   readonly shadowed: readonly ShadowedPolicy[];
 }
 
-/** Says what changes between two sets of policies, and which of the second never decide. */
+/** Computes what changes between two sets of policies, and which of the second never decide. */
 export class Comparison {
   private readonly policies: PlannedPolicy[] = [];
   private readonly agents: AgentSubject[] = [];
@@ -33,7 +33,8 @@ export class Comparison {
   private answer(timeout: number): ComparedPolicies {
     const start = performance.now();
     const { effects, reason } = policyEffects({ policies: this.policies, agents: this.agents, timeout });
-    // Half a second at least: which policies are shadowed takes little, but what changes may have taken all the time.
+    // At least half a second: finding shadowed policies takes little, but finding changes may have used up all the
+    // time.
     const budget = new Budget(Math.max(500, timeout - (performance.now() - start)));
     const target = this.policies.filter(({ isAfter }) => isAfter);
     const shadowed: ShadowedPolicy[] = [];

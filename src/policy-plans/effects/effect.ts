@@ -2,15 +2,15 @@ import type { ApproverGroup } from '../../policies/approval/approval-requirement
 import type { PolicyRules } from '../../policies/evaluation/compiled-policy';
 import type { AgentSubject } from '../../policies/patterns/subject';
 
-/** A policy, and whether it is in force before and after what is planned. */
+/** A policy, and whether it is in force before and after the plan. */
 export interface PlannedPolicy extends PolicyRules {
   readonly isBefore: boolean;
   readonly isAfter: boolean;
-  /** It is to be created; its id only orders it. */
+  /** It is to be created; its id only determines its order. */
   readonly isNew: boolean;
 }
 
-/** What a request is answered with. */
+/** The answer to a request. */
 export interface PlannedVerdict {
   readonly effect: 'allow' | 'deny' | 'require_approval' | 'no_policy';
   /** With `require_approval` only. */
@@ -28,12 +28,12 @@ export interface PolicyVersion {
   readonly version: string;
 }
 
-/** A policy as it is named in a plan: one that is to be created has no id yet. */
+/** How a plan refers to a policy: one that is to be created has no id yet. */
 export interface PlannedReference extends PolicyVersion {
   readonly id: string | null;
 }
 
-/** Requests that would be answered otherwise. */
+/** Requests that would be answered differently. */
 export interface Effect {
   readonly from: PlannedVerdict;
   readonly to: PlannedVerdict;

@@ -1,28 +1,30 @@
 import type { PatternSet } from './effect';
 import type { PlannedMatch } from './planned-match';
 
-/** A pattern that policies have, and those that it holds. What it matches and none of its children does is its own part. */
+/**
+ * A pattern of policies, with the patterns nested in it. Its own part is what it matches and none of its children does.
+ */
 export interface PatternNode {
-  /** As it stands in a plan. */
+  /** As shown in a plan. */
   readonly text: string;
   readonly parent: PatternNode | null;
   readonly children: PatternNode[];
   readonly policies: PlannedMatch[];
-  /** Another node without which this one's pattern would match too much. */
+  /** A node to exclude, as this one's text would otherwise match too much. */
   readonly sibling?: PatternNode;
 }
 
-/** How the patterns of an axis lie in each other. */
+/** How the patterns of an axis are nested. */
 export interface Axis<Key extends string> {
   readonly root: Key;
-  /** Keys that are there whether policies have them or not, with the sibling that their text would match, too. */
+  /** Keys that are always present, each with the sibling that its text would match as well. */
   readonly always: readonly (readonly [key: Key, sibling: Key | null])[];
-  /** The patterns that one lies in, the smallest first. */
+  /** The patterns that enclose one, the smallest first. */
   readonly around: (key: Key) => Iterable<Key>;
   readonly text: (key: Key) => string;
 }
 
-/** All patterns, each in the smallest that it lies in. */
+/** All patterns, each nested in the smallest one that encloses it. */
 export function patternTree<Key extends string>(
   axis: Axis<Key>,
   entries: Iterable<readonly [PlannedMatch, readonly Key[]]>,
@@ -59,16 +61,16 @@ export function patternTree<Key extends string>(
   return nodeOf(axis.root);
 }
 
-/** Own parts of patterns that the same policies match. */
+/** Own parts of patterns that are matched by the same policies. */
 export interface Part {
   readonly nodes: PatternNode[];
   /** Oldest first. */
   readonly policies: readonly PlannedMatch[];
-  /** Stands for the set of the policies. */
+  /** Identifies the set of policies. */
   readonly mark: string;
 }
 
-/** The own parts below a node, those of the same policies together; only what a changed policy matches. */
+/** The own parts below a node, grouped by policies; only those that a changed policy matches. */
 export function partsOf(root: PatternNode, step: () => void): Part[] {
   const parts = new Map<string, Part>();
   const counts = new Map<PlannedMatch, number>();
@@ -114,8 +116,8 @@ export function partsOf(root: PatternNode, step: () => void): Part[] {
 }
 
 /**
- * The own parts of nodes as sets of patterns. What lies in an exception of another part is a set apart, as an exception holds
- * for its whole set.
+ * The own parts of nodes as sets of patterns. What lies in an exception of another part becomes a separate set, as an
+ * exception applies to its whole set.
  */
 export function patternSets(nodes: ReadonlySet<PatternNode>): PatternSet[] {
   const sets = new Map<string, { in: string[]; except: string[] }>();
@@ -135,7 +137,10 @@ export function patternSets(nodes: ReadonlySet<PatternNode>): PatternSet[] {
   return [...sets.values()].map((set) => ({ in: set.in.sort(), except: set.except.sort() }));
 }
 
-/** How often one leaves the chosen nodes on the way up, and whether one comes through a node that another set excepts. */
+/**
+ * Counts how often the path to the root leaves the chosen nodes, and whether it passes a node that another set
+ * excludes.
+ */
 function setOf(node: PatternNode, nodes: ReadonlySet<PatternNode>, excepted: ReadonlySet<PatternNode>): string {
   let depth = 0;
   let isExcepted = false;

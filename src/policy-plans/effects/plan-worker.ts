@@ -1,7 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import { Comparison, type ComparisonPart } from './comparison';
 
-/** The program of the thread that compares two sets of policies: it takes them in parts and answers when it is asked to. */
+/**
+ * The entry point of the thread that compares two sets of policies: it receives them in parts and answers the last one.
+ */
 const comparison = new Comparison();
 
 parentPort?.on('message', (part: ComparisonPart) => {

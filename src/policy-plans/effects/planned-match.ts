@@ -22,9 +22,9 @@ export interface PlannedMatch {
   readonly types: ReadonlySet<string> | null;
   /** Types under which it may match more than under others. */
   readonly namedTypes: ReadonlySet<string>;
-  /** Policies that are conditional in the same way have the same; null: it is not conditional. */
+  /** Equal for policies that are conditional in the same way; null: it is not conditional. */
   readonly condition: string | null;
-  /** Two random numbers that stand for the policy. */
+  /** Two random numbers that identify the policy in hashes of sets. */
   readonly marks: readonly [number, number];
   /** Whether a resource is compared as it is spelled, not by what it means. */
   readonly isSpelled: boolean;
@@ -82,7 +82,7 @@ export function toldApart(policy: PlannedMatch): PlannedMatch[] {
   ];
 }
 
-/** What is stored but would not be accepted any more matches nothing. */
+/** Stored patterns that would no longer be accepted match nothing. */
 function resourcesOf({ resources, effect }: PlannedPolicy): ResourcePattern[] {
   const patterns = resources
     .filter((text) => resourcePatternFault(text) === undefined)

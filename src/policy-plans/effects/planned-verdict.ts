@@ -5,13 +5,13 @@ import type { PlannedMatch } from './planned-match';
 
 export const NO_POLICY: PlannedVerdict = { effect: 'no_policy' };
 
-/** A verdict in a text of its own; groups of approvers count as sets. */
+/** A verdict as a text key; groups of approvers are compared as sets. */
 export function verdictKey({ effect, approvers = [] }: PlannedVerdict): string {
   const groups = approvers.map(({ subjects, approvals }) => `${setKey(subjects)} ${approvals}`);
   return `${effect} ${groups.sort().join()}`;
 }
 
-/** Whether a requirement is met by what policies of the same level ask for. */
+/** Whether a requirement is covered by that of other policies of the same level. */
 export function asksForNothingMore(approval: ApprovalRequirement, matched: readonly PlannedMatch[]): boolean {
   return approval.approvers.every(({ subjects, approvals }) =>
     matched.some(({ rules }) =>
@@ -22,7 +22,7 @@ export function asksForNothingMore(approval: ApprovalRequirement, matched: reado
   );
 }
 
-/** Policies keep their lists. */
+/** Policies keep their lists, so the keys can be cached. */
 const setKeys = new WeakMap<readonly string[], string>();
 
 function setKey(subjects: readonly string[]): string {
@@ -42,7 +42,7 @@ function requirementOf(policies: readonly PlannedMatch[]): ApprovalRequirement |
   return first === undefined ? null : combinedRequirement(first, approvals.slice(1));
 }
 
-/** Of policies of one level. What is too large to approve is denied. */
+/** The verdict of policies of one level. A requirement too large to approve is a denial. */
 export function verdictOf(policies: readonly PlannedMatch[]): PlannedVerdict {
   const requirement = requirementOf(policies);
   if (requirement === null) return { effect: policies[0]?.rules.effect === 'allow' ? 'allow' : 'deny' };

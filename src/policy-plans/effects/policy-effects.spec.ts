@@ -2,7 +2,7 @@ import { AGENTS, faultsOf } from '../../../test/support/plan-oracle';
 import type { PlannedPolicy } from './effect';
 import { policyEffects } from './policy-effects';
 
-/** Policy sets that are tried; PLAN_SETS=10000 is the whole test. */
+/** Number of policy sets; PLAN_SETS=10000 is the full test. */
 const SETS = Number(process.env['PLAN_SETS'] ?? 40);
 
 const TYPES = ['a', 'b', 'doc', 'other', 'c d'];
@@ -95,7 +95,7 @@ it('says what a new policy lets through, in the words of its patterns', () => {
     {
       ...common,
       resourceTypes: { in: ['invoices'], except: [] },
-      // Without a "/" an id counts behind its type, too. What the deny names behind it, begins with "closed/".
+      // Without a "/", an id also counts after its type. After it, what the deny names begins with "closed/".
       resources: { in: ['+', 'invoices/*'], except: ['invoices/closed/*'] },
     },
   ]);
@@ -169,7 +169,7 @@ function approval(random: Random): PlannedPolicy['approval'] {
   };
 }
 
-/** Mulberry32: the same numbers for the same seed. */
+/** Mulberry32: the same seed gives the same numbers. */
 class Random {
   constructor(private state: number) {}
 
@@ -184,7 +184,7 @@ class Random {
     return items[this.below(items.length)] as Item;
   }
 
-  /** One to three of them. */
+  /** One to three of the items. */
   some<Item>(items: readonly Item[]): Item[] {
     return Array.from({ length: 1 + this.below(3) }, () => this.of(items));
   }

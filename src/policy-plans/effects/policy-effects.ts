@@ -13,7 +13,7 @@ import { possibleKeys, resourceKeys, setsAround } from './resource-key';
 import { SubjectClasses } from './subject-classes';
 
 const MOST_REGIONS = 1_000;
-/** Subjects and patterns of all regions together: more is not read by anybody, and would fill the memory. */
+/** Most subjects and patterns of all regions together: nobody reads more, and it would fill the memory. */
 const MOST_TEXTS = 500_000;
 
 const ENCODED =
@@ -32,8 +32,9 @@ type OfResources = Piece & { readonly resources: PatternSet };
 type OfTypes = OfResources & { readonly types: PatternSet };
 
 /**
- * Which requests are answered otherwise after a plan than before. Requests fall into cells, by the patterns that match them:
- * those of one cell are answered alike. Only cells that a changed policy reaches can change, so no others are looked at.
+ * Finds the requests that are answered differently after a plan. Requests fall into cells by the patterns that match
+ * them: those of one cell are answered alike. Only cells that a changed policy reaches can change, so only those are
+ * examined.
  */
 export function policyEffects({ policies, agents, timeout }: EffectsOrder): FoundEffects {
   const budget = new Budget(timeout);
@@ -72,12 +73,12 @@ class EffectsSearch {
       for (const part of partsOf(actions, () => this.budget.step()))
         for (const piece of this.ofTypes(part.policies)) gather(found, piece, part.nodes);
     } finally {
-      // What is found is true, also where it is not all.
+      // What was found is correct, even if it is incomplete.
       for (const { piece, nodes } of found.values()) for (const set of patternSets(nodes)) this.add(piece, set);
     }
   }
 
-  /** The changed policies, and those that have to do with them. */
+  /** The changed policies, and those that overlap with them. */
   private reached(policies: readonly PlannedMatch[]): PlannedMatch[] {
     const changed = policies.filter(({ isChanged }) => isChanged);
     const subjects = this.classes.none();
@@ -137,7 +138,7 @@ class EffectsSearch {
     for (const part of partsOf(tree, () => this.budget.step()))
       for (const piece of this.verdictsOf(part.mark, part.policies)) gather(found, piece, part.nodes);
     return [...found.values()].flatMap(({ piece, nodes }) => {
-      // Nothing is left of all when every id is a URL or none.
+      // Nothing remains of the root when every id is a URL or is not.
       if (tree.children.every((child) => nodes.has(child))) nodes.add(tree);
       else nodes.delete(tree);
       return patternSets(nodes).map((resources) => ({

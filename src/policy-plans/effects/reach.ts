@@ -1,9 +1,9 @@
-/** What changed policies name on an axis: whether something lies in it, or some of it lies in that. */
+/** What changed policies name on an axis: tells whether something overlaps with it. */
 export class Reach<Key extends string> {
   private readonly keys: ReadonlySet<Key>;
   private readonly enclosing = new Set<Key>();
 
-  /** @param around what encloses a key, itself excepted. */
+  /** @param around what encloses a key, excluding the key itself. */
   constructor(
     keys: Iterable<Key>,
     private readonly around: (key: Key) => Iterable<Key>,

@@ -2,7 +2,7 @@ import type { PlannedMatch } from './planned-match';
 import { Reach } from './reach';
 import { resourceKeys, setsAround, type ResourceKey } from './resource-key';
 
-/** Policies by what they match under a type, as far as that has to do with what the changed ones match. */
+/** Policies by what they match under a type, as far as it overlaps with what the changed ones match. */
 export class ReachedPolicies {
   /** Those that count under all types that are not distinguished. */
   readonly others: readonly PlannedMatch[];
@@ -31,7 +31,7 @@ export class ReachedPolicies {
 
   under(type: string): PlannedMatch[] {
     const named = this.named.get(type) ?? [];
-    // Where the type lets changed policies reach further, policies count that do not elsewhere.
+    // Where the type lets changed policies reach further, more policies become relevant.
     const isFurther = named.some(({ isChanged }) => isChanged);
     const candidates = [...new Set([...(isFurther ? this.untyped : this.others), ...named])];
     return this.touching(candidates, type, isFurther ? reachOf(candidates, type) : this.reach);

@@ -5,12 +5,12 @@ import { encodedSpellings } from './encoded-spellings';
 import type { PlannedMatch } from './planned-match';
 
 /**
- * Names a set of resource ids. Of two such sets one lies in the other, or they have nothing in common: `*` all, `://` all URLs,
- * `paths` all that are none, `+` those of one segment, `B` what lies below a path, `E` an id.
+ * Identifies a set of resource ids. Two such sets are either nested or disjoint: `*` all, `://` all URLs, `paths` all
+ * others, `+` those of one segment, `B` everything below a path, `E` a single id.
  */
 export type ResourceKey = '*' | '://' | 'paths' | '+' | `B${string}` | `E${string}`;
 
-/** The sets that a set lies in, the smallest first; of those that a policy could name. */
+/** The sets that enclose a set, the smallest first; only those that a policy could name. */
 export function* setsAround(key: ResourceKey): Generator<ResourceKey> {
   if (key === '*') return;
   if (key.startsWith('B') || key.startsWith('E')) yield* setsAroundPath(key.slice(1), key.startsWith('E'));
@@ -37,7 +37,7 @@ function urlStart(url: string): number {
   return start < 0 ? url.length : start - 1;
 }
 
-/** As it stands in a plan. */
+/** As shown in a plan. */
 export function resourceText(key: ResourceKey): string {
   if (key === 'paths') return '*';
   if (key.startsWith('B')) return `${key.slice(1)}/*`;
@@ -50,7 +50,7 @@ export function resourceKeys(policy: PlannedMatch, type: string | null): Resourc
   const { resources, types, rules, isSpelled } = policy;
   if (types !== null && (type === null || !types.has(type))) return [];
   const before = type === null ? null : isSpelled ? spelledPath(type) : meantPath(type);
-  // Which type it is, the caller chooses: an allow is for one that it lists, or for ids that are no paths.
+  // The caller chooses the type: an allow only counts for one that it lists, or for ids that are not paths.
   const isTyped = rules.effect !== 'allow' || types !== null;
   const keys = resources.flatMap((pattern) => patternKeys(pattern, before, isTyped));
   return isSpelled ? keys : keys.flatMap((key) => [key, ...otherSpellings(key)]);
@@ -73,7 +73,7 @@ function otherSpellings(key: ResourceKey): ResourceKey[] {
   return key.startsWith('E') ? encodedSpellings(key.slice(1)).map((path) => `E${path}` as const) : [];
 }
 
-/** All sets of ids that a policy matches under one type or another. */
+/** All sets of ids that a policy matches under any type. */
 export function possibleKeys(policy: PlannedMatch): ResourceKey[] {
   const keys = resourceKeys(policy, null);
   for (const type of policy.namedTypes) keys.push(...resourceKeys(policy, type));

@@ -14,8 +14,8 @@ export interface ShadowedPolicy {
 }
 
 /**
- * The policies whose every pattern is covered by one pattern of another, which counts more and has no conditions: whatever
- * they match, the other decides.
+ * Policies whose every pattern is covered by a pattern of another one, which takes precedence and has no conditions:
+ * whatever they match, the other decides.
  */
 export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => void): ShadowedPolicy[] {
   const covering = policies
@@ -49,7 +49,7 @@ export function shadowedPolicies(policies: readonly PlannedMatch[], step: () => 
   });
 }
 
-/** Policies by a text that they have, those that count most first. */
+/** Policies indexed by one of their texts, in order of precedence. */
 class Candidates {
   private readonly byText = new Map<string, PlannedMatch[]>();
   private readonly places: ReadonlyMap<PlannedMatch, number>;
@@ -74,7 +74,7 @@ class Candidates {
     return { size: lists.reduce((sum, list) => sum + list.length, 0), lists };
   }
 
-  /** The one that counts most. */
+  /** The one that takes precedence. */
   first(policies: readonly (PlannedMatch | undefined)[]): PlannedMatch | undefined {
     const place = (policy: PlannedMatch): number => this.places.get(policy) ?? Infinity;
     return policies
@@ -106,7 +106,7 @@ function coversTypes({ types: outer }: PlannedMatch, { types }: PlannedMatch): b
   return outer === null || (types !== null && [...types].every((type) => outer.has(type)));
 }
 
-/** Under every type that makes a difference, each read by the effect and the types of its own policy. */
+/** Checked under every type that makes a difference, reading each by the effect and the types of its own policy. */
 function coversResource(
   other: PlannedMatch,
   outer: ResourcePattern,
@@ -136,14 +136,14 @@ function firstOf(pattern: ResourcePattern): string | null {
   return pattern.kind === 'everything' ? null : (pattern.path.split('/', 1)[0] ?? null);
 }
 
-/** One name for subjects that mean the same. */
+/** The same name for equivalent subjects. */
 function subjectName(text: string): string {
   const pattern = parseSubject(text);
   if (pattern.kind === 'agent') return `agent:${pattern.idOrName}`;
   return pattern.kind === 'other' ? `${pattern.type}:${pattern.id}` : text;
 }
 
-/** The subjects that cover one, itself among them. */
+/** The subjects that cover one, including itself. */
 function subjectsAround(text: string): string[] {
   const name = subjectName(text);
   switch (parseSubject(text).kind) {

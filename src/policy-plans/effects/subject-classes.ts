@@ -3,24 +3,24 @@ import type { AgentSubject } from '../../policies/patterns/subject';
 import { parseSubject } from '../../policies/patterns/subject-pattern';
 import { addBit, addBits, type Bits, indexesOf, noBits } from './bits';
 
-/** Names of patterns that every agent meets. */
+/** Patterns that every agent matches. */
 const EVERYBODY = ['*', 'agent:*'];
 
-/** Those who meet the same patterns, and so are always answered alike. */
+/** Subjects that match the same patterns, and so are always answered alike. */
 interface SubjectClass {
   readonly members: string[];
   readonly met: readonly string[];
 }
 
 /**
- * All who may ask, by classes: the registered agents, and for each kind somebody who is not registered and has no roles. A
- * policy's subjects are the set of classes that meet one of its patterns.
+ * Everyone who may ask, by class: the registered agents, and for each kind somebody who is not registered and has no
+ * roles. A policy's subjects are the set of classes that match one of its patterns.
  */
 export class SubjectClasses {
   private readonly classes: SubjectClass[] = [];
   private readonly byPattern = new Map<string, Bits>();
 
-  /** @param patterns all that policies have. */
+  /** @param patterns all patterns of the policies. */
   constructor(agents: readonly AgentSubject[], patterns: Iterable<string>) {
     const known = new Set<string>();
     for (const pattern of patterns) known.add(patternName(pattern) ?? '');
@@ -45,7 +45,7 @@ export class SubjectClasses {
     return noBits(this.classes.length);
   }
 
-  /** Those who meet one of the patterns. */
+  /** The classes that match one of the patterns. */
   meeting(patterns: readonly string[]): Bits {
     const bits = this.none();
     for (const pattern of patterns) {
@@ -75,7 +75,7 @@ function namesOf({ agentId, agentName, kind, roles }: AgentSubject): string[] {
   return [`agent:${agentId}`, `agent:${agentName}`, `kind:${kind}`, ...ofRoles, ...anyRole];
 }
 
-/** One name for what means the same; null for what no agent meets. */
+/** The same name for equivalent patterns; null for those that no agent matches. */
 function patternName(text: string): string | null {
   const pattern = parseSubject(text);
   switch (pattern.kind) {
