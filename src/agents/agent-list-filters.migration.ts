@@ -10,7 +10,7 @@ interface StoredLists {
 
 const INSERT_ITEM = 'INSERT INTO "ledger_list_items" ("item", "createdSequence", "recordId") VALUES ($1, $2, $3)';
 
-/** Agents are found, and counted, by what they can do, their roles and their status. */
+/** Agents can be found, and are counted, by capability, role and status. */
 export class AgentListFilters1763700000010 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     const sql = 'SELECT "id", "createdSequence", "capabilities", "roles" FROM "agents"';

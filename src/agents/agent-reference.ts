@@ -3,7 +3,7 @@ import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import type { Agent } from './agent.entity';
 import { findAgent } from './find-agent';
 
-/** The agent a field of a body names by its id or its name. @throws VALIDATION_ERROR when there is none. */
+/** The agent that a field of a body names by id or name. @throws VALIDATION_ERROR when there is none. */
 export async function referencedAgent(transaction: LedgerTransaction, field: string, idOrName: string): Promise<Agent> {
   const agent = await findAgent(transaction, idOrName);
   if (agent === undefined) throw invalidField(field, 'must be the id or the name of an existing agent');

@@ -28,7 +28,7 @@ export class AgentsService {
     return this.reader.page(AGENT, request);
   }
 
-  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment that has not come. */
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(idOrName: string, asOf: Moment | undefined): Promise<Agent> {
     const agent = await findAgentAsOf(this.history, idOrName, asOf);
     if (agent === undefined) throw notFound('agent');
@@ -49,7 +49,7 @@ export class AgentsService {
     });
   }
 
-  /** An update that changes nothing leaves no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
+  /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
   update(caller: Caller, idOrName: string, precondition: Precondition, update: AgentUpdate): Promise<Agent> {
     return this.ledger.prefetching(agentLookup(idOrName)).write(caller, async (transaction) => {
       const agent = await existing(transaction, idOrName);
@@ -62,12 +62,12 @@ export class AgentsService {
     });
   }
 
-  /** From this commit on the agent executes, proposes and approves nothing. Repeating changes nothing. @throws NOT_FOUND */
+  /** From this commit on the agent cannot execute, propose or approve anything. Idempotent. @throws NOT_FOUND */
   suspend(caller: Caller, idOrName: string, reason: string | null): Promise<Agent> {
     return this.changeStatus(caller, idOrName, 'suspended', 'agent.suspended', reason);
   }
 
-  /** Repeating changes nothing. @throws NOT_FOUND */
+  /** Idempotent. @throws NOT_FOUND */
   resume(caller: Caller, idOrName: string, reason: string | null): Promise<Agent> {
     return this.changeStatus(caller, idOrName, 'active', 'agent.resumed', reason);
   }
@@ -104,7 +104,7 @@ function noteOn(agentId: string, action: string): EntryNote {
   return { action, agentId };
 }
 
-/** The members of an agent that an update can change. */
+/** The members of an agent that an update may change. */
 interface AgentUpdate {
   readonly description?: string | undefined;
   readonly capabilities?: readonly string[] | undefined;
@@ -115,7 +115,7 @@ const CHANGEABLE = ['description', 'capabilities', 'roles'] as const;
 
 type ChangedField = (typeof CHANGEABLE)[number];
 
-/** The fields an update really changes: those given with another value than they have. The order of a list counts. */
+/** The fields that an update really changes: those with a different value. The order of a list counts. */
 function changedFields(agent: Agent, update: AgentUpdate): ChangedField[] {
   return CHANGEABLE.filter((field) => {
     const value = update[field];

@@ -3,14 +3,17 @@ import { CounterReader } from '../ledger/reading/counter-reader';
 import { labelFault } from '../shared/label-fault';
 import { AGENT } from './agent.kind';
 
-/** Log lines for each of the two lists at most. */
+/** Most log lines for each of the two lists. */
 const MOST_LINES = 20;
 const LISTS = [
   { column: 'roles', what: 'role' },
   { column: 'capabilities', what: 'capability' },
 ] as const;
 
-/** Tells at the start which roles and capabilities match nothing: an earlier version took them, and they are not any more. */
+/**
+ * Reports at start which roles and capabilities match nothing, because an earlier version accepted them and this one
+ * does not.
+ */
 @Injectable()
 export class DeadLabels implements OnModuleInit {
   private readonly logger = new Logger('Agents');

@@ -5,13 +5,13 @@ import type { Agent } from './agent.entity';
 import { AGENT } from './agent.kind';
 import { normaliseAgentName } from './agent-name';
 
-/** What looks up agents: a command's transaction, or the reader. */
+/** Something that looks up agents: a command's transaction, or the reader. */
 export interface AgentLookup {
   find(kind: RecordKind<Agent>, id: string): Promise<Agent | undefined>;
   findBy(kind: RecordKind<Agent>, key: { name: string }): Promise<Agent | undefined>;
 }
 
-/** An agent by its id or its name; no name begins like an id. */
+/** An agent by id or name; no name has the form of an id. */
 export function findAgent(records: AgentLookup, idOrName: string): Promise<Agent | undefined> {
   return isId(idOrName) ? records.find(AGENT, idOrName) : records.findBy(AGENT, { name: normaliseAgentName(idOrName) });
 }
@@ -29,12 +29,12 @@ export function findAgentAsOf(
   return findAgent(records, idOrName);
 }
 
-/** What `findAgent` will look up. */
+/** The lookup that `findAgent` will make. */
 export function agentLookup(idOrName: string): Lookup {
   return isId(idOrName) ? byId(AGENT, idOrName) : byKey(AGENT, 'name', normaliseAgentName(idOrName));
 }
 
-/** Filters with the id of the agent that one of them names by its id or its name; what names no agent stays, and finds nothing. */
+/** Replaces an agent's name in a filter by its id; a text that names no agent stays, and finds nothing. */
 export async function withAgentId<Member extends string, Filtered extends Readonly<Partial<Record<Member, string>>>>(
   records: AgentLookup,
   filters: Filtered,

@@ -8,11 +8,11 @@ import { RecordReader } from '../ledger/reading/record-reader';
 import type { Agent } from './agent.entity';
 import { AGENT } from './agent.kind';
 
-/** Agents that are read at once at most. */
+/** Most agents read at once. */
 const PIECE = 1_000;
 const SUSPENDED: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'suspended' }];
 
-/** The ids of suspended agents, in memory: every request of a key that is bound to an agent asks for them. */
+/** The ids of suspended agents, in memory: every request with a key bound to an agent checks them. */
 @Injectable()
 export class SuspendedAgents implements OnModuleInit {
   private readonly ids = new Set<string>();

@@ -1,6 +1,6 @@
 import { labelFault } from '../../shared/label-fault';
 
-/** What a request may say of an agent, alike at creation and afterwards. */
+/** What a request may say about an agent, at creation and afterwards. */
 export const DESCRIPTION = {
   max: 2_000,
   mayBeBlank: true,

@@ -2,7 +2,7 @@ import { AtLeastOneOf } from '../../http/validation/body-fields';
 import { DistinctStrings, OptionalText } from '../../http/validation/text-fields';
 import { CAPABILITIES, DESCRIPTION, ROLES } from './agent-fields';
 
-/** What is absent stays; a list is replaced whole. */
+/** Absent members stay unchanged; a list is replaced as a whole. */
 @AtLeastOneOf('description', 'capabilities', 'roles')
 export class UpdateAgentRequest {
   @OptionalText(DESCRIPTION)
