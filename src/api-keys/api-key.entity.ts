@@ -23,15 +23,15 @@ export class ApiKey {
   @Column('simple-json')
   readonly scopes!: readonly Scope[];
 
-  /** The agent that its holder acts as, and as no other. */
+  /** The only agent that its holder may act as. */
   @Column('text', { nullable: true })
   readonly agentId!: string | null;
 
-  /** What the secret begins with: it tells which key a secret is of. */
+  /** The prefix of the secret: it identifies the key. */
   @Column('text')
   readonly prefix!: string;
 
-  /** SHA-256 of the secret, in hex: all that is kept of it. */
+  /** SHA-256 of the secret, in hex: nothing else of it is stored. */
   @Column('text')
   readonly secretHash!: string;
 

@@ -10,7 +10,7 @@ import { KeyBook } from './key-book';
 import { KeyExpiryService } from './key-expiry.service';
 import { MeController } from './me.controller';
 
-/** Keys that the service issues. What asks whose a key is, stands before all modules; so it is global. */
+/** Keys that the service issues. Global, as authentication, which runs before all modules, needs their holders. */
 @Global()
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [API_KEY], migrations: [ApiKeysSchema1764100000020] }), AgentsModule],

@@ -16,7 +16,7 @@ import { isDue, settleExpiry } from './key-expiry';
 import { KeyBook } from './key-book';
 import { hashOfSecret, prefixOf, randomPart } from './secret';
 
-/** What a key is to be good for. */
+/** What a key is to allow. */
 export interface NewKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -25,7 +25,7 @@ export interface NewKey {
   readonly expiresAt?: string | undefined;
 }
 
-/** A key and its secret, which is shown this once. */
+/** A key and its secret, which is only shown this once. */
 export interface IssuedKey {
   readonly key: ApiKey;
   readonly secret: string;
@@ -50,7 +50,7 @@ export class ApiKeysService {
     return key;
   }
 
-  /** @throws VALIDATION_ERROR for an unknown agent, or a time that is over. */
+  /** @throws VALIDATION_ERROR for an unknown agent, or a time in the past. */
   issue(caller: Caller, request: NewKey): Promise<IssuedKey> {
     const { agentId } = request;
     const random = randomPart();
@@ -65,7 +65,7 @@ export class ApiKeysService {
     });
   }
 
-  /** From this commit on the key opens nothing. Of one that has ended, it changes nothing. @throws NOT_FOUND */
+  /** From this commit on the key is rejected. Does nothing if the key has already ended. @throws NOT_FOUND */
   revoke(caller: Caller, id: string, reason: string | null): Promise<ApiKey> {
     return this.ledger.prefetching(byId(API_KEY, id)).write(caller, async (transaction) => {
       const key = await transaction.find(API_KEY, id);

@@ -15,7 +15,7 @@ import type { ApiKey } from './api-key.entity';
 import { API_KEY } from './api-key.kind';
 import { prefixIn } from './secret';
 
-/** Keys that are read at once at most. */
+/** Most keys read at once. */
 const PIECE = 1_000;
 const ACTIVE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
 
@@ -26,7 +26,7 @@ interface HeldKey {
   readonly identity: Identity;
 }
 
-/** The active keys, in memory: to tell whose a key is takes no query. */
+/** The active keys, in memory, so that identifying a caller takes no query. */
 @Injectable()
 export class KeyBook extends IssuedKeys implements OnModuleInit {
   /** By prefix. */
@@ -64,7 +64,7 @@ export class KeyBook extends IssuedKeys implements OnModuleInit {
     this.rows.follow(transaction, key);
   }
 
-  /** The ids of the keys whose time is over, and which nobody has settled. */
+  /** The ids of keys that have expired and are not settled yet. */
   due(now: string): string[] {
     const due = [...this.active.values()].filter(({ expiresAt }) => expiresAt !== null && expiresAt <= now);
     return due.map(({ id }) => id);
@@ -79,7 +79,7 @@ export class KeyBook extends IssuedKeys implements OnModuleInit {
   private keep(key: ApiKey): void {
     const { prefix, status } = key;
     if (status !== 'active') this.active.delete(prefix);
-    // Nothing else of a key changes, and requests under way hold on to its identity.
+    // Nothing else of a key changes, and requests in progress keep its identity object.
     else if (!this.active.has(prefix)) this.active.set(prefix, this.held(key));
   }
 
@@ -94,7 +94,7 @@ export class KeyBook extends IssuedKeys implements OnModuleInit {
     return key;
   }
 
-  /** When either clock has reached its time: the machine's, or the ledger's, which may be ahead of it. */
+  /** Expired once either clock has reached the time: the machine's, or the ledger's, which may be ahead of it. */
   private isExpired({ expiresAt }: HeldKey, ledgerTime?: string): boolean {
     if (expiresAt === null) return false;
     return expiresAt <= new Date().toISOString() || expiresAt <= (ledgerTime ?? this.ledger.now);

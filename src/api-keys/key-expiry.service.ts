@@ -7,10 +7,10 @@ import { API_KEY } from './api-key.kind';
 import { KeyBook } from './key-book';
 import { isDue, settleExpiry } from './key-expiry';
 
-/** Milliseconds between looks on average: a key is settled within a second of its expiry. */
+/** Average polling interval in milliseconds: a key is settled within a second of its expiry. */
 const INTERVAL = 200;
 
-/** Settles keys whose time is over. They open nothing from that time on, whether they are settled or not. */
+/** Settles keys that have expired. They are rejected from their expiry on, settled or not. */
 @Injectable()
 export class KeyExpiryService implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('ApiKeys');

@@ -4,12 +4,12 @@ import type { ApiKey } from './api-key.entity';
 import { API_KEY } from './api-key.kind';
 import type { KeyBook } from './key-book';
 
-/** True from the moment of `expiresAt` on, for a key that nobody has settled or revoked. */
+/** True from `expiresAt` on, for a key that is neither settled nor revoked. */
 export function isDue({ status, expiresAt }: ApiKey, now: string): boolean {
   return status === 'active' && expiresAt !== null && expiresAt <= now;
 }
 
-/** Puts on record that the key's time is over. */
+/** Records that the key has expired. */
 export function settleExpiry(transaction: LedgerTransaction, book: KeyBook, key: ApiKey): ApiKey {
   const expired = { ...key, status: 'expired' } as const;
   book.follow(transaction, expired);

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** What every secret begins with, so that scanners of code find one that was left there. */
+/** The prefix of every secret, so that code scanners recognise a leaked one. */
 const MARK = 'agk_';
 const RANDOM_BYTES = 32;
 /** `agk_` and a ULID. */
@@ -12,17 +12,17 @@ export function randomPart(): string {
   return randomBytes(RANDOM_BYTES).toString('base64url');
 }
 
-/** What the secrets of a key begin with. @param id such as `key_01K…`. */
+/** The prefix of a key's secret. @param id such as `key_01K…`. */
 export function prefixOf(id: string): string {
   return MARK + id.slice(id.indexOf('_') + 1);
 }
 
-/** What says which key a secret is of; null where it can be of none. */
+/** The prefix that identifies the key of a secret; null if the text cannot be a secret. */
 export function prefixIn(secret: string): string | null {
   return SECRET.test(secret) ? secret.slice(0, PREFIX_LENGTH) : null;
 }
 
-/** All that is kept of a secret: SHA-256, in hex. It has 256 random bits, so nobody finds it by guessing. */
+/** What is stored of a secret: SHA-256, in hex. It has 256 random bits, so it cannot be guessed. */
 export function hashOfSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
