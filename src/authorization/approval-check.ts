@@ -4,15 +4,19 @@ import { wantedApprovals, type ApproverGroup } from '../policies/approval/approv
 import { areEqualSets, areFilled, type FillableGroups } from '../policies/approval/reviewer-groups';
 import { permissionDenied, type DomainError } from '../errors/domain-error';
 
-/** One who approved: as the agent is now, and the groups of the decision that it could fill then. */
+/**
+ * A reviewer who approved: the agent as it is now, and the groups of the decision that it could approve for at the
+ * time.
+ */
 export interface Approval {
   readonly approver: Agent;
   readonly groups: readonly number[];
 }
 
 /**
- * Why an approval does not serve what the policies require today; null when it does. A group that the decision named, too, is
- * held against what was given then; any other against the approvers as they are now. Nobody who is suspended counts.
+ * Why an approval does not meet what the policies require now; null if it does. For a group that the decision named as
+ * well, the approvals given then count; for any other, the approvers are matched as they are now. Suspended agents do
+ * not count.
  */
 export function approvalFault(
   required: readonly ApproverGroup[],
@@ -29,7 +33,7 @@ export function approvalFault(
   );
 }
 
-/** @param named of each required group, its index in the decision; -1 for one that the decision did not name. */
+/** @param named for each required group, its index in the decision; -1 if the decision did not name it. */
 function fillableBy(
   { approver, groups }: Approval,
   required: readonly ApproverGroup[],

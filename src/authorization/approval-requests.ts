@@ -15,25 +15,25 @@ import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { endOf } from '../shared/duration';
 import type { AskedExecution } from './asked-execution';
 
-/** Executions of one action that are looked through at most: the newest ones. */
+/** Most executions of one action that are examined: the newest ones. */
 const MOST_LOOKED_AT = 100;
-/** How long a rejection holds at most. */
+/** The longest time that a rejection is binding. */
 const REJECTION_HOLDS = 'P1D';
 const TITLE_LENGTH = 500;
 
-/** What policies require, and the set of them that does. */
+/** What policies require, and the set of policies that requires it. */
 export interface RequiredApproval {
   readonly requirement: ApprovalRequirement;
   readonly policySet: string;
 }
 
-/** What asking for an approval came to: an execution that waits for it or has it, or why the agent is refused. */
+/** The result of asking for an approval: an execution that waits for it or has it, or why the agent is refused. */
 export type ApprovalAnswer =
   { readonly execution: Execution } | { readonly refusal: DomainError; readonly decisionId: string | null };
 
 /**
- * Asks for the approval of an action. Who asks again gets the answer that stands; a rejection holds until its decision would
- * have expired, a day at most.
+ * Asks for the approval of an action. A repeated request gets the current answer; a rejection is binding until its
+ * decision would have expired, at most for a day.
  * @throws CONFLICT when the agent has too many requests pending, with nothing written.
  */
 export async function askForApproval(
@@ -42,7 +42,7 @@ export async function askForApproval(
   { requirement, policySet }: RequiredApproval,
   maxPending: number,
 ): Promise<ApprovalAnswer> {
-  // All is read before anything is changed: what is due is settled on the way.
+  // Everything is read before anything is changed: reading settles what is due.
   const pending = await executionsOf(transaction, asked, 'pending_approval');
   const approved = await executionsOf(transaction, asked, 'approved');
   const rejected = await executionsOf(transaction, asked, 'rejected');
@@ -62,7 +62,7 @@ interface OpenRequest {
   readonly decision: Decision;
 }
 
-/** Those that still wait or are approved once what is due is settled, the newest first. */
+/** The requests that are still pending or approved once due ones are settled, the newest first. */
 async function openRequests(transaction: LedgerTransaction, found: readonly Execution[]): Promise<OpenRequest[]> {
   const open: OpenRequest[] = [];
   for (const execution of [...found].sort((left, right) => right.createdSequence - left.createdSequence)) {
@@ -85,7 +85,7 @@ async function settledRequest(
   return (await transaction.find(EXECUTION, execution.id)) ?? execution;
 }
 
-/** The newest rejection that still holds. */
+/** The newest rejection that is still binding. */
 async function rejectionAmong(
   transaction: LedgerTransaction,
   rejected: readonly Execution[],
@@ -134,7 +134,7 @@ function refuseTooManyPending(pending: number, maximum: number): void {
   );
 }
 
-/** Proposes the decision and records the execution that waits for it, in one commit. */
+/** Proposes the decision and records the waiting execution, in one commit. */
 function requested(
   transaction: LedgerTransaction,
   asked: AskedExecution,

@@ -4,7 +4,7 @@ import { ApprovalsController } from './approvals.controller';
 import { ApprovalsService } from './approvals.service';
 import { AuthorizationModule } from './authorization.module';
 
-/** What is done with an approval once it is asked for. */
+/** What can be done with an approval that was asked for. */
 @Module({
   imports: [AuthorizationModule, ExecutionsModule],
   controllers: [ApprovalsController],

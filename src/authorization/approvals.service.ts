@@ -20,7 +20,7 @@ import { approvalFault, type Approval } from './approval-check';
 import { decisionOf } from './approval-requests';
 import { Permissions, type Permission } from './permissions';
 
-/** Takes approvals up, once each, and cancels what waits for one or has it. */
+/** Uses approvals, each once, and cancels executions that wait for one or have one. */
 @Injectable()
 export class ApprovalsService {
   constructor(
@@ -30,8 +30,8 @@ export class ApprovalsService {
   ) {}
 
   /**
-   * @throws NOT_FOUND; CONFLICT for an execution that is not approved (any more); PERMISSION_DENIED and POLICY_DENIED, with the
-   * refusal recorded, where the agent, the policies or the approval given do not suffice now.
+   * @throws NOT_FOUND; CONFLICT for an execution that is not, or no longer, approved; PERMISSION_DENIED and
+   * POLICY_DENIED, with the refusal recorded, when the agent, the policies or the given approval no longer suffice.
    */
   async resume(caller: Caller, id: string): Promise<Execution> {
     const execution = await this.ledger
@@ -74,7 +74,7 @@ export class ApprovalsService {
     return refusal === null ? null : recordDenied(transaction, execution, permission, refusal);
   }
 
-  /** Holds the approval against the agent and the policies as they are now. */
+  /** Checks the approval against the agent and the policies as they are now. */
   private async held(transaction: LedgerTransaction, execution: Execution): Promise<Held> {
     const agent = await transaction.find(AGENT, execution.agentId);
     if (agent === undefined) throw new Error(`The agent of the execution ${execution.id} is gone.`);
@@ -123,7 +123,7 @@ async function cancelPending(
   return requiredExecution(transaction, execution.id);
 }
 
-/** What comes too late brings the expiry to light: it is recorded, and the request is refused. */
+/** A late request triggers the expiry: it is recorded, and the request is refused. */
 function refuseLate(transaction: LedgerTransaction, execution: Execution): Refusal {
   expireApproval(transaction, execution);
   return new Refusal(

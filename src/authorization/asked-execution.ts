@@ -9,12 +9,12 @@ import { existence, type Lookup } from '../ledger/lookup';
 import type { DecidingPolicy } from '../policies/evaluation/evaluation-request';
 import type { RequestedAction } from './permission';
 
-/** An action an agent wants to use on a resource. */
+/** An action that an agent wants to perform on a resource. */
 export interface ActionRequest extends RequestedAction {
   readonly parameters: JsonObject;
 }
 
-/** An execution as it is asked for, before anything became of it. */
+/** An execution as requested, before it has an outcome. */
 export type AskedExecution = Omit<
   Execution,
   'outcome' | 'reason' | 'failureReason' | 'approvedUntil' | 'completedAt' | 'runBy' | 'createdSequence' | 'actionHash'
@@ -40,7 +40,7 @@ export async function askedExecution(
   };
 }
 
-/** What finding the entity of a resource will look up. */
+/** The lookups needed to find the entity of a resource. */
 export function entityLookups(resourceId: string): Lookup[] {
   const id = resourceId.slice(resourceId.lastIndexOf('/') + 1);
   return id.startsWith(`${ENTITY.idPrefix}_`) ? [existence(ENTITY, id)] : [];

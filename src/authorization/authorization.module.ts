@@ -5,7 +5,7 @@ import { ExecuteController } from './execute.controller';
 import { ExecuteService } from './execute.service';
 import { Permissions } from './permissions';
 
-/** What an agent may do, and the approval that it needs for it. */
+/** What an agent may do, and the approval it needs for it. */
 @Module({
   imports: [ExecutionsModule, PoliciesModule],
   controllers: [ExecuteController],

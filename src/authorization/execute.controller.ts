@@ -10,7 +10,7 @@ import { ExecuteActionRequest } from './dto/execute-action.request';
 import { ExecutionResponse } from '../executions/dto/execution.response';
 import { ExecuteService } from './execute.service';
 
-/** Outcomes that are not "go" yet. */
+/** Outcomes with which the action may not be carried out yet. */
 const AWAITING: ReadonlySet<ExecutionOutcome> = new Set(['pending_approval', 'approved']);
 
 @ApiTags('Executions')

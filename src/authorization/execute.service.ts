@@ -17,7 +17,7 @@ import { askForApproval } from './approval-requests';
 import { askedExecution, entityLookups, type ActionRequest, type AskedExecution } from './asked-execution';
 import { Permissions, type Permission } from './permissions';
 
-/** Authorises what agents want to do, asks for the approval that it needs, and has it carried out. */
+/** Authorises what agents want to do, asks for approval where it is required, and has the action carried out. */
 @Injectable()
 export class ExecuteService {
   constructor(
@@ -28,8 +28,8 @@ export class ExecuteService {
   ) {}
 
   /**
-   * @throws NOT_FOUND; CONFLICT when too many requests of the agent wait for approval; PERMISSION_DENIED and POLICY_DENIED,
-   * with the refused execution recorded.
+   * @throws NOT_FOUND; CONFLICT when too many requests of the agent are waiting for approval; PERMISSION_DENIED and
+   * POLICY_DENIED, with the refused execution recorded.
    */
   async execute(caller: Caller, agent: string, request: ActionRequest): Promise<Execution> {
     const execution = await this.ledger.prefetching(agentLookup(agent), ...entityLookups(request.resourceId)).write(
@@ -64,8 +64,8 @@ export class ExecuteService {
   }
 
   /**
-   * Who got "go" before acts on what comes now, so it is "go" only while a new request would be; otherwise the request is
-   * answered as if asked anew.
+   * A caller acts on a replayed "go" now, so it is only replayed while a new request would be allowed as well;
+   * otherwise the request is answered as a new one.
    */
   private async answerInstead(
     transaction: LedgerTransaction,

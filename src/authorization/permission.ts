@@ -29,27 +29,27 @@ export type AnswerReason = (typeof ANSWER_REASONS)[number];
 /** Whether somebody may do something, and the policies that decided. */
 export interface PermissionAnswer {
   readonly effect: PolicyEffect;
-  /** Null for what is allowed. */
+  /** Null if it is allowed. */
   readonly reason: AnswerReason | null;
   readonly policies: readonly DecidingPolicy[];
   /** What has to be approved first; null unless the effect is `require_approval`. */
   readonly requirement: ApprovalRequirement | null;
 }
 
-/** By what it is decided. */
+/** The rules by which it is decided. */
 export interface DecidingRules {
   readonly evaluate: (request: EvaluationRequest) => Evaluation;
   readonly defaultEffect: PolicyDefaultEffect;
 }
 
-/** Decides on the agent first: one that is suspended, or lacks the capability, needs no policy to be refused. */
+/** Considers the agent first: one that is suspended, or lacks the capability, is refused whatever the policies say. */
 export function answerForAgent(agent: Agent, requested: RequestedAction, rules: DecidingRules): PermissionAnswer {
   const unable = inability(agent, requested.action);
   if (unable !== null) return { effect: 'deny', reason: unable, policies: [], requirement: null };
   return answerForSubject(subjectOf(agent), requested, rules);
 }
 
-/** Decides by policies alone, as somebody asks of whom no more is known than they look at. */
+/** Considers only policies, for a subject about which nothing else is known. */
 export function answerForSubject(
   subject: EvaluationSubject,
   { action, resourceType, resourceId, parameters }: RequestedAction,
@@ -67,7 +67,7 @@ export function answerForSubject(
   return { effect, reason: 'approval_required', policies, requirement };
 }
 
-/** What is returned for an agent that may not, and may not ask for an approval either; null for any other answer. */
+/** The error for an agent that may not act, and may not ask for approval either; null for any other answer. */
 export function refusalOf(
   { reason, policies }: PermissionAnswer,
   agent: Agent,
@@ -106,7 +106,7 @@ function inability(agent: Agent, action: string): 'agent_suspended' | 'capabilit
   return hasCapability(agent, action) ? null : 'capability_missing';
 }
 
-/** One that no agent can have any more is none. */
+/** A capability that is no longer valid is ignored. */
 function hasCapability({ capabilities }: Agent, action: string): boolean {
   return capabilities.includes(action) && labelFault(action) === undefined;
 }

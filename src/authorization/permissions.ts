@@ -5,14 +5,17 @@ import type { DomainError } from '../errors/domain-error';
 import { ActivePolicies } from '../policies/active-policies';
 import { answerForAgent, refusalOf, type PermissionAnswer, type RequestedAction } from './permission';
 
-/** Whether an agent may. It may where neither a refusal nor a requirement is given. */
+/** Whether an agent may act. It may if there is neither a refusal nor a requirement. */
 export interface Permission extends Pick<PermissionAnswer, 'requirement' | 'policies'> {
   readonly refusal: DomainError | null;
-  /** Which policies it was decided by. */
+  /** The set of policies that decided. */
   readonly policySet: string;
 }
 
-/** Whether an agent may, by the policies in force. Asked inside a command, so that nothing changes before its commit. */
+/**
+ * Whether an agent may act, according to the policies in force. Asked inside a command, so that nothing changes before
+ * its commit.
+ */
 @Injectable()
 export class Permissions {
   constructor(

@@ -6,17 +6,17 @@ import type { JsonObject, JsonValue } from '../json/json-value';
 import type { OtherSubject } from '../policies/patterns/subject';
 import { labelFault } from '../shared/label-fault';
 
-/** What the standard calls an access evaluation, as far as it is read: what it says besides does not count. */
+/** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
 export interface AccessEvaluation {
   readonly subject: { readonly type: string; readonly id: string; readonly properties?: JsonObject | null };
   readonly action: { readonly name: string; readonly properties?: JsonObject | null };
   readonly resource: { readonly type: string; readonly id: string };
 }
 
-/** Why an evaluation needs no policy to be refused. */
+/** Why an evaluation is refused regardless of policies. */
 export type InvalidReason = 'subject_invalid' | 'resource_invalid';
 
-/** An evaluation as it is asked here. */
+/** An evaluation converted to our terms. */
 export type ReadEvaluation =
   { readonly question: AskedPermission } | { readonly invalid: InvalidReason; readonly who: AskedPermission['who'] };
 
@@ -24,11 +24,11 @@ export const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as 
 
 const LONGEST_TYPE = 100;
 const LONGEST_ID = 500;
-/** These mean something else in a policy's subjects. */
+/** In a policy's subjects, these mean something else. */
 const RESERVED_TYPES = ['role', 'kind'];
 const NOBODY: OtherSubject = { type: '', id: '', roles: [] };
 
-/** What of an evaluation is missing, or of another type than the standard says. */
+/** Members of an evaluation that are missing, or not of the type that the standard requires. */
 export function evaluationFaults(members: JsonObject): FieldFault[] {
   const { subject, action, resource, context } = members;
   return [
@@ -40,7 +40,7 @@ export function evaluationFaults(members: JsonObject): FieldFault[] {
   ];
 }
 
-/** Of an evaluation without faults. */
+/** Converts a valid evaluation. */
 export function readEvaluation({ subject, action, resource }: AccessEvaluation): ReadEvaluation {
   const who = subjectOf(subject);
   if (who === null) return { invalid: 'subject_invalid', who: NOBODY };
@@ -63,7 +63,7 @@ export function objectFaults(field: string, value: JsonValue | undefined): Field
   return value === undefined || value === null || isObject(value) ? [] : [{ field, message: 'must be an object' }];
 }
 
-/** Null: no policy can mean it. The caller vouches for the roles. */
+/** Null: no policy can refer to it. The roles are taken from the caller. */
 function subjectOf({ type, id, properties }: AccessEvaluation['subject']): AskedPermission['who'] | null {
   if (type === 'agent') return { agent: id, field: 'subject.id' };
   const typeFault = textFault(type, { max: LONGEST_TYPE, rule: charactersFault }) ?? reservedFault(type);
@@ -73,7 +73,7 @@ function subjectOf({ type, id, properties }: AccessEvaluation['subject']): Asked
   return {
     type: type.normalize('NFC'),
     id: id.normalize('NFC'),
-    // As of agents: a role that nobody can have is none.
+    // As for agents: an invalid role is ignored.
     roles: roles.filter((role) => labelFault(role) === undefined),
   };
 }

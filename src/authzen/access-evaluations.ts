@@ -12,19 +12,19 @@ import {
 
 export const MOST_EVALUATIONS = 1_000;
 
-/** When a list is left after the item that decides. */
+/** After which item the evaluation of a list stops. */
 export const SEMANTICS = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const;
 export type Semantic = (typeof SEMANTICS)[number];
 
-/** An item of a list: to be answered, or what is wrong with it. */
+/** An item of a list: an evaluation to answer, or what is wrong with it. */
 export type ListedEvaluation = ReadEvaluation | { readonly faults: readonly FieldFault[] };
 
-/** Whether a body asks for a list; one that has none, or an empty one, asks one evaluation. */
+/** Whether a body contains a list; without one, or with an empty one, it is a single evaluation. */
 export function isList({ evaluations }: JsonObject): boolean {
   return Array.isArray(evaluations) && evaluations.length > 0;
 }
 
-/** What is wrong with a body besides its evaluations, or its one. */
+/** What is wrong with a body apart from its evaluations. */
 export function listFaults(body: JsonObject): FieldFault[] {
   const { evaluations, options } = body;
   return [
@@ -35,13 +35,15 @@ export function listFaults(body: JsonObject): FieldFault[] {
   ];
 }
 
-/** How the list of a body without faults is gone through. */
+/** How to process the list of a valid body. */
 export function semanticOf({ options }: JsonObject): Semantic {
   const asked = isObject(options) ? options['evaluations_semantic'] : undefined;
   return SEMANTICS.find((semantic) => semantic === asked) ?? 'execute_all';
 }
 
-/** The items of a list, filled up from what stands next to it: a part of an item replaces the whole of the other. */
+/**
+ * The items of a list, with defaults from the members next to it: a member of an item replaces the default as a whole.
+ */
 export function listedEvaluations(body: JsonObject): ListedEvaluation[] {
   const items = (body['evaluations'] ?? []) as readonly JsonValue[];
   return items.map((item) => {
@@ -56,7 +58,7 @@ export function evaluationOf(members: JsonObject): ListedEvaluation {
   return faults.length > 0 ? { faults } : readEvaluation(members as unknown as AccessEvaluation);
 }
 
-/** Whether the list ends with an item of this decision. */
+/** Whether the list ends after an item with this decision. */
 export function endsList(semantic: Semantic, decision: boolean): boolean {
   if (semantic === 'execute_all') return false;
   return decision === (semantic === 'permit_on_first_permit');

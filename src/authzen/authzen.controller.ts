@@ -8,7 +8,7 @@ import type { JsonObject } from '../json/json-value';
 import { AuthzenService } from './authzen.service';
 import type { AccessDecision } from './authzen.service';
 
-/** The routes of the OpenID AuthZEN Authorization API 1.0. Members that we do not know are ignored, as it says. */
+/** The routes of the OpenID AuthZEN Authorization API 1.0. As it requires, unknown members are ignored. */
 @ApiExcludeController()
 @Controller()
 export class AuthzenController {

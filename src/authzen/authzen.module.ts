@@ -3,7 +3,7 @@ import { EvaluationModule } from '../evaluation/evaluation.module';
 import { AuthzenController } from './authzen.controller';
 import { AuthzenService } from './authzen.service';
 
-/** The service as a policy decision point that speaks the standard. Its routes stand outside `/api/v1`. */
+/** The service as a policy decision point that implements the standard. Its routes are outside `/api/v1`. */
 @Module({
   imports: [EvaluationModule],
   controllers: [AuthzenController],

@@ -18,33 +18,33 @@ import {
   semanticOf,
 } from './access-evaluations';
 
-/** An answer as the standard has it. */
+/** An answer as the standard defines it. */
 export interface AccessDecision {
   readonly decision: boolean;
   readonly context: DecisionContext | { readonly error: { readonly status: number; readonly message: string } };
 }
 
 interface DecisionContext {
-  /** Null for what is allowed. */
+  /** Null if it is allowed. */
   readonly reason: AnswerReason | InvalidReason | 'agent_unknown' | null;
   readonly policies: readonly DecidingPolicyResponse[];
   readonly policySet: string;
   readonly approvalRequirement?: ApprovalResponse;
 }
 
-/** Answers access evaluations as evaluate would. */
+/** Answers access evaluations the way evaluate would. */
 @Injectable()
 export class AuthzenService {
   constructor(private readonly evaluations: Evaluations) {}
 
-  /** @throws VALIDATION_ERROR for a body with faults; PERMISSION_DENIED where the caller may ask for its own agent alone. */
+  /** @throws VALIDATION_ERROR for an invalid body; PERMISSION_DENIED when the caller may only ask for its own agent. */
   async evaluation(caller: Caller, body: JsonObject): Promise<AccessDecision> {
     const read = evaluationOf(body);
     if ('faults' in read) throw invalid(read.faults);
     return this.evaluations.asking(caller, [whoOf(read)], async (asking) => decisionOn(read, asking));
   }
 
-  /** The same for a list, each item of which is answered in its place; a body without one asks one evaluation. */
+  /** The same for a list, with the answers in the order of the items; a body without a list is a single evaluation. */
   async list(
     caller: Caller,
     body: JsonObject,
