@@ -14,8 +14,8 @@ const PERMISSIONS = 0o777;
 type Warn = (line: string) => void;
 
 /**
- * Writes one consistent state of a SQLite database to a new file, which gets its name only when it is on the disk, whole and
- * valid. The service may read and write meanwhile.
+ * Writes a consistent snapshot of a SQLite database to a new file, which gets its name only when it is complete, valid
+ * and on disk. The service may read and write meanwhile.
  */
 export async function writeBackup(databasePath: string, target: string, warn: Warn): Promise<Verification> {
   refuseExisting(target);
@@ -30,7 +30,7 @@ export async function writeBackup(databasePath: string, target: string, warn: Wa
   });
 }
 
-/** A broken link counts as well: the backup would not be where it points to. */
+/** A broken link counts too: the backup would not end up where it points. */
 function refuseExisting(target: string): void {
   if (lstatSync(target, { throwIfNoEntry: false }) === undefined) return;
   throw new UsageError(`${target} is there already, and a backup does not overwrite anything: name a new file.`);
@@ -41,7 +41,7 @@ function existingDatabase(path: string): string {
   return resolveDatabaseFile(path);
 }
 
-/** Reads in one transaction and never writes, so that it neither waits for the service nor lets it wait. */
+/** Reads in one transaction and never writes, so that the backup and the service do not wait for each other. */
 async function copyDatabase(source: string, copy: string, warn: Warn): Promise<void> {
   const connection = await SQLITE3.open(source, 'read');
   try {
@@ -56,7 +56,7 @@ async function copyDatabase(source: string, copy: string, warn: Warn): Promise<v
   await chmod(copy, statSync(source).mode & PERMISSIONS);
 }
 
-/** A damaged page can look like anything, such as a full disk. */
+/** A damaged page can look like anything, even a full disk. */
 function copyingError(source: string, error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   const { message } = error;
@@ -78,15 +78,18 @@ async function putInPlace(copy: string, target: string): Promise<void> {
   await syncToDisk(dirname(target));
 }
 
-/** Bytes that the write-ahead log may need at least while the copy is made, if somebody writes. */
+/** The least number of bytes that the write-ahead log may need during the copy, if somebody writes. */
 const LEAST_LOG = 64 << 20;
-/** And as a part of the database: the log of a service that writes all it can grew by a sixteenth of what was copied. */
+/**
+ * The divisor of the database's size for the same: under full write load, the log grew by a sixteenth of what was
+ * copied.
+ */
 const PART_OF_LOG = 8;
 
 /**
- * Refuses a copy of so many bytes that its disk has no room for, and one that would leave the service, on the same disk, none
- * for its write-ahead log, which grows as long as the copy reads. Where the log has a disk of its own a backup is worth more
- * than a while without writes: `warn` is called.
+ * Refuses a copy that does not fit on its disk, and one on the service's own disk that would leave no room for its
+ * write-ahead log, which grows as long as the copy reads. If only the log's disk is short of room, a backup is worth
+ * more than a while without writes: `warn` is called.
  */
 async function checkRoom(database: string, copy: string, bytes: number, warn: (line: string) => void): Promise<void> {
   const log = Math.max(LEAST_LOG, Math.ceil(bytes / PART_OF_LOG));
@@ -110,8 +113,8 @@ function deviceOf(path: string): number {
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Gives the work a folder of its own next to a path, on the same disk, and removes it afterwards, whether the work ends, fails
- * or is ended by a signal. `signal` is aborted for what the work has started.
+ * Gives the work a folder of its own next to a path, on the same disk, and removes it afterwards, whether the work
+ * succeeds, fails or is ended by a signal. `signal` is aborted for whatever the work has started.
  */
 async function inTemporaryFolder<Result>(
   target: string,
@@ -122,11 +125,12 @@ async function inTemporaryFolder<Result>(
     aborting.abort();
     remove(folder);
     stopListening();
-    // Without a listener the signal ends the process at once; an ordinary exit would wait for the driver's threads.
+    // With no listener left, the signal ends the process at once; an ordinary exit would wait for the driver's threads.
     process.kill(process.pid, signal);
   };
   const stopListening = (): void => SIGNALS.forEach((signal) => void process.off(signal, giveUp));
-  // Listeners come first, and nothing is waited for in between: a signal finds the folder there and known, or neither.
+  // Listeners are added first, and nothing is awaited until the folder exists: a signal finds it existing and known, or
+  // neither.
   for (const signal of SIGNALS) process.on(signal, giveUp);
   const folder = mkdtempSync(join(dirname(target), `.${basename(target)}-`));
   try {
@@ -137,7 +141,7 @@ async function inTemporaryFolder<Result>(
   }
 }
 
-/** Retries, as a thread of the driver may make a file in it meanwhile. */
+/** Retries, as a thread of the driver may still create a file in it. */
 function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 }

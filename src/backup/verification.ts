@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 const VERIFIER = join(__dirname, '..', '..', 'verifier', 'main.mjs');
-/** The verifier's exit code for what it could not read. */
+/** The verifier's exit code for a database it could not read. */
 const UNREADABLE = 2;
 
 /** What the offline verifier found, as docs/verifier.md describes it. */
@@ -15,7 +15,7 @@ export interface Verification {
   readonly firstFaults: readonly { readonly layer: string; readonly place: string; readonly fault: string }[];
 }
 
-/** Verifies the chain, the tree and the records of a SQLite file by the offline verifier, in a process of its own. */
+/** Verifies the chain, the tree and the records of a SQLite file with the offline verifier, in a separate process. */
 export async function verifyDatabase(path: string, signal: AbortSignal): Promise<Verification> {
   const verifier = spawn(process.execPath, [VERIFIER, path, '--json'], { stdio: ['ignore', 'pipe', 'pipe'], signal });
   const [output, errors] = await Promise.all([
@@ -29,5 +29,5 @@ export async function verifyDatabase(path: string, signal: AbortSignal): Promise
   return JSON.parse(output.join('')) as Verification;
 }
 
-/** What cannot be carried out as it was asked. */
+/** A command line that cannot be carried out. */
 export class UsageError extends Error {}

@@ -1,4 +1,4 @@
-/** The database does not extend the checkpoint that was kept of it. A start ends with exit code 65. */
+/** The database does not extend its kept checkpoint. Startup ends with exit code 65. */
 export class CheckpointContradictedError extends Error {
   constructor(message: string) {
     super(message);

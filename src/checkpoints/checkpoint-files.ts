@@ -4,20 +4,20 @@ import type { Database } from '../database/database';
 import { makeFolder, warnWhereOthersMayWrite } from '../shared/folder';
 import { closeToOthers } from '../shared/private-file';
 
-/** For a database on a server, unless a setting names another. */
+/** Used for a database on a server, unless a setting names another folder. */
 const USUAL_FOLDER = 'data';
 
-/** Where the service keeps what must not be in the database, as a backup of that is to be held against it. */
+/** Where the service keeps what must not be in the database, because it is used to check a restored backup. */
 export abstract class CheckpointFiles {
   /** The last checkpoint that was signed. */
   abstract readonly checkpoint: string;
-  /** Held while a checkpoint is kept; null where no other process keeps one there. */
+  /** Held while a checkpoint is written; null if no other process writes one there. */
   abstract readonly lock: string | null;
-  /** The signing key, where the service made it. */
+  /** The signing key, if the service generated it. */
   abstract readonly signingKey: string;
 }
 
-/** Makes the folder when it is missing. */
+/** Creates the folder if it is missing. */
 export function checkpointFiles(
   { database, checkpointFolder }: Configuration,
   { location }: Pick<Database, 'location'>,
@@ -30,14 +30,14 @@ export function checkpointFiles(
   return { checkpoint, lock: isFile ? null : `${checkpoint}.lock`, signingKey: `${name}.signing-key` };
 }
 
-/** The same, with a warning where others may write there; what is there is closed to them. */
+/** The same, with a warning if others may write there; existing files are closed to others. */
 export function privateCheckpointFiles(
   configuration: Configuration,
   database: Pick<Database, 'location'>,
 ): CheckpointFiles {
   const files = checkpointFiles(configuration, database);
   const folder = dirname(files.checkpoint);
-  // That of a database's file was looked at already.
+  // The folder of a database file was checked already.
   if (folder !== dirname(database.location)) warnWhereOthersMayWrite(folder);
   closeToOthers(files.checkpoint);
   if (files.lock !== null) closeToOthers(files.lock);

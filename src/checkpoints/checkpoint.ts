@@ -1,9 +1,9 @@
 import type { TreeHead } from '../ledger/merkle/proof-check';
 import { parseNote, type SignedNote } from '../signed-notes/signed-note';
 
-/** What a log said of itself: https://c2sp.org/tlog-checkpoint. */
+/** A log's statement about itself: https://c2sp.org/tlog-checkpoint. */
 export interface Checkpoint extends TreeHead {
-  /** Names the log. */
+  /** The name of the log. */
   readonly origin: string;
 }
 
@@ -20,12 +20,15 @@ export function checkpointText({ origin, size, rootHash }: Checkpoint): string {
   return `${origin}\n${size}\n${Buffer.from(rootHash, 'hex').toString('base64')}\n`;
 }
 
-/** Short and unmistakable, for people: `<size>:<first 16 hex digits of the root hash>`. */
+/** Short and unambiguous, for people: `<size>:<first 16 hex digits of the root hash>`. */
 export function nameOf({ size, rootHash }: TreeHead): string {
   return `${size}:${rootHash.slice(0, NAME_DIGITS)}`;
 }
 
-/** What is wrong with the text, as a sentence's end, when it is not a checkpoint. Lines after the third are left alone. */
+/**
+ * Returns what is wrong with a text that is not a checkpoint, as the end of a sentence. Lines after the third are
+ * ignored.
+ */
 export function parseCheckpoint(text: string): SignedCheckpoint | string {
   const note = parseNote(text);
   if (typeof note === 'string') return note;
@@ -39,7 +42,7 @@ export function parseCheckpoint(text: string): SignedCheckpoint | string {
   return { origin, size: Number(size), rootHash: rootHash.toString('hex'), note };
 }
 
-/** Of a text whose faults were reported before. */
+/** For a text that has been validated before. */
 export function readCheckpoint(text: string): SignedCheckpoint {
   const checkpoint = parseCheckpoint(text);
   if (typeof checkpoint === 'string') throw new Error(`A checkpoint ${checkpoint}.`);

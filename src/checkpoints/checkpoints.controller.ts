@@ -11,7 +11,7 @@ import { ConsistencyProofQuery, InclusionProofQuery } from './dto/proof.queries'
 import { LogSigner } from './log-signer';
 import { TreeProofs } from './tree-proofs';
 
-/** What lets outsiders hold the log to what it said of itself. */
+/** Lets outsiders check the log against its own earlier statements. */
 @ApiTags('Provenance')
 @RequiresScope('audit')
 @Controller('provenance')

@@ -18,24 +18,24 @@ import { KeptCheckpoint } from './kept-checkpoint';
 import { contradiction } from './consistency';
 import { type IssuedCheckpoint, LogSigner } from './log-signer';
 
-/** Milliseconds between checkpoints that nobody asked for. */
+/** Milliseconds between automatic checkpoints. */
 const INTERVAL = 60_000;
-/** Milliseconds that a stop waits for the last one, such as while the database does not answer. */
+/** Milliseconds that a shutdown waits for the last one, for example while the database does not answer. */
 const LONGEST_LAST = 1_000;
-/** Why nothing is written, among other causes. */
+/** Identifies this cause of stopping writes. */
 const CAUSE = 'checkpoint';
 
 /**
- * Issues checkpoints of the log, none that contradicts an earlier one: the last is kept outside the database, and today's
- * tree is held against it before the next is signed.
+ * Issues checkpoints of the log that never contradict an earlier one: the last is kept outside the database, and the
+ * current tree is checked against it before the next is signed.
  */
 @Injectable()
 export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Checkpoints');
   private readonly runs = new SingleFlight<never, IssuedCheckpoint>(() => this.signNext());
-  /** Entries of the last checkpoint that was signed here, or found kept. */
+  /** Size of the last checkpoint that was signed here, or found at start. */
   lastSize = 0;
-  /** The log contradicts the kept checkpoint, as far as the last try to sign one has shown. */
+  /** The log contradicts the kept checkpoint, according to the last attempt to sign one. */
   isContradicted = false;
   private timer: NodeJS.Timeout | null = null;
 
@@ -58,15 +58,17 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     this.timer = setInterval(() => void this.issueUnasked(), INTERVAL).unref();
   }
 
-  /** The last one of an orderly stop: everything received is answered by now, and the database is still open. */
+  /** The last one of an orderly shutdown: all requests have been answered, and the database is still open. */
   async beforeApplicationShutdown(): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);
     await within(this.issueUnasked(), LONGEST_LAST, undefined);
   }
 
   /**
-   * A signed checkpoint of the log as it stands, kept before it is given out. Calls that arrive while one is made share the next.
-   * @throws INTERNAL_ERROR when the log contradicts an earlier checkpoint; UNAVAILABLE when it cannot be kept.
+   * A signed checkpoint of the current log, kept before it is returned. Calls that arrive while one is being made share
+   * the next.
+   * @throws INTERNAL_ERROR when the log contradicts an earlier checkpoint; UNAVAILABLE when the checkpoint cannot be
+   * kept.
    */
   issue(): Promise<IssuedCheckpoint> {
     return this.runs.call(0);
@@ -85,7 +87,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     return issued;
   }
 
-  /** What is kept of a log that the database has lost, so that the next start says what is missing. */
+  /** Keeps a checkpoint of a chain that the database has lost, so that the next start reports what is missing. */
   private async keepKnown(known: TreeHead): Promise<void> {
     try {
       await this.keep(this.signer.sign(known));
@@ -103,7 +105,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     }
   }
 
-  /** Nothing more is written either: it would be lost when a backup is restored, or go on from what is forged. */
+  /** Writing stops as well: new entries would be lost when a backup is restored, or would extend a forged chain. */
   private refused(why: string, kept: Checkpoint): DomainError {
     this.ledger.stopWrites(CAUSE, 'The log contradicts an earlier checkpoint, so nothing is written to it.');
     this.logger.fatal(
@@ -116,7 +118,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     );
   }
 
-  /** A checkpoint that nobody waits for: its failure is logged, and the next interval tries again. */
+  /** An automatic checkpoint, for which nobody waits: a failure is logged, and retried after the next interval. */
   private async issueUnasked(): Promise<void> {
     try {
       await this.issue();

@@ -3,7 +3,7 @@ import { TreeDamagedError } from '../ledger/merkle/tree-damaged.error';
 import { EMPTY_ROOT } from '../ledger/merkle/tree-hash';
 import type { TreeReader } from '../ledger/reading/tree-reader';
 
-/** Why today's tree does not extend an earlier one, as the end of a sentence; null when it does. */
+/** Why the current tree does not extend an earlier one, as the end of a sentence; null if it does. */
 export async function contradiction(reader: TreeReader, today: TreeHead, earlier: TreeHead): Promise<string | null> {
   const missing = endsBefore(earlier, today.size);
   if (missing !== null) return missing;
@@ -12,12 +12,12 @@ export async function contradiction(reader: TreeReader, today: TreeHead, earlier
   return (await isProven(reader, today, earlier)) ? null : `its first ${earlier.size} entries are others, or altered`;
 }
 
-/** The same of a log of which only the size is known. */
+/** The same for a log of which only the size is known. */
 export function endsBefore(earlier: TreeHead, size: number): string | null {
   return earlier.size > size ? `it ends at entry ${size}, before the checkpoint's ${earlier.size}` : null;
 }
 
-/** Where hashes are missing nothing can be proven. */
+/** If hashes are missing nothing can be proven. */
 async function isProven(reader: TreeReader, today: TreeHead, earlier: TreeHead): Promise<boolean> {
   try {
     const { hashes } = await reader.consistency(earlier.size, today.size);

@@ -11,7 +11,7 @@ import { contradiction } from './consistency';
 import { LogSigner } from './log-signer';
 import { recordRestoration, refusedRestoration } from './restorations';
 
-/** Holds the database against the kept checkpoint, at start, before anything is written. */
+/** Checks the database against the kept checkpoint, at start, before anything is written. */
 @Injectable()
 export class DatabaseCheck {
   private readonly logger = new Logger('Checkpoints');
@@ -26,7 +26,7 @@ export class DatabaseCheck {
   ) {}
 
   /**
-   * The entries of the checkpoint that the database was held against; 0 when there was none, or no readable head.
+   * Returns the size of the checkpoint that was checked; 0 if there was none, or no readable head.
    * @throws CheckpointContradictedError when the database does not extend it, unless the operator has accepted that.
    */
   async run(): Promise<number> {
@@ -38,7 +38,7 @@ export class DatabaseCheck {
     return kept.size;
   }
 
-  /** A head record that is wrong does not hinder the start: it is for verification to report. */
+  /** A wrong head record does not prevent the start: verification will report it. */
   private async readableTree(): Promise<TreeHead | null> {
     try {
       return await this.tree.head();

@@ -12,8 +12,9 @@ import { refusedRestoration } from './restorations';
 const SELECT_HEAD = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
 
 /**
- * Refuses a database that does not extend the kept checkpoint before it is migrated, so that it stays what it was. One of a
- * version without a tree is held against the checkpoint's size alone; `DatabaseCheck` does the rest once it is migrated.
+ * Refuses, before any migration, a database that does not extend the kept checkpoint, so that it stays as it was. A
+ * database of a version without a tree is checked against the checkpoint's size only; `DatabaseCheck` does the rest
+ * once it is migrated.
  * @throws CheckpointContradictedError unless the operator has accepted the database.
  */
 export async function refuseContradicted(configuration: Configuration, found: FoundDatabase): Promise<void> {
@@ -24,7 +25,7 @@ export async function refuseContradicted(configuration: Configuration, found: Fo
   if (why !== null) throw refusedRestoration(found.location, why, kept, keeper.path);
 }
 
-/** Null also where the head record is gone or damaged, which others report. */
+/** Also null if the head record is missing or damaged, which is reported elsewhere. */
 async function whyContradicted(found: FoundDatabase, kept: SignedCheckpoint): Promise<string | null> {
   const size = await sizeOf(found);
   if (size === null) return null;
@@ -40,7 +41,7 @@ async function whyContradicted(found: FoundDatabase, kept: SignedCheckpoint): Pr
   }
 }
 
-/** Entries there are, as the head record says; 0 where nothing was migrated yet, null where the record is gone. */
+/** Number of entries according to the head record; 0 if nothing was migrated yet, null if the record is missing. */
 async function sizeOf({ connection }: FoundDatabase): Promise<number | null> {
   try {
     const [head] = (await connection?.all<{ sequence: number }>(SELECT_HEAD)) ?? [{ sequence: 0 }];
@@ -51,7 +52,7 @@ async function sizeOf({ connection }: FoundDatabase): Promise<number | null> {
   }
 }
 
-/** A table or column that a migration is yet to make. */
+/** A table or column that a migration has yet to create. */
 function isMissing(error: unknown): boolean {
   return error instanceof DatabaseFault && error.kind === 'programming';
 }

@@ -8,10 +8,13 @@ import { CheckpointFiles } from './checkpoint-files';
 import { replaceFile } from '../shared/durable-file';
 import type { IssuedCheckpoint } from './log-signer';
 
-/** Milliseconds; who holds the lock writes a file of some hundred bytes. */
+/** Milliseconds; the holder of the lock only writes a file of a few hundred bytes. */
 const LONGEST_WAIT = 5_000;
 
-/** The last checkpoint that was signed. It is outside the database, so that it outlives a restored one. */
+/**
+ * The last checkpoint that was signed. It is stored outside the database, so that it survives the restoring of a
+ * backup.
+ */
 @Injectable()
 export class KeptCheckpoint {
   readonly path: string;
@@ -22,7 +25,9 @@ export class KeptCheckpoint {
     this.lock = lock;
   }
 
-  /** Null: none was signed yet. Read anew each time, as another process on the same database may keep it, too. */
+  /**
+   * Null: none was signed yet. Read from disk each time, as another process on the same database may have written it.
+   */
   read(): SignedCheckpoint | null {
     const text = this.text();
     if (text === null) return null;
@@ -34,7 +39,10 @@ export class KeptCheckpoint {
     );
   }
 
-  /** Keeps a checkpoint, unless another process has kept a later one by now. One at a time, or the earlier could come last. */
+  /**
+   * Keeps a checkpoint, unless another process has kept a later one. One at a time, or an earlier one could overwrite a
+   * later one.
+   */
   async keep({ text, size }: Pick<IssuedCheckpoint, 'text' | 'size'>): Promise<void> {
     const held = this.lock === null ? null : await lockedFile(this.lock, SQLITE3, LONGEST_WAIT);
     try {

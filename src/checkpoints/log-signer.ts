@@ -15,7 +15,7 @@ export interface IssuedCheckpoint extends Checkpoint {
   readonly text: string;
 }
 
-/** Signs in the name of this log, with the configured key or one of its own. */
+/** Signs in the name of this log, with the configured key or a generated one. */
 @Injectable()
 export class LogSigner {
   private readonly logger = new Logger('Checkpoints');
@@ -26,7 +26,7 @@ export class LogSigner {
     private readonly files: CheckpointFiles,
   ) {}
 
-  /** Reads the key, or makes it: once, before anything is signed. */
+  /** Reads or generates the key: once, before anything is signed. */
   async open(): Promise<void> {
     const { signingKey, checkpointOrigin } = this.configuration;
     this.notes = new NoteSigner(checkpointOrigin, signingKey ?? (await this.ownKey()));
@@ -37,7 +37,7 @@ export class LogSigner {
     return this.signer.publicKey;
   }
 
-  /** Those by whose signatures a checkpoint of this log is known. */
+  /** The keys whose signatures identify a checkpoint of this log. */
   get verifierKeys(): readonly VerifierKey[] {
     return [this.signer.verifierKey, ...this.configuration.previousVerifierKeys];
   }
@@ -67,7 +67,7 @@ export class LogSigner {
 
 const SEED_BYTES = 32;
 
-/** Reads the seed of the signing key from its file; makes both when there is none yet. */
+/** Reads the seed of the signing key from its file; generates both if there is none yet. */
 async function readOrMakeSigningKey(path: string): Promise<Buffer> {
   if (!existsSync(path)) await make(path);
   const seed = parseSeed(readFileSync(path, 'utf8').trimEnd());

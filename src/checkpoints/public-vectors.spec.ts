@@ -8,7 +8,9 @@ import { checkpointText, parseCheckpoint } from './checkpoint';
 import { formatNote } from '../signed-notes/signed-note';
 import { parseVerifierKey, signatureVerdict } from '../signed-notes/verifier-key';
 
-/** The test data of transparency-dev/merkle and transparency-dev/tessera, when they lie next to the project. */
+/**
+ * The test data of transparency-dev/merkle and transparency-dev/tessera, if they are checked out next to the project.
+ */
 const VECTORS = join(__dirname, '../../../shared/vectors');
 const whenPresent = existsSync(VECTORS) ? describe : describe.skip;
 
@@ -97,7 +99,7 @@ whenPresent('Checkpoints of another log are read and checked (../shared/vectors/
     expect(tile).toBe(one + two);
     const checkpoint = parseCheckpoint(readFileSync(join(folder, 'checkpoint.2'), 'utf8'));
     expect(checkpoint).toMatchObject({ rootHash: nodeHash(one, two) });
-    // What is not a hash of 32 bytes is a leaf as text.
+    // Anything other than a hash of 32 bytes is a leaf as text.
     expect(leafHash('one')).toBe(one);
   });
 });

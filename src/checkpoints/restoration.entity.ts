@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** That a database was taken into service although it did not extend the checkpoint kept of it: the operator said so. */
+/** Records that the operator accepted a database although it did not extend its kept checkpoint. */
 @Entity('restorations')
 export class Restoration {
   @PrimaryColumn('text')
@@ -10,14 +10,14 @@ export class Restoration {
   @Column('bigint')
   readonly createdSequence!: number;
 
-  /** Entries of the database as it was found. */
+  /** Number of entries in the database as it was found. */
   @Column('bigint')
   readonly acceptedSize!: number;
 
   @Column('text')
   readonly acceptedRootHash!: string;
 
-  /** Of the checkpoint that was given up. */
+  /** Size of the checkpoint that was given up. */
   @Column('bigint')
   readonly givenUpSize!: number;
 

@@ -6,7 +6,7 @@ import { nameOf, type SignedCheckpoint } from './checkpoint';
 import { CheckpointContradictedError } from './checkpoint-contradicted.error';
 import { RESTORATION } from './restoration.kind';
 
-/** What the start is refused with. */
+/** The error with which the start is refused. */
 export function refusedRestoration(location: string, why: string, kept: SignedCheckpoint, path: string): Error {
   return new CheckpointContradictedError(
     `The database ${location} does not extend the checkpoint kept in ${path}: ${why}. ` +
@@ -15,7 +15,7 @@ export function refusedRestoration(location: string, why: string, kept: SignedCh
   );
 }
 
-/** Writes down that the operator accepted a database which does not extend the checkpoint. */
+/** Records that the operator accepted a database that does not extend the checkpoint. */
 export async function recordRestoration(
   ledger: LedgerWriter,
   accepted: TreeHead,

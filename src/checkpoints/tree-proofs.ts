@@ -4,7 +4,7 @@ import { isConsistent, isIncluded, type TreeHead } from '../ledger/merkle/proof-
 import { TreeDamagedError } from '../ledger/merkle/tree-damaged.error';
 import { type ConsistencyProof, type InclusionProof, TreeReader } from '../ledger/reading/tree-reader';
 
-/** Proofs of today's log for whoever asks. One that does not lead to the root of the head record is not given out. */
+/** Issues proofs for the current log. A proof that does not lead to the root of the head record is not issued. */
 @Injectable()
 export class TreeProofs {
   constructor(private readonly tree: TreeReader) {}
@@ -36,7 +36,7 @@ export class TreeProofs {
   }
 }
 
-/** Trees of one size have one root. */
+/** Trees of the same size have the same root. */
 function agree(one: TreeHead, other: TreeHead): boolean {
   return one.size !== other.size || one.rootHash === other.rootHash;
 }

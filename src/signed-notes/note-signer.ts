@@ -2,11 +2,11 @@ import { createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:cr
 import { formatNote, keyIdOf } from './signed-note';
 import { rawPublicKey, verifierKeyText, type VerifierKey } from './verifier-key';
 
-/** DER of an Ed25519 private key up to the 32 bytes of the seed: RFC 8410, section 7. */
+/** DER encoding of an Ed25519 private key up to the 32 bytes of the seed: RFC 8410, section 7. */
 const PRIVATE_KEY_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SEED_BYTES = 32;
 
-/** The 32-byte seed in standard base64, such as `openssl rand -base64 32` makes it; undefined when the text is none. */
+/** The 32-byte seed in standard base64, as `openssl rand -base64 32` prints it; undefined if the text is not one. */
 export function parseSeed(text: string): Buffer | undefined {
   const seed = Buffer.from(text, 'base64');
   return seed.length === SEED_BYTES && seed.toString('base64') === text ? seed : undefined;
@@ -17,7 +17,7 @@ export class NoteSigner {
   readonly verifierKey: VerifierKey;
   private readonly privateKey: KeyObject;
 
-  /** @param seed 32 bytes, to be shown nowhere. */
+  /** @param seed 32 bytes, never to be shown. */
   constructor(
     readonly name: string,
     seed: Buffer,
@@ -28,12 +28,12 @@ export class NoteSigner {
     this.verifierKey = { name, keyId: keyIdOf(name, rawPublicKey(publicKey)), publicKey };
   }
 
-  /** The public key, as those keep it who check the notes. */
+  /** The public key in the form in which verifiers store it. */
   get publicKey(): string {
     return verifierKeyText(this.verifierKey);
   }
 
-  /** The same note for the same text: nothing in an Ed25519 signature is random. */
+  /** Deterministic: nothing in an Ed25519 signature is random. */
   sign(text: string): string {
     const { name, keyId } = this.verifierKey;
     const signature = sign(null, Buffer.from(text, 'utf8'), this.privateKey);

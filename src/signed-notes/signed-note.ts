@@ -3,19 +3,19 @@ import { hash as digest } from 'node:crypto';
 /** One line of a signed note: who signed, with which key, and the signature. */
 export interface NoteSignature {
   readonly name: string;
-  /** Hex, 8 digits: tells keys of one name apart. */
+  /** Hex, 8 digits: distinguishes keys with the same name. */
   readonly keyId: string;
   readonly signature: Buffer;
 }
 
 /** A text and its signatures: https://c2sp.org/signed-note. */
 export interface SignedNote {
-  /** What was signed, with its last newline. */
+  /** The signed text, including its last newline. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
 }
 
-/** Of Ed25519 signatures over the text. */
+/** Algorithm byte of Ed25519 signatures over the text. */
 export const ED25519 = 0x01;
 
 const SIGNATURE_LINE = /^\u2014 (?<name>[^\s+]+) (?<value>[A-Za-z0-9+/]+={0,2})$/u;
@@ -35,7 +35,7 @@ export function formatNote({ text, signatures }: SignedNote): string {
   return `${text}\n${lines.join('')}`;
 }
 
-/** What is wrong with the note, as a sentence's end, when it cannot be read. */
+/** Returns what is wrong with a note that cannot be parsed, as the end of a sentence. */
 export function parseNote(note: string): SignedNote | string {
   if (hasControlCharacters(note)) return 'must not hold control characters other than newlines';
   const split = note.lastIndexOf('\n\n');
@@ -61,7 +61,7 @@ function parseSignature(line: string): NoteSignature | null {
 }
 
 function hasControlCharacters(text: string): boolean {
-  // eslint's own rule forbids the range in a pattern.
+  // A loop, because an eslint rule forbids control characters in a pattern.
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code < 0x20 && code !== 0x0a) return true;

@@ -1,7 +1,7 @@
 import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { ED25519, keyIdOf, type SignedNote } from './signed-note';
 
-/** The name and public key by which signatures are checked: https://c2sp.org/signed-note. */
+/** A name and a public key to check signatures with: https://c2sp.org/signed-note. */
 export interface VerifierKey {
   readonly name: string;
   /** Hex, 8 digits. */
@@ -9,15 +9,15 @@ export interface VerifierKey {
   readonly publicKey: KeyObject;
 }
 
-/** `unknown_key`: none of the signatures is by a known key. `invalid`: one says so, and is not. */
+/** `unknown_key`: none of the signatures is by a known key. `invalid`: one claims to be, and is not. */
 export type SignatureVerdict = 'valid' | 'unknown_key' | 'invalid';
 
-/** DER of an Ed25519 public key up to the 32 bytes of the key: RFC 8410, section 4. */
+/** DER encoding of an Ed25519 public key up to the 32 bytes of the key: RFC 8410, section 4. */
 const PUBLIC_KEY_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 const KEY_BYTES = 32;
 const VERIFIER_KEY = /^(?<name>[^\s+]+)\+(?<keyId>[0-9a-f]{8})\+(?<key>[A-Za-z0-9+/]+=*)$/u;
 
-/** `<name>+<key id>+<base64 of 0x01 ‖ public key>`; undefined when the text is none, or its key id is another's. */
+/** `<name>+<key id>+<base64 of 0x01 ‖ public key>`; undefined if the text is not one, or its key id does not match. */
 export function parseVerifierKey(text: string): VerifierKey | undefined {
   const { name, keyId, key } = VERIFIER_KEY.exec(text)?.groups ?? {};
   if (name === undefined || keyId === undefined || key === undefined) return undefined;
@@ -39,7 +39,7 @@ export function rawPublicKey(publicKey: KeyObject): Buffer {
   return publicKey.export({ format: 'der', type: 'spki' }).subarray(PUBLIC_KEY_PREFIX.length);
 }
 
-/** A signature by a known key that does not hold makes the note invalid, whatever else it carries. */
+/** An invalid signature by a known key makes the note invalid, whatever else it carries. */
 export function signatureVerdict(note: SignedNote, known: readonly VerifierKey[]): SignatureVerdict {
   const text = Buffer.from(note.text, 'utf8');
   const verdicts = note.signatures.flatMap(({ name, keyId, signature }) =>

@@ -1,4 +1,4 @@
-/** For the API document: they go together. */
+/** Consistent examples for the API document. */
 export const EXAMPLE_HASH = 'b159bfa47f8eecc4f4b4fbc92c5f6eee13a68132f4f74e68af6bcc1aa45ce503';
 export const EXAMPLE_PUBLIC_KEY = 'agent-governance-service+7766190d+AUvq3isjNDC5cYuqzs8P4FHLIqILbXmlqfxa2HOI4vc8';
 export const EXAMPLE_NOTE =
