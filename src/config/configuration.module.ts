@@ -8,16 +8,19 @@ import { type SettingRows, SettingsContribution } from './settings-contribution'
 import type { Environment } from './variables/variable';
 
 interface Found {
-  /** One member that is an object, because @nestjs/config copies plain values, a key among them, to `process.env`. */
+  /** Wrapped in an object, because @nestjs/config copies plain values, a key among them, to `process.env`. */
   readonly found: Environment;
 }
 
-/** Makes the validated `Configuration` injectable everywhere, and the settings of each module by the module's own token. */
+/**
+ * Makes the validated `Configuration` injectable everywhere, and the settings of each module under the module's own
+ * token.
+ */
 @Module({})
 export class ConfigurationModule {
   /**
-   * Reads `.env` and the process's environment, which wins; with `environment` given, only that. An application whose
-   * settings have faults does not start: it throws a ConfigurationError.
+   * Reads `.env` and the process's environment, which takes precedence; if `environment` is given, only that. An
+   * application with invalid settings does not start: it throws a ConfigurationError.
    */
   static async forRoot(environment?: Environment): Promise<DynamicModule> {
     const configModule = await ConfigModule.forRoot({
@@ -41,7 +44,7 @@ export class ConfigurationModule {
     };
   }
 
-  /** The settings of a module: `token` is the class they are injected by, with a row for each of its members. */
+  /** The settings of a module: `token` is the class by which they are injected, with a row for each of its members. */
   static forFeature<Values extends object>(token: abstract new () => Values, rows: SettingRows<Values>): DynamicModule {
     const contribution = new SettingsContribution(rows);
     return {
@@ -65,8 +68,8 @@ function readAll(service: ConfigService<Found, true>, discovery: DiscoveryServic
 }
 
 /**
- * The database that a service started here would open, by `.env` and the process's environment, which wins. For programs
- * that need nothing else: no other variable is looked at. Rejects with a ConfigurationError.
+ * The database that a service started here would open, according to `.env` and the process's environment, which takes
+ * precedence. For programs that need nothing else: other variables are ignored. Rejects with a ConfigurationError.
  */
 export async function configuredDatabase(): Promise<ConfiguredDatabase> {
   const found = await new Promise<Environment>((resolve, reject) => {

@@ -1,11 +1,11 @@
 import type { Environment } from './variables/variable';
 
-/** Characters from which on a name is long enough that one letter more or less is a slip. */
+/** From this length on, a name that differs by one letter is probably a slip. */
 const LONG = 8;
-/** Shorter names, such as `Host`, are other programs' too. */
+/** Shorter names, such as `Host`, may belong to other programs. */
 const SHORTEST = 5;
 
-/** A warning for each variable that is set, but that nobody reads, and whose name is nearly one of those that are read. */
+/** A warning for each variable that is set and not read, and whose name is nearly that of one that is read. */
 export function nearMissWarnings(environment: Environment, names: readonly string[]): string[] {
   const read = new Set(names);
   return Object.keys(environment)
@@ -22,12 +22,12 @@ function isNearly(name: string, meant: string): boolean {
   return given === expected || (expected.length >= LONG && isOneSlip(given, expected));
 }
 
-/** Without what separates its words, whatever its case. */
+/** Without separators between words, in lower case. */
 function plain(name: string): string {
   return name.replace(/[^a-z0-9]/gi, '').toUpperCase();
 }
 
-/** One character more, fewer or another, or two neighbours exchanged. */
+/** One character more, fewer or different, or two adjacent ones swapped. */
 function isOneSlip(given: string, expected: string): boolean {
   if (Math.abs(given.length - expected.length) > 1) return false;
   let start = 0;

@@ -24,7 +24,7 @@ export function readTables(environment: Environment, tables: readonly VariableTa
   return read;
 }
 
-/** Reads the variables of the service alone; throws a ConfigurationError that lists all faults at once. */
+/** Reads only the variables of the service itself; throws a ConfigurationError that lists all faults at once. */
 export function readConfiguration(environment: Environment): Configuration {
   const [settings] = readTables(environment, [VARIABLES]);
   // Complete and of the right types, because the table has a row of the right type for every member.
@@ -39,7 +39,7 @@ export function readDatabase(environment: Environment): ConfiguredDatabase {
   return database;
 }
 
-/** What works but should not stay so, one sentence each. */
+/** Settings that work but should be changed, one sentence each. */
 export function configurationWarnings({ apiKey, apiKeyPrevious }: Configuration): string[] {
   const shortKeys = [
     ...(isGuessable(apiKey) ? ['API_KEY'] : []),
@@ -64,7 +64,7 @@ function isRefusedInProduction(variable: Variable<unknown>, text: string, enviro
   return isMissing || variable.refusedInProduction?.(text) === true;
 }
 
-/** One line: name, what was got unless it is secret, what is expected, an example. */
+/** One line: name, actual value unless it is secret, what is expected, an example. */
 function faultLine(variable: Variable<unknown>, text: string): string {
   const { name, mask = JSON.stringify, explain, expected, example } = variable;
   const got = text === '' ? 'nothing, although NODE_ENV is production' : shorten(mask(text));
@@ -76,13 +76,13 @@ function shorten(text: string): string {
   return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
 }
 
-/** Makes a key where none was given. */
+/** Generates a key if none was given. */
 export function withApiKey(settings: Settings): Configuration {
   const apiKeyGenerated = settings.apiKey === '';
   return { ...settings, apiKeyGenerated, apiKey: apiKeyGenerated ? generateApiKey() : settings.apiKey };
 }
 
-/** The environment cannot be used. `faults` holds one line for each variable at fault, fit to be printed; no secrets. */
+/** The environment is invalid. `faults` has one printable line for each faulty variable, without secrets. */
 export class ConfigurationError extends Error {
   constructor(readonly faults: readonly string[]) {
     super(`The configuration is invalid:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);

@@ -5,16 +5,16 @@ import type { SettingsContribution, VariableTable } from './settings-contributio
 import type { Environment, Settings } from './variables/variable';
 import { VARIABLES } from './variables/variables';
 
-/** All settings, those of the service and those of each module, read at once. */
+/** All settings, those of the service and those of each module, read together. */
 export class ReadSettings {
   private constructor(
     readonly configuration: Configuration,
     private readonly ofModules: ReadonlyMap<SettingsContribution, object>,
-    /** What works but should not stay so, one sentence each. */
+    /** Settings that work but should be changed, one sentence each. */
     readonly warnings: readonly string[],
   ) {}
 
-  /** @throws ConfigurationError that lists the faults of all; an Error where two read one variable. */
+  /** @throws ConfigurationError that lists the faults of all; an Error if two of them read the same variable. */
   static from(environment: Environment, contributions: readonly SettingsContribution[]): ReadSettings {
     const tables: VariableTable[] = [VARIABLES, ...contributions.map(({ rows }) => rows)];
     const names = tables.flatMap((table) => Object.values(table).map(({ name }) => name));

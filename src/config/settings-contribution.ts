@@ -6,7 +6,7 @@ export type SettingRows<Values> = { readonly [Member in keyof Values]: Variable<
 /** Variables by the member that each is read into. */
 export type VariableTable = Readonly<Record<string, Variable<unknown>>>;
 
-/** The settings that a module brings. Provided as a value, and read together with those of the service. */
+/** The settings of a module. Provided as a value, and read together with those of the service. */
 export class SettingsContribution {
   constructor(readonly rows: VariableTable) {}
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
-/** Below this a key can be guessed: refused in production, elsewhere warned of. */
+/** A shorter key can be guessed: refused in production, warned about elsewhere. */
 export const SHORTEST_SAFE_KEY = 16;
 
 export const API_KEY_EXPECTED = `a key of 1 to 1024 visible ASCII characters without spaces, of at least ${SHORTEST_SAFE_KEY} with NODE_ENV=production`;
 
-/** Undefined when no HTTP header could carry the key unchanged. */
+/** Undefined if an HTTP header could not carry the key unchanged. */
 export function parseApiKey(text: string): string | undefined {
   return /^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined;
 }

@@ -7,14 +7,14 @@ import { parseList, type Variables } from './variable';
 type CheckpointSettings =
   'signingKey' | 'previousVerifierKeys' | 'checkpointOrigin' | 'checkpointFolder' | 'givenUpCheckpoints';
 
-/** The variables that checkpoints are made by. */
+/** The variables about checkpoints. */
 export const CHECKPOINT_VARIABLES: Pick<Variables, CheckpointSettings> = {
   signingKey: {
     name: 'SIGNING_KEY',
     description:
       'Key that signs checkpoints: 32 random bytes. Unset: one is made at the first start and kept in a file.',
     default: '',
-    // Replicas that each made a key of their own would sign one log with several.
+    // Replicas that each generated a key would sign the same log with different keys.
     requiredInProduction: ({ DATABASE_URL = '' }) => isPostgresUrl(DATABASE_URL),
     expected: 'the 32 bytes of an Ed25519 seed in standard base64, the same for all processes on one database',
     example: '$(openssl rand -base64 32)',
@@ -27,7 +27,7 @@ export const CHECKPOINT_VARIABLES: Pick<Variables, CheckpointSettings> = {
     default: '',
     expected:
       'verifier keys (name+hex+base64, as publicKey of GET /provenance/checkpoint shows them), separated by commas',
-    // Who sets the previous secret key by mistake must not find it in a log.
+    // If somebody sets the previous secret key by mistake, it must not appear in a log.
     mask: maskApiKey,
     example: 'example.com/governance+dcce5bc2+AUvq3isjNDC5cYuqzs8P4FHLIqILbXmlqfxa2HOI4vc8',
     parse: parseVerifierKeys,
@@ -62,7 +62,7 @@ export const CHECKPOINT_VARIABLES: Pick<Variables, CheckpointSettings> = {
 const ORIGIN = /^[^\s+\p{Cc}\p{Cf}]{1,200}$/u;
 const CHECKPOINT_NAME = /^(0|[1-9]\d{0,15}):[0-9a-f]{16}$/;
 
-/** Null: none is given, and the service makes one. */
+/** Null: none is given, and the service generates one. */
 function parseSigningKey(text: string): Buffer | null | undefined {
   return text === '' ? null : parseSeed(text);
 }
@@ -76,7 +76,7 @@ function parseOrigin(text: string): string | undefined {
   return ORIGIN.test(text) ? text : undefined;
 }
 
-/** A folder, absolute or relative to the working folder, without white space at its ends; null where the usual one serves. */
+/** A folder, absolute or relative to the working folder, without white space at its ends; null for the default. */
 function parseFolder(text: string): string | null | undefined {
   if (text === '') return null;
   return text.trim() === text && !text.includes('\0') ? text : undefined;

@@ -3,7 +3,7 @@ import { wholeNumber, type Variables } from './variable';
 const HOUR = 3_600_000;
 const CENTURY = 100 * 365 * 24 * HOUR;
 
-/** The variables by which a wrong clock is recognised. */
+/** The variables for recognising a wrong clock. */
 export const CLOCK_VARIABLES: Pick<Variables, 'maxClockStep' | 'acceptedHeadTime'> = {
   maxClockStep: {
     name: 'MAX_CLOCK_STEP',

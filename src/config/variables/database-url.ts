@@ -9,30 +9,31 @@ const SCHEME = 'sqlite:';
 const URL_PARTS =
   /^(?<scheme>[a-z][a-z\d+.-]*:\/\/)(?:(?<user>[^:@/?#]*)(?<password>:[^@/?#]*)?@)?(?<place>[^:@/?#]+(?::\d+)?(?:\/[^:@?#]*)?)(?<query>\?.*)?$/i;
 
-/** `sqlite:<path>` or `postgres://…`; undefined when the text is neither, or lacks what a connection needs. */
+/** `sqlite:<path>` or `postgres://…`; undefined if the text is neither, or lacks what a connection needs. */
 export function parseDatabaseUrl(text: string): ConfiguredDatabase | undefined {
   if (!isPostgresUrl(text)) return parseSqliteUrl(text);
   return postgresUrlFault(text) === undefined ? { kind: 'postgres', url: text } : undefined;
 }
 
-/** The path is taken as it stands, absolute or relative to the working folder. */
+/** The path is taken literally, absolute or relative to the working folder. */
 function parseSqliteUrl(text: string): SqliteDatabase | undefined {
   if (!text.startsWith(SCHEME)) return undefined;
   const path = text.slice(SCHEME.length);
   const isFilePath = path !== '' && !path.endsWith('/') && !/[?#\0]/.test(path);
-  // Two slashes would make a host of the first folder, as in sqlite://data/governance.db: ask instead of guessing.
+  // With two slashes, the first folder would be a host, as in sqlite://data/governance.db: report it instead of
+  // guessing.
   const isAmbiguous = /^\/\/[^/]/.test(path);
   return isFilePath && !isAmbiguous && !isInMemory(path) ? { kind: 'sqlite', path } : undefined;
 }
 
-/** Why a URL of a kind we know cannot be used. */
+/** Why a URL of a supported kind cannot be used. */
 export function explainDatabaseUrl(text: string): string | undefined {
   if (isPostgresUrl(text)) return postgresUrlFault(text);
   if (text.startsWith(SCHEME) && isInMemory(text.slice(SCHEME.length))) return 'records must be kept in a file';
   return undefined;
 }
 
-/** Shows a URL without password and query; of a text whose parts cannot be distinguished the scheme at most. */
+/** Shows a URL without password and query; if its parts cannot be told apart, at most the scheme. */
 export function maskDatabaseUrl(text: string): string {
   const mayHoldPassword = /[:@]/.test(text.replace(/^sqlite:/, ''));
   if (!mayHoldPassword) return JSON.stringify(text);
@@ -45,7 +46,7 @@ export function maskDatabaseUrl(text: string): string {
 
 const temporaryFolders = new Set<string>();
 
-/** A database of its own for each process that does not name one, as tests want it. It goes with the process. */
+/** A separate database for each process that does not name one, as tests need. It is removed with the process. */
 export function temporaryDatabaseUrl(): string {
   const folder = join(tmpdir(), `governance-${randomUUID()}`);
   if (temporaryFolders.size === 0) process.once('exit', removeTemporaryFolders);

@@ -17,7 +17,7 @@ type GovernanceSetting =
   | 'requiredApprovals'
   | 'actionTimeout';
 
-/** What agents may do: rows of `VARIABLES`, which has them where they stand there. */
+/** Settings about what agents may do: rows of `VARIABLES`, kept here. */
 export const GOVERNANCE_VARIABLES: Pick<Variables, GovernanceSetting> = {
   policyDefaultEffect: {
     name: 'POLICY_DEFAULT_EFFECT',
@@ -123,7 +123,7 @@ export const GOVERNANCE_VARIABLES: Pick<Variables, GovernanceSetting> = {
 
 const MOST_APPROVALS = 100;
 
-/** `low=1,high=2`: levels left out need one approval. */
+/** `low=1,high=2`: levels that are left out need one approval. */
 function parseRequiredApprovals(text: string): RequiredApprovals | undefined {
   const pairs = parseList(text, parsePair);
   if (!pairs || new Set(pairs.map(([level]) => level)).size < pairs.length) return undefined;

@@ -5,7 +5,7 @@ type RoomSetting =
 
 const MOST_CONNECTIONS = 1_000_000;
 
-/** How much room clients may take: rows of `VARIABLES`, which has them where they stand there. */
+/** Settings that limit what clients may use: rows of `VARIABLES`, kept here. */
 export const LIMIT_VARIABLES: Pick<Variables, RoomSetting> = {
   bodyLimit: {
     name: 'BODY_LIMIT',

@@ -16,7 +16,7 @@ export function parseAllowedOrigins(text: string): AllowedOrigins | undefined {
   return text === '*' ? '*' : parseList(text, parseOrigin);
 }
 
-/** Only an origin in the very form a browser sends it can ever match, so any other is refused. */
+/** Only an origin exactly as browsers send it can ever match, so any other form is refused. */
 function parseOrigin(text: string): string | undefined {
   const hasOriginForm = /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@*\\]+$/.test(text);
   if (!hasOriginForm || !URL.canParse(text)) return undefined;
@@ -52,7 +52,7 @@ export function parseRedisUrl(text: string): string | undefined {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** An https origin, or an http one of this machine, in the form browsers give it; a `/` at its end is cut. */
+/** An https origin, or an http one of this machine, in the form browsers use; a trailing `/` is removed. */
 export function parsePublicUrl(text: string): string | undefined {
   const url = text.endsWith('/') ? text.slice(0, -1) : text;
   const origin = parseOrigin(url);

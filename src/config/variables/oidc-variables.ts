@@ -2,7 +2,7 @@ import type { Variables } from './variable';
 
 const TEXT = /^[\x21-\x7e]{1,500}$/;
 
-/** Signing in to the console at an issuer of tokens, by the code flow of OpenID Connect with PKCE. */
+/** Signing in to the console at a token issuer, with OpenID Connect's code flow and PKCE. */
 export const OIDC_VARIABLES: Pick<Variables, 'oidcIssuer' | 'oidcClientId' | 'oidcScope'> = {
   oidcIssuer: {
     name: 'OIDC_ISSUER',

@@ -1,4 +1,6 @@
-/** What may follow the `?`; anything else, such as a misspelt `sslmode`, would be ignored and leave the line open. */
+/**
+ * Permitted parameters; any other, such as a misspelt `sslmode`, would be ignored and leave the connection unencrypted.
+ */
 const PARAMETERS: Readonly<Record<string, RegExp>> = {
   sslmode: /^(disable|prefer|require|verify-ca|verify-full)$/,
   sslrootcert: /./,
@@ -11,7 +13,7 @@ export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:/i.test(text);
 }
 
-/** Why a connection cannot be made of the URL, without quoting it; undefined when it can. */
+/** Why the URL cannot be used for a connection, without quoting it; undefined if it can. */
 export function postgresUrlFault(text: string): string | undefined {
   if (!/^postgres(ql)?:\/\/[\x21-\x7e]+$/i.test(text) || !URL.canParse(text)) {
     return 'it is not a URL; write the special characters of user and password percent-encoded';

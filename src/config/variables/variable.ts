@@ -3,27 +3,27 @@ import type { Configuration } from '../configuration';
 /** Names and values as in `process.env`. An empty value counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One environment variable: how it is read, and what is said about it when it cannot be. */
+/** One environment variable: how it is read, and what is reported if it is invalid. */
 export interface Variable<Value> {
   readonly name: string;
-  /** What it decides, in a sentence; shown in `.env.example`. */
+  /** What it determines, in a sentence; shown in `.env.example`. */
   readonly description: string;
-  /** Stands in for an unset or empty variable; empty when there is none. */
+  /** Used if the variable is unset or empty; empty if there is no default. */
   readonly default: string;
   /** Replaces `default` with NODE_ENV=test. */
   readonly defaultInTest?: () => string;
-  /** Whether production needs it, with the other variables as they are. */
+  /** Whether production requires it, given the other variables. */
   readonly requiredInProduction?: (environment: Environment) => boolean;
-  /** What works elsewhere, but production does not take. */
+  /** A value that works elsewhere, but is refused in production. */
   readonly refusedInProduction?: (text: string) => boolean;
   /** Completes "expected …". */
   readonly expected: string;
   readonly example: string;
-  /** How a value that is not as expected may be shown. Without it the value is shown as it is. */
+  /** How an invalid value may be shown. Without it the value is shown unchanged. */
   readonly mask?: (text: string) => string;
-  /** Undefined: not as expected. */
+  /** Undefined: the value is invalid. */
   readonly parse: (text: string) => Value | undefined;
-  /** Why a well-formed value is refused all the same. */
+  /** Why a well-formed value is refused nevertheless. */
   readonly explain?: (text: string) => string | undefined;
 }
 
@@ -32,12 +32,12 @@ export type Settings = Omit<Configuration, 'apiKeyGenerated'>;
 
 export type Variables = { readonly [Member in keyof Settings]: Variable<Settings[Member]> };
 
-/** The longest time a timer takes, in milliseconds. */
+/** The longest delay that a timer supports, in milliseconds. */
 export const LONGEST_TIME = 2 ** 31 - 1;
 
 export type Reading<Value> = Pick<Variable<Value>, 'expected' | 'parse'>;
 
-/** Digits only: no sign, no exponent, no hexadecimal. Both bounds belong to the range. */
+/** Digits only: no sign, no exponent, no hexadecimal. Both bounds are inclusive. */
 export function wholeNumber(smallest: number, largest: number): Reading<number> {
   return {
     expected: `a whole number from ${smallest} to ${largest}, in digits`,
@@ -66,7 +66,7 @@ export function parseWholeNumber(text: string, smallest: number, largest: number
   return number >= smallest && number <= largest ? number : undefined;
 }
 
-/** The items of a comma-separated list, each read by `parse`; undefined when one cannot be read or nothing is there. */
+/** The items of a comma-separated list, each read by `parse`; undefined if any is invalid or the list is empty. */
 export function parseList<Item>(text: string, parse: (item: string) => Item | undefined): Item[] | undefined {
   const items: Item[] = [];
   for (const part of text.split(',')) {

@@ -9,7 +9,7 @@ import { OIDC_VARIABLES } from './oidc-variables';
 import { LIMIT_VARIABLES } from './limit-variables';
 import { LONGEST_TIME, oneOf, parseWholeNumber, trueOrFalse, type Variables, wholeNumber } from './variable';
 
-/** Every environment variable the service reads. Adding one is adding a member to `Configuration` and a row here. */
+/** Every environment variable of the service. To add one, add a member to `Configuration` and a row here. */
 export const VARIABLES: Variables = {
   nodeEnvironment: {
     name: 'NODE_ENV',
