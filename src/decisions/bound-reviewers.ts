@@ -9,7 +9,10 @@ import { RecordReader } from '../ledger/reading/record-reader';
 import type { Decision } from './decision.entity';
 import { DECISION } from './decision.kind';
 
-/** Whether a review needs a key or token of the reviewer's own: one that could name any agent says nothing of who reviewed. */
+/**
+ * Whether a review requires a key or token bound to the reviewer: one that can act as any agent does not prove who
+ * reviewed.
+ */
 @Injectable()
 export class BoundReviewers implements AdmissionRule {
   private readonly areRequired: boolean;
@@ -25,13 +28,13 @@ export class BoundReviewers implements AdmissionRule {
     if (caller.agentId !== null) return null;
     if (this.areRequired) return reviewerNotBound();
     if (isOperator(caller)) return null;
-    // For the order of checks alone: the review asks again, under the ledger's lock.
+    // Only for the order of checks: the review checks again, under the ledger's lock.
     const decision = await this.reader.find(DECISION, params.id, SYSTEM_CALLER);
     return decision === undefined ? null : unboundRefusal(caller, decision);
   }
 }
 
-/** What an agent asks to do is decided by who holds a key of their own; the operator's key is excepted. */
+/** Reviews of what an agent asks to do require the reviewer's own key; the operator's key is exempt. */
 export function unboundRefusal(caller: Caller, { executionId }: Decision): DomainError | null {
   return executionId !== null && caller.agentId === null && !isOperator(caller) ? reviewerNotBound() : null;
 }

@@ -2,7 +2,7 @@ import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
 
 const MEMBERS = ['executionId', 'actionHash', 'approvers', 'executeWithin'];
 
-/** Decisions name their approvers, and the execution that waits for them. */
+/** Adds a decision's approvers, and the execution that waits for it. */
 export class DecisionApprovers1764100000040 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     for (const member of MEMBERS) await queryRunner.query(`ALTER TABLE "decisions" ADD COLUMN "${member}" text`);

@@ -1,6 +1,9 @@
 import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
 
-/** What can expire has an index of its own: looking for what is due costs the same, however many decisions there are. */
+/**
+ * Adds an index of decisions that can expire: finding those that are due costs the same, however many decisions there
+ * are.
+ */
 export class DecisionDue1763900000040 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createIndex('decisions', due());

@@ -2,7 +2,7 @@ import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { createIndexes, dropIndexes } from '../database/columns';
 import { countRows } from '../ledger/schema/count-rows';
 
-/** Decisions are counted by each filter, and found by their status and another. */
+/** Decisions are counted by each filter, and can be found by status plus another filter. */
 export class DecisionListFilters1763700000040 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await createIndexes(queryRunner, 'decisions', pairs());

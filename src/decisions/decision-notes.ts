@@ -15,7 +15,7 @@ export function proposedNote({
   return { action: 'decision.proposed', agentId: proposedBy, details: { riskLevel, requiredApprovals } };
 }
 
-/** The entry of a review; it is named after what the review brought about. */
+/** The entry of a review, named after its effect. */
 export function reviewNote(decision: Decision, { verdict, approverId }: Review): EntryNote {
   const { status, requiredApprovals, reviews } = decision;
   if (status === 'expired' || status === 'cancelled') throw new Error(`A review cannot make a decision ${status}.`);
@@ -52,7 +52,7 @@ export function expiredNote({ expiresAt, reviews, requiredApprovals }: Decision)
   return { action: 'decision.expired', details, bySystem: true };
 }
 
-/** Its proposer took it back, or somebody who holds a key that is bound to no agent. */
+/** Cancelled by its proposer, or by a caller that is not bound to an agent. */
 export function cancelledNote({ proposedBy, reviews, requiredApprovals }: Decision, reason: string | null): EntryNote {
   const details = { approvals: approvalsOf(reviews), requiredApprovals };
   return { action: 'decision.cancelled', agentId: proposedBy, reason, details };

@@ -31,7 +31,7 @@ export interface ReviewRequest {
 interface Parties {
   readonly approver: Agent;
   readonly proposer: Agent | undefined;
-  /** The groups of approvers that the approver can fill; null where the decision names none. */
+  /** The groups that the approver can approve for; null if the decision names none. */
   readonly groups: readonly number[] | null;
 }
 
@@ -40,7 +40,7 @@ interface Denial {
   readonly policies: readonly DecidingPolicy[];
 }
 
-/** Approves and rejects. Of two reviews that race for the same decision, the ledger's order decides. */
+/** Approves and rejects. If two reviews race for the same decision, the ledger's order decides. */
 @Injectable()
 export class DecisionReviewsService {
   constructor(
@@ -56,7 +56,7 @@ export class DecisionReviewsService {
    */
   async review(caller: Caller, decisionId: string, request: ReviewRequest): Promise<Decision> {
     const { approver } = request;
-    // Who proposed a decision never changes, so it may be read ahead.
+    // The proposer of a decision never changes, so it may be read beforehand.
     const proposerId = (await this.reader.find(DECISION, decisionId, SYSTEM_CALLER))?.proposedBy ?? null;
     const agents = [approver, proposerId].flatMap((idOrName) => (idOrName === null ? [] : [agentLookup(idOrName)]));
     return this.ledger
@@ -107,7 +107,7 @@ export class DecisionReviewsService {
   }
 }
 
-/** A review that comes too late brings the expiry to light: it is recorded, and the review is refused. */
+/** A late review triggers the expiry: it is recorded, and the review is refused. */
 async function refuseLate(transaction: LedgerTransaction, decision: Decision): Promise<Refusal> {
   await expireDecision(transaction, decision);
   return new Refusal(conflict('The decision expired before this review, which is final.'));

@@ -6,12 +6,12 @@ import { wantedApprovals } from '../policies/approval/approval-requirement';
 import { areFilled } from '../policies/approval/reviewer-groups';
 import type { Decision, DecisionStatus, Review, Verdict } from './decision.entity';
 
-/** True from the moment of `expiresAt` on, for a decision that nobody settled before. */
+/** True from `expiresAt` on, for a decision that was not settled before. */
 export function isExpired({ status, expiresAt }: Pick<Decision, 'status' | 'expiresAt'>, now: string): boolean {
   return status === 'proposed' && expiresAt !== null && expiresAt <= now;
 }
 
-/** Why a decision cannot be reviewed as it stands, whoever asks; null when it can. */
+/** Why a decision cannot be reviewed at the moment, by anyone; null if it can. */
 export function reviewConflict(decision: Decision, approverId: string | null): DomainError | null {
   const settled = finalityConflict(decision);
   if (settled !== null) return settled;
@@ -23,7 +23,7 @@ export function reviewConflict(decision: Decision, approverId: string | null): D
 
 /**
  * Proposing and approving take two; withdrawing one's own proposal does not.
- * @param mayApproveOwn by the configuration, which never counts for what an agent asks to do.
+ * @param mayApproveOwn from the configuration; it never applies to decisions about executions.
  */
 export function selfApproval(
   decision: Pick<Decision, 'proposedBy' | 'executionId'>,
@@ -41,9 +41,9 @@ export function selfApproval(
 }
 
 /**
- * Why a reviewer of no group of approvers is refused; null for one of a group, and where the decision names no approvers.
- * Its proposer may reject it all the same.
- * @param groups indexes of the groups that the reviewer can fill; null where the decision names none.
+ * Why a reviewer who belongs to no group of approvers is refused; null for a member of a group, and if the decision
+ * names no approvers. Its proposer may still reject it.
+ * @param groups indexes of the groups that the reviewer can approve for; null if the decision names none.
  */
 export function approverFault(
   decision: Decision,
@@ -59,7 +59,7 @@ export function approverFault(
   );
 }
 
-/** What a suspended agent proposed waits until somebody resumes it; it can be rejected. */
+/** A proposal of a suspended agent waits until the agent is resumed; it can be rejected. */
 export function proposerSuspension(verdict: Verdict, proposer: Agent | undefined): DomainError | null {
   if (verdict === 'reject' || proposer === undefined || suspension(proposer) === null) return null;
   return permissionDenied(
@@ -68,13 +68,13 @@ export function proposerSuspension(verdict: Verdict, proposer: Agent | undefined
   );
 }
 
-/** Says what the type of a decision would have to be, or undefined when it is one: policies name it as part of a path. */
+/** What the type of a decision has to be, or undefined if it is valid: policies name it as part of a path. */
 export function decisionTypeFault(type: string): string | undefined {
   // Policies compare in normal form C, in which U+037E, the Greek question mark, is ";".
   return type.normalize('NFC').includes(';') ? 'must not contain ";"' : labelFault(type);
 }
 
-/** The decision after a review: one rejection rejects, the last needed approval approves. */
+/** The decision after a review: a single rejection rejects, the last required approval approves. */
 export function reviewed(decision: Decision, review: Review): Decision {
   const reviews = [...decision.reviews, review];
   const status = statusAfter(decision, reviews);
@@ -90,17 +90,17 @@ export function cancelled(decision: Decision, now: string): Decision {
   return { ...decision, status: 'cancelled', updatedAt: now, resolvedAt: now };
 }
 
-/** Whether somebody can still decide it. */
+/** Whether it can still be decided. */
 export function isOpen({ status }: Pick<Decision, 'status'>): boolean {
   return status === 'proposed';
 }
 
-/** Why nobody can settle a decision any more; null when somebody can. */
+/** Why a decision can no longer be settled; null if it can. */
 export function finalityConflict({ status }: Decision): DomainError | null {
   return status === 'proposed' ? null : conflict(`The decision is ${status} already, which is final.`);
 }
 
-/** Of each group of approvers, how many approvals may fill it. */
+/** For each group of approvers, how many approvals are assigned to it. */
 export function givenApprovals({ approvers, reviews }: Decision): number[] {
   const approvals = reviews.filter(({ verdict }) => verdict === 'approve');
   return (approvers ?? []).map((_, index) => approvals.filter(({ groups }) => groups?.includes(index)).length);
@@ -117,14 +117,14 @@ function statusAfter({ approvers, requiredApprovals }: Decision, reviews: readon
   return isApproved ? 'approved' : 'proposed';
 }
 
-/** Of each approval, the groups that it may fill. */
+/** For each approval, the groups that it may count for. */
 export function fillableGroups(reviews: readonly Review[]): (readonly number[])[] {
   return reviews.filter(({ verdict }) => verdict === 'approve').map(({ groups = [] }) => groups);
 }
 
 /**
- * The resource a policy names to forbid an approver: `decisions/<riskLevel>/<type>`. The type is one segment of it: each
- * `/` in it counts as `_`, and so do a type `.` and a type `..`.
+ * The resource that a policy names to forbid an approver: `decisions/<riskLevel>/<type>`. The type is one segment: each
+ * `/` in it becomes `_`, and so do the types `.` and `..`.
  */
 export function decisionResource({ riskLevel, type }: Pick<Decision, 'riskLevel' | 'type'>): string {
   const segment = type === '.' || type === '..' ? '_' : type.replaceAll('/', '_');

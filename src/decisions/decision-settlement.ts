@@ -6,7 +6,7 @@ import { cancelled, expired, isExpired } from './decision-rules';
 import type { Decision } from './decision.entity';
 import { DECISION } from './decision.kind';
 
-/** Writes a decision as it is now and, where that settles it, what becomes of the execution that waits for it. */
+/** Writes a decision and, if that settles it, the outcome of the execution that waits for it. */
 export async function settleDecision(
   transaction: LedgerTransaction,
   decision: Decision,
@@ -26,11 +26,11 @@ export function expireDecision(transaction: LedgerTransaction, decision: Decisio
   return settleDecision(transaction, after, expiredNote(decision), { bySystem: true });
 }
 
-/** Decisions whose time is over. */
+/** Decisions that are due to expire. */
 export const DUE_DECISIONS: DueRecords<Decision> = {
   kind: DECISION,
   settle: async (transaction, decision) => {
-    // A review may have come first.
+    // A review may have been faster.
     if (isExpired(decision, transaction.now)) await expireDecision(transaction, decision);
   },
 };

@@ -9,20 +9,22 @@ export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 export const VERDICTS = ['approve', 'reject'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** What one approver said. `approverId` is null when the holder of the API key rejected. */
+/** One reviewer's verdict. `approverId` is null when the holder of the API key rejected. */
 export interface Review {
   readonly approverId: string | null;
   readonly verdict: Verdict;
   readonly comment: string | null;
   readonly createdAt: string;
-  /** Indexes of the approver groups that the reviewer could fill then; absent where the decision names no approvers. */
+  /**
+   * Indexes of the approver groups that the reviewer could approve for at the time; absent if the decision names none.
+   */
   readonly groups?: readonly number[];
 }
 
-/** As the index of what can expire has it. */
+/** The condition of the index of decisions that can expire. */
 export const CAN_EXPIRE = `"resolvedAt" IS NULL AND "expiresAt" IS NOT NULL`;
 
-/** Something an agent proposed, and what became of it. */
+/** Something an agent proposed, and its outcome. */
 @Entity('decisions')
 @Index(['status', 'createdSequence'])
 @Index(['riskLevel', 'createdSequence'])
@@ -82,19 +84,19 @@ export class Decision {
   @Column('text', { nullable: true })
   readonly resolvedAt!: string | null;
 
-  /** The execution that waits for it; null for any other decision. */
+  /** The execution that waits for it; null if there is none. */
   @Column('text', { nullable: true })
   readonly executionId!: string | null;
 
-  /** Hex SHA-256 of what the execution asks for. */
+  /** Hex SHA-256 of the action that the execution asks for. */
   @Column('text', { nullable: true })
   readonly actionHash!: string | null;
 
-  /** Who has to approve; null: whoever may, by the number alone. */
+  /** Who has to approve; null: anyone who may, only the number counts. */
   @Column('simple-json', { nullable: true })
   readonly approvers!: readonly ApproverGroup[] | null;
 
-  /** How long its execution may begin once it is approved: a duration after ISO 8601. */
+  /** How long its execution may be started after approval: an ISO 8601 duration. */
   @Column('text', { nullable: true })
   readonly executeWithin!: string | null;
 }

@@ -36,7 +36,7 @@ export class DecisionsService {
     return this.reader.page(DECISION, request, caller);
   }
 
-  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment that has not come. */
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(caller: Caller, id: string, asOf?: Moment): Promise<Decision> {
     const decision = await this.history.find(DECISION, id, asOf, caller);
     if (decision === undefined) throw notFound('decision');
@@ -76,7 +76,7 @@ export class DecisionsService {
     });
   }
 
-  /** @throws VALIDATION_ERROR for groups that ask for fewer approvals than the risk level needs. */
+  /** @throws VALIDATION_ERROR for groups that ask for fewer approvals than the risk level requires. */
   private approvers({ approvers, riskLevel }: ProposeDecisionRequest): readonly ApproverGroup[] | null {
     if (approvers === undefined) return null;
     const groups = filledGroups(approvers);

@@ -5,12 +5,12 @@ import { type PolicyAgent, subjectOf } from '../policies/subject-of';
 import { decisionResource } from './decision-rules';
 import type { Decision, Verdict } from './decision.entity';
 
-/** Reviewers need no policy that allows them; one that denies stops them. */
+/** Reviewers need no policy that allows them, but one that denies stops them. */
 @Injectable()
 export class ReviewPolicies {
   constructor(private readonly policies: ActivePolicies) {}
 
-  /** The policies in force that deny an agent its verdict, oldest first; none when it may. */
+  /** The policies in force that deny an agent this verdict, oldest first; none if it may give it. */
   denying(
     decision: Pick<Decision, 'riskLevel' | 'type'>,
     verdict: Verdict,

@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { JsonObject, JsonScalar } from '../json/json-value';
 
-/** A statement about an entity. Claims that contradict each other stand side by side. */
+/** A statement about an entity. Contradictory claims coexist. */
 @Entity('claims')
 @Index(['entityId', 'createdSequence'])
 @Index(['entityId', 'predicate', 'createdSequence'])

@@ -29,12 +29,12 @@ export class ClaimsService {
       this.reader.exists(ENTITY, entityId),
       this.reader.find(CLAIM, claimId),
     ]);
-    // Claims of an entity that was removed may be there still.
+    // Claims of a removed entity may still exist.
     if (!hasEntity || claim?.entityId !== entityId) throw notFound('claim');
     return claim;
   }
 
-  /** Claims that contradict each other coexist; none overwrites another. @throws NOT_FOUND */
+  /** Contradictory claims coexist; none overwrites another. @throws NOT_FOUND */
   add(caller: Caller, entityId: string, { predicate, value, context = {} }: CreateClaimRequest): Promise<Claim> {
     return this.ledger.prefetching(existence(ENTITY, entityId)).write(caller, async (transaction) => {
       if (!(await transaction.exists(ENTITY, entityId))) throw notFound('entity');

@@ -27,7 +27,7 @@ export class EntitiesService {
     return this.reader.page(ENTITY, request);
   }
 
-  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment that has not come. */
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(id: string, asOf: Moment | undefined): Promise<GovernedEntity> {
     const entity = await this.history.find(ENTITY, id, asOf);
     if (entity === undefined) throw notFound('entity');
@@ -43,7 +43,7 @@ export class EntitiesService {
     });
   }
 
-  /** An update that changes nothing leaves no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
+  /** An update that changes nothing writes no entry. @throws NOT_FOUND, PRECONDITION_FAILED */
   update(caller: Caller, id: string, precondition: Precondition, update: UpdateEntityRequest): Promise<GovernedEntity> {
     return this.ledger.prefetching(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
@@ -54,7 +54,7 @@ export class EntitiesService {
     });
   }
 
-  /** Its claims go with it; its history stays. @throws NOT_FOUND, PRECONDITION_FAILED */
+  /** Its claims are removed with it; its history stays. @throws NOT_FOUND, PRECONDITION_FAILED */
   remove(caller: Caller, id: string, precondition: Precondition): Promise<void> {
     return this.ledger.prefetching(byId(ENTITY, id)).write(caller, async (transaction) => {
       const entity = await existing(transaction, id, precondition);
@@ -83,7 +83,7 @@ const CHANGEABLE = ['type', 'name', 'properties'] as const;
 
 type ChangedField = (typeof CHANGEABLE)[number];
 
-/** The fields an update really changes: those given with another value than they have. */
+/** The fields that an update really changes: those with a different value. */
 function changedFields(entity: GovernedEntity, update: UpdateEntityRequest): ChangedField[] {
   return CHANGEABLE.filter((field) => {
     const value = update[field];

@@ -1,7 +1,7 @@
 import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { createIndexes, dropIndexes } from '../database/columns';
 
-/** Entities are listed by their name. */
+/** Entities can be listed by name. */
 export class EntityNames1764100000042 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await createIndexes(queryRunner, 'entities', indexes());

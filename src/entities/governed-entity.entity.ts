@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { JsonObject } from '../json/json-value';
 
-/** A record of something the enterprise governs. Named so because TypeORM's `@Entity` is another thing. */
+/** A record of something the enterprise governs. Not called `Entity`, as that is TypeORM's decorator. */
 @Entity('entities')
 @Index(['type', 'createdSequence'])
 @Index(['name', 'createdSequence'])

@@ -1,9 +1,9 @@
 import { DomainError } from './domain-error';
 import type { DenialReason } from './error-codes';
 
-/** What a caller is refused for who it is, whatever the records say. It goes on record as `access.denied`. */
+/** A refusal because of who the caller is, whatever the records say. It is recorded as `access.denied`. */
 export class CallerRefusal extends DomainError {
-  /** @param scope the first that would do; null where no scope would. */
+  /** @param scope the first one that would suffice; null if no scope would. */
   constructor(
     reason: DenialReason,
     message: string,
@@ -14,7 +14,7 @@ export class CallerRefusal extends DomainError {
   }
 }
 
-/** @param scopes each of which would do. */
+/** @param scopes any of which would suffice. */
 export function scopeMissing(scopes: readonly string[]): CallerRefusal {
   const named = scopes.map((scope) => `"${scope}"`).join(' or ');
   const message = `The key or token lacks the scope for this: ${named}.`;
@@ -28,12 +28,12 @@ export function callerSuspended(): CallerRefusal {
   );
 }
 
-/** Who is bound to an agent acts as no other. */
+/** A caller bound to an agent can only act as that agent. */
 export function notThisAgent(): CallerRefusal {
   return new CallerRefusal('not_this_agent', 'The key or token acts as one agent, and this is another.');
 }
 
-/** Nobody changes the agent that it acts as. */
+/** A caller cannot change the agent that it acts as. */
 export function ownAgent(): CallerRefusal {
   return new CallerRefusal('own_agent', 'The key or token acts as this agent. Somebody else has to change it.');
 }
@@ -45,7 +45,7 @@ export function reviewerNotBound(): CallerRefusal {
   );
 }
 
-/** A token names an agent that there is not, or that its issuer does not speak for. */
+/** A token names an agent that does not exist, or for which its issuer is not trusted. */
 export function agentUnknown(): CallerRefusal {
   return new CallerRefusal('agent_unknown', 'The token names no agent that its issuer may speak for.');
 }

@@ -17,15 +17,15 @@ export interface ErrorExtras {
   readonly details?: readonly FieldFault[];
   readonly reason?: DenialReason;
   readonly policy?: PolicyReference;
-  /** The decision that a refusal hangs on. */
+  /** The decision that a refusal is about. */
   readonly decisionId?: string;
-  /** Of the request that was refused first, where this one repeats it under the same idempotency key. */
+  /** Id of the request that was refused first, if this one repeats it with the same idempotency key. */
   readonly requestId?: string;
   /** Response headers that belong to the error, such as `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a rule of the service refuses; the exception filter turns it into the answer its code stands for. */
+/** An error that follows from a rule of the service; the exception filter turns it into the answer for its code. */
 export class DomainError extends Error {
   constructor(
     readonly code: AnyErrorCode,
@@ -37,7 +37,7 @@ export class DomainError extends Error {
   }
 }
 
-/** Faults named in the message itself; `details` has as many as anybody reads. */
+/** Faults named in the message itself; `details` has more. */
 const FAULTS_IN_MESSAGE = 3;
 
 /** A malformed or invalid request, with the faults found in it. */
@@ -45,7 +45,7 @@ export function invalid(faults: readonly FieldFault[]): DomainError {
   const list = FaultList.of(faults);
   const named = faults.slice(0, FAULTS_IN_MESSAGE).map((fault) => `${fault.field} ${fault.message}`);
   const unnamed = faults.length - named.length;
-  // Where the list is full, whoever found them stopped as well.
+  // Once the list is full, whoever collects faults stops as well.
   const more = list.isFull ? `at least ${unnamed} more` : `${unnamed} more`;
   const summary = unnamed > 0 ? `${named.join('; ')}; and ${more}` : named.join('; ');
   return new DomainError('VALIDATION_ERROR', `Invalid input: ${summary}.`, { details: list.faults });
@@ -55,7 +55,7 @@ export function invalidField(field: string, message: string): DomainError {
   return invalid([{ field, message }]);
 }
 
-/** Nobody says who asks, or not rightly. */
+/** The request has no valid credential. */
 export function unauthorized(): DomainError {
   return new DomainError(
     'UNAUTHORIZED',
@@ -87,19 +87,19 @@ export function preconditionFailed(message = HAS_CHANGED): DomainError {
   return new DomainError('PRECONDITION_FAILED', message);
 }
 
-/** The database cannot take the write now: nothing was written and a retry is safe. */
+/** The database cannot accept the write now: nothing was written and a retry is safe. */
 export function unavailable(why: string, retryAfterSeconds = 1): DomainError {
   return new DomainError('UNAVAILABLE', `${why} Nothing was written; repeating the request is safe.`, {
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
 }
 
-/** A body of one mebibyte can hold a hundred thousand faults; nobody reads that many. */
+/** A body of one mebibyte can have a hundred thousand faults; nobody reads that many. */
 const MOST_FAULTS = 1000;
 /** Characters of fields and messages together: a single path can have thousands. */
 const MOST_CHARACTERS = 128 * 1024;
 
-/** The faults of a request that are reported. Once it is full, no further one needs to be put into words. */
+/** The reported faults of a request. Once it is full, no further messages need to be composed. */
 export class FaultList {
   private readonly kept: FieldFault[] = [];
   private characters = 0;

@@ -1,4 +1,4 @@
-/** What stands for a code: the status of the answer, when it is given, and what it can look like, the request id aside. */
+/** An error code: the status of the answer, its meaning, and an example without the request id. */
 export interface ErrorRow {
   readonly status: number;
   /** One sentence; docs/api-decisions.md says more. */
@@ -6,7 +6,7 @@ export interface ErrorRow {
   readonly example: { readonly message: string; readonly [more: string]: unknown };
 }
 
-/** Every error code the service can answer with. Adding a code is adding a row here, and a line in docs/api-decisions.md. */
+/** Every error code that the service returns. To add one, add a row here, and a line in docs/api-decisions.md. */
 export const ERRORS = table({
   VALIDATION_ERROR: {
     status: 400,
@@ -109,7 +109,7 @@ export const ERRORS = table({
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Why a 403 was given, for machines. */
+/** Reasons for a 403, for machines. */
 export const DENIAL_REASONS = [
   'capability_missing',
   'no_policy_allows',
@@ -129,7 +129,7 @@ export const DENIAL_REASONS = [
 
 export type DenialReason = (typeof DENIAL_REASONS)[number];
 
-/** Leaves the codes to be read from the rows: a union of their names. */
+/** Infers the union of the codes from the rows. */
 function table<Code extends string>(rows: Readonly<Record<Code, ErrorRow>>): Readonly<Record<Code, ErrorRow>> {
   return rows;
 }

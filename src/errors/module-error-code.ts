@@ -1,25 +1,25 @@
 import { type ErrorCode, type ErrorRow, ERRORS } from './error-codes';
 
-/** An error code that a module brings, and what the API document says of it. */
+/** An error code defined by a module, and its description for the API document. */
 export interface ModuleError {
   /** Such as `INCIDENT_CLOSED`. */
   readonly code: string;
-  /** Of HTTP: 400 to 499. */
+  /** HTTP status: 400 to 499. */
   readonly status: number;
-  /** When it is given, in a sentence. */
+  /** When it is returned, in a sentence. */
   readonly meaning: string;
-  /** What its message can look like. */
+  /** An example of its message. */
   readonly example: string;
 }
 
-/** Made by `defineErrorCode` alone. The member is never there. */
+/** Only `defineErrorCode` returns this type. The member never exists. */
 export type ModuleErrorCode = string & { readonly isOfModule: true };
 export type AnyErrorCode = ErrorCode | ModuleErrorCode;
 
-/** By code. Of the process, as answers kept under an idempotency key have the code alone. */
+/** By code. Global to the process, as answers stored for an idempotency key only contain the code. */
 const known = new Map<string, ModuleError>();
 
-/** Makes a code known, and returns it for `new DomainError(…)` and `@ApiErrors(…)`. Each code is defined once. */
+/** Registers a code, and returns it for `new DomainError(…)` and `@ApiErrors(…)`. Each code is defined once. */
 export function defineErrorCode(error: ModuleError): ModuleErrorCode {
   const { code, status } = error;
   if (!/^[A-Z][A-Z0-9_]{1,63}$/.test(code))
@@ -31,7 +31,7 @@ export function defineErrorCode(error: ModuleError): ModuleErrorCode {
   return code as ModuleErrorCode;
 }
 
-/** The row of a code, of the service or of a module. @throws for a code that nobody has defined. */
+/** The row of a code, of the service or of a module. @throws for an undefined code. */
 export function errorRow(code: AnyErrorCode): ErrorRow {
   const ofModule = known.get(code);
   if (ofModule !== undefined) return { ...ofModule, example: { message: ofModule.example } };

@@ -4,7 +4,7 @@ import { normaliseAgentName } from '../agents/agent-name';
 import type { AgentKind } from '../agents/agent-kind';
 import type { JsonObject } from '../json/json-value';
 
-/** Whether somebody may do something: one question. */
+/** One question: whether somebody may do something. */
 export interface AskedPermission extends RequestedAction {
   readonly who: AskedAgent | EvaluationSubject;
 }
@@ -12,11 +12,11 @@ export interface AskedPermission extends RequestedAction {
 /** A registered agent. */
 export interface AskedAgent {
   readonly agent: string;
-  /** Where the request names it, for the fault when there is none. */
+  /** The path of the field that names it, for the fault if there is no such agent. */
   readonly field: string;
 }
 
-/** Members of a question as a request has them; null counts as left out. */
+/** Members of a question as sent in a request; null counts as left out. */
 export interface GivenQuestion {
   readonly agent?: string | null | undefined;
   readonly subject?: GivenSubject | null | undefined;
@@ -26,14 +26,16 @@ export interface GivenQuestion {
   readonly parameters?: JsonObject | null | undefined;
 }
 
-/** An agent that nobody has registered. */
+/** An agent that is not registered. */
 export interface GivenSubject {
   readonly name?: string | null;
   readonly roles?: readonly string[] | null;
   readonly kind?: AgentKind | null;
 }
 
-/** The questions of a request without faults: its list's, filled up from what stands next to it, or the one. */
+/**
+ * The questions of a valid request: those of its list, with defaults from the members next to it, or the single one.
+ */
 export function askedPermissions(
   defaults: GivenQuestion,
   requests: readonly GivenQuestion[] | undefined,

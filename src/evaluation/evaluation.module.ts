@@ -3,7 +3,7 @@ import { PoliciesModule } from '../policies/policies.module';
 import { EvaluateController } from './evaluate.controller';
 import { Evaluations } from './evaluations.service';
 
-/** Asking without doing. */
+/** Evaluating actions without performing them. */
 @Module({
   imports: [PoliciesModule],
   controllers: [EvaluateController],

@@ -24,7 +24,7 @@ import type { AskedPermission } from './asked-permission';
 
 export interface ExplainedAnswer {
   readonly answer: PermissionAnswer;
-  /** Null where none was asked for. */
+  /** Null if none was asked for. */
   readonly explanation: AnswerExplanation | null;
 }
 
@@ -34,21 +34,21 @@ export interface AnswerExplanation {
   readonly nearest: readonly NearPolicy[];
 }
 
-/** Questions that are being answered, all by one set of policies. */
+/** Answers questions, all with the same set of policies. */
 export interface Asking {
   readonly policySet: string;
-  /** False for an agent that there is not, of whom nothing can be asked. */
+  /** False for an agent that does not exist; questions about it cannot be answered. */
   readonly isKnown: (who: AskedPermission['who']) => boolean;
   readonly answer: (question: AskedPermission, explains: boolean) => ExplainedAnswer;
 }
 
-/** What a question is answered by: all that was read of who asks. */
+/** What is known about the subject of a question. */
 type Resolved = Agent | EvaluationSubject;
 
-/** Agents by what names them; undefined where nobody is so named. */
+/** Agents by id or name; undefined if there is no such agent. */
 type Agents = ReadonlyMap<string, Agent | undefined>;
 
-/** Answers whether somebody may do something, as execute would, and does nothing. */
+/** Answers whether somebody may do something, as execute would, without any effect. */
 @Injectable()
 export class Evaluations {
   constructor(
@@ -60,8 +60,9 @@ export class Evaluations {
   ) {}
 
   /**
-   * Answers in the order of the questions, all by one set of policies.
-   * @throws PERMISSION_DENIED where the caller may ask for its own agent alone; VALIDATION_ERROR for agents that do not exist.
+   * Answers in the order of the questions, all with the same set of policies.
+   * @throws PERMISSION_DENIED when the caller may only ask for its own agent; VALIDATION_ERROR for agents that do not
+   * exist.
    */
   async answers(
     caller: Caller,
@@ -79,8 +80,9 @@ export class Evaluations {
   }
 
   /**
-   * Answers in the order of the questions, by policies that need not be in force, for agents as they are now.
-   * @throws PERMISSION_DENIED where the caller may ask for its own agent alone; VALIDATION_ERROR for agents that do not exist.
+   * Answers in the order of the questions, with policies that need not be in force, for agents as they are now.
+   * @throws PERMISSION_DENIED when the caller may only ask for its own agent; VALIDATION_ERROR for agents that do not
+   * exist.
    */
   async answersBy(
     policies: PolicySnapshot,
@@ -94,9 +96,9 @@ export class Evaluations {
   }
 
   /**
-   * Has questions answered by one set of policies, for as long as the work takes.
-   * @param everybody about whom the questions are.
-   * @throws PERMISSION_DENIED where the caller may ask for its own agent alone.
+   * Lets the work ask questions of one set of policies, for as long as it takes.
+   * @param everybody the subjects of the questions.
+   * @throws PERMISSION_DENIED when the caller may only ask for its own agent.
    */
   async asking<Result>(
     caller: Caller,
@@ -109,14 +111,14 @@ export class Evaluations {
     });
   }
 
-  /** The policies that were in force then, and the agents as they were. */
+  /** With the policies that were in force at the time, and the agents as they were. */
   private async askingAsOf(
     caller: Caller,
     everybody: readonly AskedPermission['who'][],
     asOf: Moment,
   ): Promise<Asking> {
     const sequence = await this.history.sequenceAt(asOf, 'asOf');
-    // Nothing was before the first entry.
+    // Nothing existed before the first entry.
     if (sequence === 0) throw notFound('ledger at that time');
     requireMayAsk(caller, everybody, await this.agentsOf(everybody));
     return this.askingOf(await this.past.inForceAfter(sequence), await this.agentsOf(everybody, sequence));
@@ -131,8 +133,8 @@ export class Evaluations {
   }
 
   /**
-   * Reads the agents and takes the policies of one moment. Agents that were read before a policy changed could be let do what
-   * neither the policies before nor those after would have let them.
+   * Reads agents and policies as a consistent snapshot. Agents read before a policy change could be allowed what
+   * neither the policies before nor those after would have allowed.
    */
   private async withPolicies<Result>(
     everybody: readonly AskedPermission['who'][],
@@ -173,7 +175,7 @@ export class Evaluations {
   }
 }
 
-/** In slices. @throws VALIDATION_ERROR for agents that do not exist. */
+/** In chunks. @throws VALIDATION_ERROR for agents that do not exist. */
 async function answersOf(
   asking: Asking,
   asked: readonly AskedPermission[],
@@ -196,7 +198,7 @@ function answerTo(who: Resolved, question: AskedPermission, rules: DecidingRules
   return 'capabilities' in who ? answerForAgent(who, question, rules) : answerForSubject(who, question, rules);
 }
 
-/** Of an agent that is suspended or lacks the capability: as if it were able, and no policy would help it. */
+/** For an agent that is suspended or lacks the capability: evaluated as if it could act, and without near misses. */
 function explained(
   who: Resolved,
   { action, resourceType, resourceId, parameters }: AskedPermission,
@@ -217,7 +219,7 @@ function resolved({ who }: AskedPermission, agents: Agents): Resolved {
   return agent;
 }
 
-/** Who is bound to an agent and may not read asks for that agent alone. */
+/** A caller that is bound to an agent and may not read can only ask for that agent. */
 function requireMayAsk(
   { agentId, grants }: Caller,
   everybody: readonly AskedPermission['who'][],

@@ -11,13 +11,13 @@ import { labelFault } from '../shared/label-fault';
 export const MOST_REQUESTS = 1_000;
 export const MOST_EXPLAINED = 50;
 
-/** As in execute. */
+/** The same limits as in execute. */
 export const ACTION: TextLimits = { max: 100 };
 export const RESOURCE_TYPE: TextLimits = { max: 100, rule: resourceTypeFault };
 export const RESOURCE_ID: TextLimits = { max: 500, rule: resourcePathFault };
 export const AGENT_REFERENCE: TextLimits = { max: 200 };
 
-/** As agents have them. */
+/** The same limits as for agents. */
 export const SUBJECT_NAME: TextLimits = { max: 200, rule: (name) => agentNameFault(normaliseAgentName(name)) };
 export const SUBJECT_ROLES = { maxItems: 50, item: { max: 100, rule: labelFault } };
 
@@ -27,7 +27,7 @@ const SUBJECT_MEMBERS = ['name', 'roles', 'kind'];
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What is wrong with the list of questions, each by itself. */
+/** What is wrong with each question in the list. */
 export function requestsFault(value: unknown): string | readonly FaultInside[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > MOST_REQUESTS)
     return `must be an array of 1 to ${MOST_REQUESTS} requests`;
@@ -39,7 +39,7 @@ export function requestsFault(value: unknown): string | readonly FaultInside[] |
   return faults;
 }
 
-/** What is wrong with an agent that nobody has registered. */
+/** What is wrong with an agent that is not registered. */
 export function subjectFault(value: unknown): string | readonly FaultInside[] | undefined {
   if (!isObject(value)) return 'must be an object';
   const { name, roles, kind } = value;
@@ -51,12 +51,12 @@ export function subjectFault(value: unknown): string | readonly FaultInside[] | 
   ];
 }
 
-/** What is wrong with who a question is about: nobody, or an agent and another subject. */
+/** What is wrong with the subject of a question: none, or both an agent and another subject. */
 export function whoFaults(members: Members): readonly FieldFault[] {
   return [...conflictFaults(members), ...missingWho(members, {}, '')];
 }
 
-/** What is wrong with the members of a request together: what is missing, or must not stand next to each other. */
+/** What is wrong with the combination of members: missing ones, or ones that exclude each other. */
 export function togetherFaults(members: Members): readonly FieldFault[] {
   const { requests, explain } = members;
   const conflict = conflictFaults(members);
@@ -72,7 +72,7 @@ export function togetherFaults(members: Members): readonly FieldFault[] {
   ];
 }
 
-/** Of members whose faults are one message, in the order in which they are reported. */
+/** The rules for members with a single message, in the order in which faults are reported. */
 const QUESTION_RULES: readonly (readonly [member: string, rule: (value: unknown) => string | undefined])[] = [
   ['agent', (text) => textFault(text, AGENT_REFERENCE)],
   ['action', (text) => textFault(text, ACTION)],
@@ -85,7 +85,7 @@ const EITHER = 'must be left out: agent is given';
 
 function addQuestionFaults(given: Members, prefix: string, faults: FaultInside[]): void {
   faults.push(...unknownMembers(given, QUESTION_MEMBERS, prefix));
-  // A list without faults is the usual one, and long: nothing is made for what is right.
+  // The list is usually long and without faults: nothing is allocated for valid members.
   for (const [member, rule] of QUESTION_RULES) {
     const value = given[member];
     const message = isGiven(value) ? rule(value) : undefined;

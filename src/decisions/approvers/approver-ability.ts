@@ -3,26 +3,26 @@ import { areFilled, type FillableGroups } from '../../policies/approval/reviewer
 import { approvalsOf, fillableGroups, selfApproval } from '../decision-rules';
 import type { Decision } from '../decision.entity';
 
-/** Why an agent could not approve a decision, in the order in which they count. */
+/** Why an agent could not approve a decision, in order of precedence. */
 export const INABILITIES = ['proposer', 'suspended', 'reviewed', 'policy_denied'] as const;
 export type Inability = (typeof INABILITIES)[number];
 
-/** What is known of a decision without its free-form content. */
+/** A decision without its free-form content. */
 export type OpenDecision = Pick<
   Decision,
   'type' | 'proposedBy' | 'riskLevel' | 'status' | 'reviews' | 'expiresAt' | 'executionId' | 'approvers'
 >;
 
-/** What is asked besides the decision and the agent. */
+/** What else the check depends on. */
 export interface AbilityTerms {
-  /** By the configuration. */
+  /** From the configuration. */
   readonly mayApproveOwn: boolean;
-  /** Whether the agent that proposed the decision is: then nobody can approve it. */
+  /** Whether the agent that proposed the decision is suspended: then nobody can approve it. */
   readonly isProposerSuspended: boolean;
   readonly isForbidden: () => boolean;
 }
 
-/** The first thing that keeps an agent of the approvers from approving; null when nothing does. */
+/** The first reason why an eligible agent cannot approve; null if there is none. */
 export function inability(
   decision: OpenDecision,
   { id, status }: Pick<Agent, 'id' | 'status'>,
@@ -34,7 +34,10 @@ export function inability(
   return isForbidden() ? 'policy_denied' : null;
 }
 
-/** Whether a decision would be approved if these approved it, too. @param able of each, the groups that it can fill. */
+/**
+ * Whether a decision would be approved if these agents approved it as well.
+ * @param able for each agent, the groups it can approve for.
+ */
 export function isFeasible(
   { approvers, requiredApprovals, reviews }: Pick<Decision, 'approvers' | 'requiredApprovals' | 'reviews'>,
   able: readonly FillableGroups[],

@@ -18,7 +18,7 @@ import { DECISION } from '../decision.kind';
 import { ReviewPolicies } from '../review-policies';
 import { inability, type OpenDecision } from './approver-ability';
 
-/** Decisions that are looked through at once. */
+/** Decisions examined at once. */
 const PIECE = 5_000;
 /** Of those with long traits. */
 const LONG_PIECE = 200;
@@ -26,7 +26,7 @@ const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'pr
 const own: Trait = (column) => column;
 const NOTHING: Page<Decision> = { rows: [], total: 0, more: false };
 
-/** What of a list was found: the sequences of the page's rows and of the one beyond it. */
+/** The result of a search: the sequences of the page's rows and of the one after it. */
 interface Found {
   readonly places: readonly number[];
   readonly total: number;
@@ -56,14 +56,14 @@ export class AwaitingDecisions {
     if (shown.length === 0) return { ...NOTHING, total };
     const conditions = [{ column: 'createdSequence', comparison: 'among', value: arraysOfOne(shown) } as const];
     const among = { conditions, limit, offset: 0, order, position: null, total: 0 } as const;
-    // The caller's sight was asked for in the search.
+    // The search has already applied the caller's visibility.
     const page = await this.records.page(DECISION, among, SYSTEM_CALLER);
     return { rows: page.rows, total, more: page.more || places.length > limit };
   }
 
   private async search(caller: Caller, agent: Agent, request: PageRequest): Promise<Found> {
     const { limit, order, position } = request;
-    // A total that was found for somebody else is not taken over.
+    // A total found for another caller is not reused.
     const known = sightOf(DECISION, caller).length === 0 ? request.total : null;
     const conditions = [...request.conditions, PROPOSED];
     const range = { conditions, order, position: known === null ? null : position, atOnce: PIECE };

@@ -17,19 +17,19 @@ import { DECISION } from '../decision.kind';
 import { ReviewPolicies } from '../review-policies';
 import { type AbilityTerms, inability, type Inability, isFeasible } from './approver-ability';
 
-/** Agents that are looked through at once. */
+/** Agents examined at once. */
 const PIECE = 1_000;
-/** Approvers that are asked whether a decision can still be approved. */
+/** Most approvers examined to decide whether a decision can still be approved. */
 const MOST_ASKED = 10_000;
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
 
 type ListedAgent = Pick<Agent, 'id' | 'name' | 'kind' | 'roles' | 'status'>;
 
-/** An agent of the approvers of a decision. */
+/** An eligible approver of a decision. */
 export interface DecisionApprover {
   readonly agent: Pick<Agent, 'id' | 'name' | 'kind'>;
-  /** Indexes of the groups that it can fill. */
+  /** Indexes of the groups that it can approve for. */
   readonly groups: FillableGroups;
   readonly able: boolean;
   readonly why: Inability | null;
@@ -38,11 +38,11 @@ export interface DecisionApprover {
 export interface DecisionApprovers {
   readonly approvers: readonly DecisionApprover[];
   readonly total: number;
-  /** Whether the decision can still be approved; null: too many would have to be asked. */
+  /** Whether the decision can still be approved; null: there are too many approvers to tell. */
   readonly feasible: boolean | null;
 }
 
-/** Says who can approve a decision, and whether they are enough. */
+/** Lists who can approve a decision, and whether they are enough. */
 @Injectable()
 export class DecisionApproversService {
   constructor(
@@ -79,7 +79,7 @@ export class DecisionApproversService {
     return { approvers: shown, total, feasible: isKnown ? isEnough : null };
   }
 
-  /** The agents that match a group, with the groups they match; without groups every active agent. */
+  /** The agents that match a group, with the groups they match; without groups, every active agent. */
   private async *candidates(decision: Decision): AsyncGenerator<readonly [ListedAgent, FillableGroups]> {
     const groups = decision.approvers === null ? null : new ApproverGroups(decision.approvers);
     const conditions = groups === null ? [ACTIVE] : groups.areOfPeople ? [PERSON] : [];

@@ -2,7 +2,9 @@ import { AtLeastOneOf, FreeFormObject, IgnoredField } from '../../http/validatio
 import { OptionalText } from '../../http/validation/text-fields';
 import type { JsonObject } from '../../json/json-value';
 
-/** What is absent stays. The members an answer carries besides these are accepted, so that it can be edited and sent back. */
+/**
+ * Absent members stay unchanged. The other members of an answer are accepted, so that it can be edited and sent back.
+ */
 @AtLeastOneOf('type', 'name', 'properties')
 export class UpdateEntityRequest {
   @OptionalText({ max: 100, description: 'Category of the entity.', example: 'service' })

@@ -21,7 +21,7 @@ export const SUBJECT: SchemaObject = {
   },
 };
 
-/** In place of a registered agent: what policies look at in one. */
+/** An alternative to a registered agent: the members of an agent that policies look at. */
 export function SubjectField(): PropertyDecorator {
   const description =
     'In place of `agent`: an agent that nobody has registered. Capabilities are not asked. It is met by `*`, `agent:*`, ' +
