@@ -1,10 +1,10 @@
-/** Characters of a pattern at most. */
+/** Longest pattern in characters. */
 export const LONGEST_PATTERN = 500;
 
 const ANY = '*';
 const FAMILY_END = '.*';
 
-/** What is wrong with a pattern that names one action, or a family of them as `<family>.*`; undefined when nothing is. */
+/** What is wrong with a pattern that names one action, or a family of them as `<family>.*`; undefined if nothing is. */
 export function actionPatternFault(pattern: string): string | undefined {
   const name = pattern.endsWith(FAMILY_END) ? pattern.slice(0, -FAMILY_END.length) : pattern;
   return name === '' || name.includes('*')
@@ -12,7 +12,7 @@ export function actionPatternFault(pattern: string): string | undefined {
     : undefined;
 }
 
-/** The same, where `*` for every action will do, too. */
+/** The same, also accepting `*` for every action. */
 export function actionPatternOrAnyFault(pattern: string): string | undefined {
   return pattern === ANY || actionPatternFault(pattern) === undefined
     ? undefined

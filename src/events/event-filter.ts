@@ -2,9 +2,9 @@ import type { Condition } from '../ledger/record-page';
 import type { ListedEntry } from '../ledger/reading/entry-reader';
 import { matchesAction } from './action-pattern';
 
-/** Which entries are asked for; what is left out does not matter. */
+/** Which entries are requested; members left out do not restrict them. */
 export interface EventFilter {
-  /** One of these. */
+  /** Any of these. */
   readonly actions?: readonly string[];
   readonly agentId?: string;
   readonly entityId?: string;
@@ -21,7 +21,7 @@ export function matchesFilter(filter: EventFilter, entry: FilteredMembers): bool
   return IDS.every((member) => filter[member] === undefined || filter[member] === entry[member]);
 }
 
-/** What of a filter the database can look for by its indexes; the rest is compared here. */
+/** The part of a filter that the database's indexes can serve; the rest is compared here. */
 export function conditionsOfFilter(filter: EventFilter): Condition[] {
   const [only = '*', ...others] = filter.actions ?? [];
   const action = others.length === 0 && !only.endsWith('*') ? only : undefined;

@@ -3,19 +3,21 @@ import { jsonParts } from '../http/answers/json-parts';
 import type { AnsweredListedEntry } from '../ledger/reading/entry-reader';
 import { type EventFilter, matchesFilter } from './event-filter';
 
-/** Entries that follow one another, as events: each is put into words once, and those of one filter once for all its readers. */
+/**
+ * Consecutive entries as events: each is rendered once, and those of one filter are joined once for all its readers.
+ */
 export class EventPiece {
   private readonly texts = new Map<AnsweredListedEntry, string>();
   private readonly byFilter = new Map<string, Buffer>();
 
   constructor(readonly entries: readonly AnsweredListedEntry[]) {}
 
-  /** Sequence of its last entry; 0 when it has none. */
+  /** Sequence of its last entry; 0 if it is empty. */
   get last(): number {
     return this.entries.at(-1)?.sequence ?? 0;
   }
 
-  /** Those after a sequence that the filter lets through. */
+  /** The entries after a sequence that match the filter. */
   bytes(filter: EventFilter, after: number): Buffer {
     if (after >= (this.entries[0]?.sequence ?? 0)) return this.rendered(filter, after);
     const name = JSON.stringify(filter);

@@ -7,14 +7,14 @@ import { conditionsOfFilter, type EventFilter } from './event-filter';
 import { EventPiece } from './event-piece';
 import { type EntryFollower, type LiveEntries, pageAfter } from './live-entries';
 
-/** Where entries come from: what was written before, and what is written now. */
+/** Sources of entries: past ones, and new ones as they are written. */
 export interface EventSource {
   readonly entries: EntryReader;
   readonly counters: CounterReader;
   readonly live: LiveEntries;
 }
 
-/** Who reads which events, and after which sequence. */
+/** Who reads which events, and from where. */
 export interface EventReading {
   readonly caller: Caller;
   readonly filter: EventFilter;
@@ -22,7 +22,7 @@ export interface EventReading {
   readonly stream: EventStream;
 }
 
-/** One reader of events: it reads what was written before at its own pace, then follows what is written with all others. */
+/** One reader of events: it reads past entries at its own pace, then follows new ones together with all others. */
 export class EventReader implements EntryFollower {
   private position: number;
 
@@ -45,7 +45,7 @@ export class EventReader implements EntryFollower {
     live.leave(this);
   }
 
-  /** To be called from time to time: ends the stream of a caller that may ask for nothing any more. */
+  /** To be called periodically: ends the stream of a caller that is no longer admitted. */
   look(): void {
     const { caller, stream } = this.reading;
     if (endOf(caller) !== null) stream.end();

@@ -14,22 +14,25 @@ import type { EventFilter } from './event-filter';
 import { EventReader, type EventSource } from './event-reader';
 import { LiveEntries } from './live-entries';
 
-/** Streams of one caller at a time, in each process. */
+/** Most streams of one caller at a time, in each process. */
 const MOST_OF_A_CALLER = 20;
-/** Milliseconds between looks at the callers of all streams, each of which ends within a second of its caller's end. */
+/** Milliseconds between checks of the callers of all streams; a stream ends within a second of its caller's end. */
 const INTERVAL = 250;
-/** Seconds after which one that found no place may come again. */
+/** Seconds after which a client that found no place may retry. */
 const RETRY_AFTER = 5;
 
 /** What a client asks for. */
 export interface EventsAsked {
   readonly filter: EventFilter;
   readonly after?: number | undefined;
-  /** It goes before `after`. */
+  /** Takes precedence over `after`. */
   readonly lastEventId?: number | undefined;
 }
 
-/** Streams of events, each of which goes on until its client leaves, its caller may ask no more, or the service stops. */
+/**
+ * Streams of events, each of which lasts until its client leaves, its caller is no longer admitted, or the service
+ * stops.
+ */
 @Injectable()
 export class EventsService implements OnModuleDestroy {
   private readonly logger = new Logger('Events');
@@ -56,8 +59,8 @@ export class EventsService implements OnModuleDestroy {
   }
 
   /**
-   * Begins to send what is asked for, and goes on until the stream is over.
-   * @throws VALIDATION_ERROR for a place beyond the head; UNAVAILABLE where as many streams are open as may be.
+   * Sends what is asked for until the stream is over.
+   * @throws VALIDATION_ERROR for a position beyond the head; UNAVAILABLE when too many streams are open.
    */
   async begin(caller: Caller, asked: EventsAsked, stream: EventStream): Promise<void> {
     const head = await this.counters.headSequence();

@@ -7,25 +7,25 @@ import type { Condition, PageRequest } from '../ledger/record-page';
 import { SingleFlight } from '../shared/single-flight';
 import { EventPiece } from './event-piece';
 
-/** Entries that are read at once at most. */
+/** Most entries read at once. */
 const PIECE = 250;
-/** Milliseconds after which entries that could not be read are read again. */
+/** Milliseconds after which a failed read is retried. */
 const RETRY = 500;
 
-/** Whoever takes entries as they are written. */
+/** A consumer of entries as they are written. */
 export interface EntryFollower {
   take(piece: EventPiece): void;
-  /** An entry cannot be read: nothing after it comes. */
+  /** An entry cannot be read: nothing follows. */
   breakOff(): void;
 }
 
-/** The entries as they are written, by whichever process: read once for all who follow them here. */
+/** New entries, whichever process wrote them: read once for all followers in this process. */
 @Injectable()
 export class LiveEntries implements OnModuleDestroy {
   private readonly logger = new Logger('Events');
   private readonly followers = new Set<EntryFollower>();
   private readonly readings = new SingleFlight<never, void>(() => this.read());
-  /** Sequence of the last entry that was handed out. */
+  /** Sequence of the last entry that was passed on. */
   private position = 0;
   private endTail: (() => void) | null = null;
   private retry: NodeJS.Timeout | null = null;
@@ -35,13 +35,16 @@ export class LiveEntries implements OnModuleDestroy {
     private readonly tail: LedgerTail,
   ) {}
 
-  /** From now on it gets what comes after the position, unless others have got that already: then false. */
+  /**
+   * From now on the follower gets the entries after the position; returns false if others have already got some of
+   * them.
+   */
   join(follower: EntryFollower, position: number): boolean {
     if (this.followers.size > 0 && position < this.position) return false;
     if (this.followers.size === 0) this.position = position;
     this.followers.add(follower);
     this.endTail ??= this.tail.onGrowth(() => this.readOn());
-    // The tail reports what comes from now on.
+    // The tail only reports later growth.
     this.readOn();
     return true;
   }
@@ -72,18 +75,21 @@ export class LiveEntries implements OnModuleDestroy {
       const began = this.position;
       const page = await this.entries.page(pageAfter(began, []));
       const last = page.rows.at(-1);
-      // Others may have left and come meanwhile, who stand elsewhere.
+      // Meanwhile, other followers with another position may have taken the place of these.
       if (last === undefined || this.position !== began) return;
       this.position = last.sequence;
       const piece = new EventPiece(page.rows);
       for (const follower of [...this.followers]) follower.take(piece);
       ({ more } = page);
-      // The sockets take what was written, before more is.
+      // Let the sockets take what was written before reading more.
       if (more) await nextTurn();
     }
   }
 
-  /** A database that is away comes back. What is damaged stays so: who follows is not kept waiting for what follows it. */
+  /**
+   * An unavailable database comes back. Damage does not go away: followers are not kept waiting for what comes after
+   * it.
+   */
   private onFailure(error: unknown): void {
     if (error instanceof DatabaseFault) {
       this.logger.debug(`New entries cannot be read now: ${String(error)}`);
@@ -100,7 +106,7 @@ export class LiveEntries implements OnModuleDestroy {
   }
 }
 
-/** A page of entries after a sequence; how many there are in all nobody asks. */
+/** A page of entries after a sequence, without a total. */
 export function pageAfter(position: number, conditions: readonly Condition[]): PageRequest {
   return { conditions, limit: PIECE, offset: 0, order: 'asc', position, total: 0 };
 }

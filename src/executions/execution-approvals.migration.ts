@@ -3,7 +3,7 @@ import { createIndexes, dropIndexes } from '../database/columns';
 
 const MEMBERS = ['reason', 'actionHash', 'approvedUntil'];
 
-/** Executions wait for an approval, which holds for what the hash says, and until its time is over. */
+/** Adds the approval an execution waits for, the hash of what it is for, and until when it is valid. */
 export class ExecutionApprovals1764100000012 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     for (const member of MEMBERS) await queryRunner.query(`ALTER TABLE "executions" ADD COLUMN "${member}" text`);

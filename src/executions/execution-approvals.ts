@@ -5,22 +5,22 @@ import { outcomeNote } from './execution-note';
 import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
 
-/** A decision that was just settled, as far as it concerns the execution that waits for it. */
+/** The part of a settled decision that concerns the execution waiting for it. */
 export interface SettledDecision {
   readonly executionId: string | null;
   readonly status: 'approved' | 'rejected' | 'expired' | 'cancelled';
   readonly executeWithin: string | null;
 }
 
-/** What the entry says beyond the execution: why it was cancelled, and whether the service did it by itself. */
+/** What the entry adds to the execution: why it was cancelled, and whether the service did it automatically. */
 export interface SettlementNote {
   readonly reason?: string | null;
   readonly bySystem?: true;
 }
 
 /**
- * Carries what became of a decision over to its execution, in the commit of the decision. One that no longer waits stays as
- * it is.
+ * Applies the outcome of a decision to its execution, in the commit of the decision. An execution that is no longer
+ * waiting stays as it is.
  */
 export async function settleExecutionOf(
   transaction: LedgerTransaction,
@@ -38,18 +38,18 @@ export async function settleExecutionOf(
   transaction.update(EXECUTION, settled, { ...outcomeNote(settled, status, reason), ...note });
 }
 
-/** Ends an approval whose time is over. */
+/** Ends an approval that has expired. */
 export function expireApproval(transaction: LedgerTransaction, execution: Execution): Execution {
   const expired = endedExecution(execution, 'expired', transaction.now);
   return transaction.update(EXECUTION, expired, { ...outcomeNote(expired, 'expired'), bySystem: true });
 }
 
-/** The execution as it is after what is due: its approval may be over. */
+/** The execution after settling what is due: its approval may have expired. */
 export function settledApproval(transaction: LedgerTransaction, execution: Execution): Execution {
   return isApprovalOver(execution, transaction.now) ? expireApproval(transaction, execution) : execution;
 }
 
-/** Executions whose approval was not taken up in time. */
+/** Executions whose approval was not used in time. */
 export const DUE_APPROVALS: DueRecords<Execution> = {
   kind: EXECUTION,
   settle: (transaction, execution) => {

@@ -9,7 +9,7 @@ import { EXECUTION } from './execution.kind';
 import { noteOf } from './execution-note';
 import type { ActionOutcome } from './handlers/action-runner';
 
-/** Milliseconds between attempts to write the completions that could not be written. */
+/** Milliseconds between attempts to write completions that could not be written. */
 const RETRY_INTERVAL = 1_000;
 
 interface Completion {
@@ -19,8 +19,9 @@ interface Completion {
 }
 
 /**
- * Writes down how executions ended. The action has taken place by then, so a completion the database cannot take is not
- * an error of the request: it is kept, and tried again until it is written, is refused by rule, or the service stops.
+ * Records how executions ended. The action has taken place by then, so if the database cannot accept a completion, that
+ * is not an error of the request: it is kept, and retried until it is written, is refused by a rule, or the service
+ * stops.
  */
 @Injectable()
 export class ExecutionCompletions {
@@ -31,7 +32,7 @@ export class ExecutionCompletions {
 
   constructor(private readonly ledger: LedgerService) {}
 
-  /** Answers the execution as it stands on disk: completed, or still `running` when that could not be written yet. */
+  /** Returns the execution as it is on disk: completed, or still `running` if that could not be written yet. */
   async write(completion: Completion): Promise<Execution> {
     try {
       return await this.attempt(completion);
@@ -46,7 +47,7 @@ export class ExecutionCompletions {
     }
   }
 
-  /** Makes a last attempt; what it cannot write is marked as interrupted at the next start. */
+  /** Makes a last attempt; what cannot be written is marked as interrupted at the next start. */
   async stop(): Promise<void> {
     this.isStopped = true;
     if (this.timer !== null) clearTimeout(this.timer);
@@ -81,12 +82,12 @@ export class ExecutionCompletions {
   }
 }
 
-/** Such as when the execution is gone: trying again changes nothing about that. */
+/** For example because the execution no longer exists: retrying would not help. */
 function isRefusedByRule(error: unknown): boolean {
   return error instanceof DomainError && error.code !== 'UNAVAILABLE';
 }
 
-/** Writes down what came of an execution. */
+/** Records the outcome of an execution. */
 export function completed(transaction: LedgerTransaction, execution: Execution, outcome: ActionOutcome): Execution {
   const { outcome: settled, result, failureReason } = outcome;
   const ended = { outcome: settled, result, failureReason };
@@ -101,7 +102,7 @@ function endOf(outcome: ActionOutcome): Pick<EntryNote, 'outcome' | 'reason'> {
   return outcome.outcome === 'executed' ? { outcome: 'success' } : { outcome: 'failed', reason: outcome.failureCode };
 }
 
-/** Does nothing when the execution is settled already: by an earlier attempt, or by another process. */
+/** Does nothing if the execution is settled already: by an earlier attempt, or by another process. */
 async function complete(transaction: LedgerTransaction, id: string, outcome: ActionOutcome): Promise<Execution> {
   const execution = await transaction.find(EXECUTION, id);
   if (execution === undefined) throw notFound('execution');

@@ -2,7 +2,7 @@ import { TableIndex, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { createIndexes, dropIndexes } from '../database/columns';
 import { countRows } from '../ledger/schema/count-rows';
 
-/** Executions are counted by each filter, and found by two of them. */
+/** Executions are counted by each filter, and can be found by two of them. */
 export class ExecutionListFilters1763700000012 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await createIndexes(queryRunner, 'executions', pairs());

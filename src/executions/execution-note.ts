@@ -8,7 +8,10 @@ type Named = Pick<
   'agentId' | 'entityId' | 'action' | 'resourceType' | 'resourceId' | 'policies' | 'decisionId'
 >;
 
-/** What every audit entry of an execution says: who acted, on what, which policies decided, and which decision it hangs on. */
+/**
+ * What every audit entry of an execution says: who acted, on what, which policies decided, and which decision it
+ * depends on.
+ */
 export function noteOf(execution: Named, action: string): EntryNote & { readonly details: JsonObject } {
   const { agentId, entityId, resourceType, resourceId, decisionId } = execution;
   const policies = execution.policies.map(referenceOf);
@@ -23,7 +26,7 @@ export function noteOf(execution: Named, action: string): EntryNote & { readonly
   };
 }
 
-/** The same for what policies decided: with the set of them that was in force. */
+/** The same for what policies decided, with the set that was in force. */
 export function decidedNote(execution: Named, action: string, policySet: string): EntryNote {
   const note = noteOf(execution, action);
   return { ...note, details: { ...note.details, policySet } };
@@ -36,10 +39,10 @@ const OUTCOME_ACTIONS = {
   cancelled: 'execution.cancelled',
 } as const;
 
-/** An outcome that its approval brings an execution to. */
+/** An outcome that follows from an approval. */
 export type ApprovalOutcome = keyof typeof OUTCOME_ACTIONS;
 
-/** The entry of an execution that its approval moves on: named after the outcome. */
+/** The entry of an execution whose outcome changes because of its approval: named after the outcome. */
 export function outcomeNote(execution: Execution, outcome: ApprovalOutcome, reason: string | null = null): EntryNote {
   return { ...noteOf(execution, OUTCOME_ACTIONS[outcome]), reason };
 }

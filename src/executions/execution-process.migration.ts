@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Executions say which process runs them, so that others can tell when it has ended. */
+/** Adds the process that runs an execution, so that others can tell when it has ended. */
 export class ExecutionProcess1763600000013 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`ALTER TABLE "executions" ADD COLUMN "runBy" text NOT NULL DEFAULT ''`);

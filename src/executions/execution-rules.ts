@@ -4,13 +4,13 @@ import { canonicalJson } from '../ledger/chain/canonical-json';
 import { endOf } from '../shared/duration';
 import type { Execution, ExecutionOutcome } from './execution.entity';
 
-/** What an approval is given for: another one of these is another action. */
+/** What an approval is for: if any of these differs, it is another action. */
 type ApprovedAction = Pick<Execution, 'agentId' | 'action' | 'resourceType' | 'resourceId' | 'parameters'>;
 
-/** What a new execution has of its members that its way to its end fills in. */
+/** Members that a new execution does not have yet. */
 export const UNSETTLED = { reason: null, failureReason: null, approvedUntil: null, completedAt: null } as const;
 
-/** Outcomes from which an execution never goes on. */
+/** Outcomes that never change again. */
 export type FinalOutcome = Exclude<ExecutionOutcome, 'authorized' | 'running' | 'pending_approval' | 'approved'>;
 
 const OPEN_OUTCOMES: ReadonlySet<ExecutionOutcome> = new Set(['pending_approval', 'running']);
@@ -20,12 +20,12 @@ export function actionHash({ agentId, action, resourceType, resourceId, paramete
   return sha256(canonicalJson({ agentId, action, resourceType, resourceId, parameters }));
 }
 
-/** Whether it is worth waiting for: something other than its caller brings it to its next outcome. */
+/** Whether waiting makes sense: its next outcome depends on something other than its caller. */
 export function isAwaited({ outcome }: Execution): boolean {
   return OPEN_OUTCOMES.has(outcome);
 }
 
-/** @param executeWithin the duration for which the approval holds. */
+/** @param executeWithin how long the approval is valid. */
 export function approvedExecution(execution: Execution, executeWithin: string, now: string): Execution {
   return { ...execution, outcome: 'approved', approvedUntil: endOf(executeWithin, now) };
 }
@@ -39,19 +39,19 @@ export function isApprovalOver({ outcome, approvedUntil }: Execution, now: strin
   return outcome === 'approved' && approvedUntil !== null && approvedUntil <= now;
 }
 
-/** Why an approval that is not over cannot be taken up; null when it can. */
+/** Why an approval that has not expired cannot be used; null if it can. */
 export function resumeConflict({ outcome }: Execution): DomainError | null {
   if (outcome === 'approved') return null;
   return conflict(`The execution is ${outcome}; only one that is approved can be resumed.`);
 }
 
-/** Why no result can be reported; null when one can. */
+/** Why no result can be reported; null if one can. */
 export function resultConflict({ outcome }: Execution): DomainError | null {
   if (outcome === 'authorized') return null;
   return conflict(`The execution is ${outcome}; a result is reported once, of one that is authorized.`);
 }
 
-/** Why an execution cannot be cancelled; null when it can. */
+/** Why an execution cannot be cancelled; null if it can. */
 export function cancelConflict({ outcome }: Execution): DomainError | null {
   if (outcome === 'pending_approval' || outcome === 'approved') return null;
   return conflict(`The execution is ${outcome}; only one that awaits its approval, or has it, can be cancelled.`);

@@ -8,14 +8,14 @@ import type { ActionContext } from './handlers/action-handler.decorator';
 import { ActionHandlers } from './handlers/action-handlers';
 import { ActionRunner } from './handlers/action-runner';
 
-/** What an execution that may go on becomes. */
+/** The state of an execution that may start. */
 export interface ExecutionStart {
   readonly outcome: 'authorized' | 'running';
-  /** This process where it runs the action's handler; empty where the caller carries the action out. */
+  /** This process, if it runs the action's handler; empty if the caller carries the action out. */
   readonly runBy: string;
 }
 
-/** Has what was authorised carried out by the action's handler, when there is one. */
+/** Has what was authorised carried out by the action's handler, if there is one. */
 @Injectable()
 export class ExecutionRunner implements BeforeApplicationShutdown {
   constructor(
@@ -32,9 +32,9 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
       : { outcome: 'running', runBy: this.database.processId };
   }
 
-  /** Runs the handler of an execution that the caller's request has just started, and answers what came of it. */
+  /** Runs the handler of an execution that the caller's request has just started, and returns the result. */
   async carriedOut(caller: Caller, execution: Execution): Promise<Execution> {
-    // Whoever repeats the request gets the answer of the first one, which runs the handler or has run it.
+    // A repeated request gets the answer of the first one, which runs or has run the handler.
     if (caller.idempotency?.isReplayed === true) return this.settlement.of(execution);
     const handler = execution.outcome === 'running' ? this.handlers.find(execution.action) : undefined;
     if (handler === undefined) return execution;
@@ -50,7 +50,7 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
   }
 }
 
-/** The handler gets a copy of the parameters: what it does to them must not reach the record. */
+/** The handler gets a copy of the parameters: its changes to them must not reach the record. */
 function contextOf(caller: Caller, execution: Execution): Omit<ActionContext, 'signal'> {
   const { id: executionId, agentId, agentName, action, resourceType, resourceId } = execution;
   const parameters = structuredClone(execution.parameters);

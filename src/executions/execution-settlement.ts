@@ -7,7 +7,10 @@ import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
 import { ActionRunner } from './handlers/action-runner';
 
-/** Seconds beyond ACTION_TIMEOUT: what a process leaves that ends meanwhile is marked by then, as its lease has lapsed. */
+/**
+ * Seconds beyond ACTION_TIMEOUT: by then, the executions of a process that has ended are marked, as its lease has
+ * lapsed.
+ */
 const MARGIN = 90;
 
 /** Waits for executions whose handler another request runs, in this process or in another. */
@@ -20,7 +23,10 @@ export class ExecutionSettlement {
     private readonly configuration: Configuration,
   ) {}
 
-  /** The execution once it runs no more; as it stands when the service stops first, or it takes far too long. */
+  /**
+   * The execution once it is no longer running; in its current state if the service stops before, or it takes far too
+   * long.
+   */
   async of(execution: Execution): Promise<Execution> {
     if (execution.outcome !== 'running') return execution;
     return this.waits.settled({

@@ -17,10 +17,10 @@ export const EXECUTION_OUTCOMES = [
 ] as const;
 export type ExecutionOutcome = (typeof EXECUTION_OUTCOMES)[number];
 
-/** As the index of approvals that can end has it. */
+/** The condition of the index of approvals that can expire. */
 export const AWAITS_RESUME = `"outcome" = 'approved'`;
 
-/** What an agent asked to do, and what became of it, as it is stored. */
+/** What an agent asked to do, and its outcome, as it is stored. */
 @Entity('executions')
 @Index(['agentId', 'createdSequence'])
 @Index(['action', 'createdSequence'])
@@ -68,11 +68,14 @@ export class Execution {
   @Column('text', { nullable: true })
   readonly reason!: string | null;
 
-  /** Hex SHA-256 of what was asked for: an approval holds for exactly that. Null for executions made before there were approvals. */
+  /**
+   * Hex SHA-256 of what was asked for: an approval is valid for exactly that. Null for executions created before
+   * approvals existed.
+   */
   @Column('text', { nullable: true })
   readonly actionHash!: string | null;
 
-  /** When the approval ends unless it is taken up; null when there never was one. */
+  /** When the approval expires unless it is used; null if there never was one. */
   @Column('text', { nullable: true })
   readonly approvedUntil!: string | null;
 
@@ -97,11 +100,13 @@ export class Execution {
   @Column('text', { nullable: true })
   readonly completedAt!: string | null;
 
-  /** The entity the resource is, found when the execution began, so that all its audit entries name the same. */
+  /**
+   * The entity that is the resource, found when the execution began, so that all its audit entries name the same one.
+   */
   @Column('text', { nullable: true })
   readonly entityId!: string | null;
 
-  /** The process that runs the handler; empty when none does. Not hashed. */
+  /** The process that runs the handler; empty if none does. Not hashed. */
   @Column('text', { default: '' })
   readonly runBy!: string;
 }

@@ -13,7 +13,7 @@ import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
 import type { ActionOutcome } from './handlers/action-runner';
 
-/** Reads executions, and takes down what came of those that their callers carry out. */
+/** Reads executions, and records the results of those that their callers carry out. */
 @Injectable()
 export class ExecutionsService {
   constructor(
@@ -26,7 +26,7 @@ export class ExecutionsService {
     return this.reader.page(EXECUTION, request, caller);
   }
 
-  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment that has not come. */
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a moment in the future. */
   async get(caller: Caller, id: string, asOf?: Moment): Promise<Execution> {
     const execution = await this.history.find(EXECUTION, id, asOf, caller);
     if (execution === undefined) throw notFound('execution');

@@ -12,16 +12,16 @@ import { EXECUTION } from './execution.kind';
 import { noteOf } from './execution-note';
 
 const REASON = 'The service stopped while the action ran; whether it took effect is not known.';
-/** Milliseconds between looks for processes that have ended. */
+/** Milliseconds between checks for processes that have ended. */
 const INTERVAL = 5_000;
-/** Executions that are read, and marked, at once at most; fewer where they are large. */
+/** Most executions read and marked at once; fewer if they are large. */
 const PIECE = 100;
 const RUNNING: readonly Condition[] = [{ column: 'outcome', comparison: 'equals', value: 'running' }];
 const ALL_RUNNING: RecordRange = { conditions: RUNNING, order: 'asc', position: null, atOnce: 1_000 };
 
 /**
- * Marks what still runs in the records although the process that ran it has ended: before the first request, and, where
- * other processes write the same database, from time to time.
+ * Marks executions as interrupted if the process that ran them has ended: before the first request, and, if other
+ * processes write the same database, periodically.
  */
 @Injectable()
 export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDestroy {
@@ -67,7 +67,7 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
     if (count > 0) this.logger.warn(`${count} executions were interrupted by the end of the process that ran them.`);
   }
 
-  /** Piece after piece: all at once could be more than memory holds. */
+  /** In chunks: all at once might not fit in memory. */
   private async markAllOf(runBy: string): Promise<number> {
     let count = 0;
     const condition: Condition = { column: 'runBy', comparison: 'equals', value: runBy };
@@ -94,7 +94,7 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
   }
 }
 
-/** False when it has been marked, or has ended, before. */
+/** False if it was marked, or has ended, before. */
 async function markInterrupted(transaction: LedgerTransaction, { id, runBy }: Execution): Promise<boolean> {
   const execution = await transaction.find(EXECUTION, id);
   if (execution?.outcome !== 'running' || execution.runBy !== runBy) return false;

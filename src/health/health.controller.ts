@@ -33,7 +33,7 @@ export class HealthController {
     return answer(response, true);
   }
 
-  /** While the service stops, the shutdown guard answers 503 in its place. */
+  /** During shutdown, the shutdown guard answers 503 instead. */
   @Get('ready')
   @ApiOperation({
     summary: 'Tell whether requests should be sent here',

@@ -11,7 +11,7 @@ export class HealthService {
 
   constructor(private readonly ledger: LedgerService) {}
 
-  /** True when a write would succeed, as far as can be known without one. */
+  /** True if a write would succeed, as far as can be known without one. */
   async isHealthy(): Promise<boolean> {
     return this.ledger.isHealthy && (await this.databaseAnswers());
   }

@@ -1,6 +1,8 @@
 import type { SchemaObject } from '@nestjs/swagger';
 
-/** Any JSON value, for the API document. Each form says that it may be null: some generators look at one of them only. */
+/**
+ * Any JSON value, for the API document. Each form says that it may be null: some generators look at only one of them.
+ */
 export const ANY_JSON_SCHEMA = {
   anyOf: [
     { type: 'object', additionalProperties: true, nullable: true },

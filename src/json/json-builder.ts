@@ -2,17 +2,17 @@ import type { Slices } from '../shared/slices';
 import { JsonCheck, type JsonParts } from './json-check';
 import type { JsonValue } from './json-value';
 
-/** Characters that are parsed between two looks at the clock. */
+/** Characters parsed between two checks of the clock. */
 const PART = 16 * 1024;
 
 type Container = JsonValue[] | Record<string, JsonValue>;
 
-/** A text goes deeper than it may. */
+/** A text is nested more deeply than allowed. */
 export class TooDeepError extends Error {}
 
 /**
- * What `JSON.parse` makes of a text, in slices that let others through.
- * Throws SyntaxError as it does, and TooDeepError where lists and objects stand in more than so many others.
+ * Returns what `JSON.parse` would, in chunks, so that other work is not blocked. Throws SyntaxError as it does, and
+ * TooDeepError if lists and objects are nested more deeply than the given level.
  */
 export async function parseInSlices(text: string, slices: Slices, mostLevels = Infinity): Promise<JsonValue> {
   const builder = new JsonBuilder(text, mostLevels);
@@ -21,12 +21,12 @@ export async function parseInSlices(text: string, slices: Slices, mostLevels = I
   return builder.value;
 }
 
-/** Puts a value together from its parts. */
+/** Builds a value from its parts. */
 class JsonBuilder implements JsonParts {
   value: JsonValue = null;
   /** The lists and objects that are open, the innermost last. */
   private readonly open: Container[] = [];
-  /** Of the member whose value comes next. */
+  /** The name of the member whose value comes next. */
   private latestName = '';
 
   constructor(
@@ -62,7 +62,7 @@ class JsonBuilder implements JsonParts {
   }
 }
 
-/** To set it would set the prototype. */
+/** Assigning to `__proto__` would set the prototype. */
 function define(container: object, name: string, value: JsonValue): void {
   Object.defineProperty(container, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -1,4 +1,4 @@
-/** The characters that JSON is built of, as codes. */
+/** The structural characters of JSON, as codes. */
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
 export const COLON = 0x3a;

@@ -16,7 +16,7 @@ const SHORT_ESCAPES: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter)
 const SPACES: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20]);
 const FIRST_PRINTABLE = 0x20;
 
-/** What JSON consists of, in its order; texts and other scalars by their place, texts with their quotes. */
+/** The parts of JSON in order; strings and other scalars by position, strings including their quotes. */
 export interface JsonParts {
   opened(isList: boolean): void;
   closed(): void;
@@ -28,13 +28,13 @@ export interface JsonParts {
 type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end';
 
 /**
- * Finds out whether a text is JSON, as `JSON.parse` would, but in parts and without making anything of it: what is parsed
- * takes many times as long where it has many members.
+ * Checks whether a text is JSON, as `JSON.parse` would, but in chunks and without building the value: that takes many
+ * times as long if it has many members.
  */
 export class JsonCheck {
   private index = 0;
   private expected: Expected = 'value';
-  /** What closes the lists and objects that are open, the innermost last. */
+  /** The closing characters of open lists and objects, the innermost last. */
   private readonly closers: number[] = [];
 
   /** @param parts is called for each part of the text, as far as it is JSON. */
@@ -43,7 +43,7 @@ export class JsonCheck {
     private readonly parts?: JsonParts,
   ) {}
 
-  /** Looks at about so many characters more. True: that was the end. Throws SyntaxError where the text is not JSON. */
+  /** Checks about this many more characters. True: that was the end. Throws SyntaxError if the text is not JSON. */
   advance(characters: number): boolean {
     const end = Math.min(this.index + characters, this.text.length);
     while (this.index < end) this.step(this.text.charCodeAt(this.index));
@@ -120,7 +120,7 @@ export class JsonCheck {
     this.index = index + 1;
   }
 
-  /** Texts may be nothing but escapes. */
+  /** A string may consist of nothing but escapes. */
   private escapeAt(index: number): number {
     return SHORT_ESCAPES.has(this.text.charCodeAt(index + 1)) ? 2 : this.lengthOf(UNICODE_ESCAPE, index);
   }

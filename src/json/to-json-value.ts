@@ -16,7 +16,7 @@ export class NotJsonError extends Error {
 
 /**
  * A copy of what `JSON.stringify` would write, refusing what it would silently change or lose: numbers that are not
- * finite, functions, text that is not Unicode, cycles. Undefined members are left out; nothing at all is null.
+ * finite, functions, text that is not Unicode, cycles. Undefined members are left out; undefined itself becomes null.
  */
 export function toJsonValue(value: unknown, path: string, depth = 1): JsonValue {
   const plain = hasToJson(value) ? value.toJSON() : value;

@@ -2,10 +2,11 @@ const CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
 
 /**
  * Thrown by an action handler to fail the execution with a reason the caller may read. The message becomes part of the
- * record for ever, so it is a sentence without secrets. Any other error is logged and reported in a neutral sentence.
+ * permanent record, so it should be a sentence without secrets. Any other error is logged, and reported with a neutral
+ * sentence.
  */
 export class ActionFailure extends Error {
-  /** @param code for machines, such as `MAILBOX_FULL`: it is on record in the audit entry of the end of the execution. */
+  /** @param code for machines, such as `MAILBOX_FULL`: recorded in the audit entry of the execution's end. */
   constructor(
     message: string,
     readonly code: string | null = null,

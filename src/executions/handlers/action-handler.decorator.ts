@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../json/json-value';
 import type { Caller } from '../../ledger/caller';
 
-/** What a handler gets to know of the execution it carries out. */
+/** What a handler is told about the execution it carries out. */
 export interface ActionContext {
-  /** Who asked for the execution: the caller to name when the handler writes through the ledger. */
+  /** Who asked for the execution: the caller to pass on when the handler writes through the ledger. */
   readonly caller: Caller;
   readonly executionId: string;
   readonly agentId: string;
@@ -16,7 +16,7 @@ export interface ActionContext {
   readonly signal: AbortSignal;
 }
 
-/** Its result must be JSON; nothing counts as null. What it throws makes the execution `failed`. */
+/** The result must be JSON; undefined becomes null. If it throws, the execution is `failed`. */
 export type ActionHandlerMethod = (context: ActionContext) => unknown;
 
 const HANDLED_ACTIONS = Symbol('actions a method handles');

@@ -11,7 +11,7 @@ interface RegisteredHandler {
   readonly run: ActionHandlerMethod;
 }
 
-/** Every method marked with `@ActionHandler`, in whatever module it is, by its action. */
+/** Every method marked with `@ActionHandler`, in any module, by its action. */
 @Injectable()
 export class ActionHandlers implements OnModuleInit {
   private readonly handlers = new Map<string, RegisteredHandler>();
@@ -21,7 +21,7 @@ export class ActionHandlers implements OnModuleInit {
     private readonly scanner: MetadataScanner,
   ) {}
 
-  /** Stops the start when two methods handle one action. */
+  /** Fails the start if two methods handle the same action. */
   onModuleInit(): void {
     for (const provider of this.discovery.getProviders()) {
       const instance: unknown = provider.instance;
@@ -60,7 +60,7 @@ export class ActionHandlers implements OnModuleInit {
       this.handlers.set(action, handler);
       return;
     }
-    // A provider known under two tokens is still one handler.
+    // A provider registered under two tokens is still one handler.
     if (previous.instance === handler.instance && previous.place === handler.place) return;
     throw new Error(
       `The action "${action}" has two handlers: ${previous.place} and ${handler.place}. Each action has at most one.`,

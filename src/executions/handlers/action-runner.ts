@@ -6,7 +6,7 @@ import { NotJsonError, toJsonValue } from '../../json/to-json-value';
 import { ActionFailure } from './action-failure';
 import type { ActionContext, ActionHandlerMethod } from './action-handler.decorator';
 
-/** Milliseconds that handlers may go on once the service stops; their callers are still waited for a little longer. */
+/** Milliseconds that handlers may continue after shutdown begins; their callers are waited for a little longer. */
 const GRACE = 5_000;
 
 export type ActionOutcome =
@@ -15,7 +15,7 @@ export type ActionOutcome =
       readonly outcome: 'failed';
       readonly result: null;
       readonly failureReason: string | null;
-      /** Of an `ActionFailure` that carries one. */
+      /** The code of an `ActionFailure` that has one. */
       readonly failureCode: string | null;
     };
 
@@ -34,12 +34,12 @@ export class ActionRunner {
     gate.signal.addEventListener('abort', () => setTimeout(() => this.stop(), GRACE).unref(), { once: true });
   }
 
-  /** Aborted when no handler is run or waited for any more. */
+  /** Aborted when handlers are no longer run or waited for. */
   get stopping(): AbortSignal {
     return this.end.signal;
   }
 
-  /** Null when the service stops before the handler ends. Never rejects. */
+  /** Null if the service stops before the handler ends. Never rejects. */
   async run(handler: ActionHandlerMethod, request: Omit<ActionContext, 'signal'>): Promise<ActionOutcome | null> {
     if (this.stopping.aborted) return null;
     const controller = new AbortController();
@@ -56,7 +56,7 @@ export class ActionRunner {
     }
   }
 
-  /** Gives up on every handler that still runs. */
+  /** Gives up on every handler still running. */
   stop(): void {
     this.end.abort();
     for (const controller of this.running) controller.abort(this.stopped);
@@ -88,12 +88,12 @@ export class ActionRunner {
   }
 }
 
-/** What a handler throws before it returns a promise is a rejection like any other. */
+/** An error thrown before the handler returns a promise is a rejection like any other. */
 async function call(handler: ActionHandlerMethod, context: ActionContext): Promise<unknown> {
   return handler(context);
 }
 
-/** No database keeps NUL in a text, or half of a surrogate pair. */
+/** Databases cannot store NUL or lone surrogates in a text. */
 function storable(text: string): string {
   return text.replace(/\0|\p{Surrogate}/gu, '\uFFFD');
 }
