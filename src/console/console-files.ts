@@ -14,13 +14,16 @@ export interface ConsoleFile {
   readonly content: Buffer;
 }
 
-/** Where the page has room for what the service says of itself. */
+/** The placeholder in the page for settings of the service. */
 export const SETTINGS_PLACE = '<!-- settings -->';
 
-/** The page as it was built: its files are named in it by their hashes. */
+/** The page as built: it refers to its files by names that contain their hashes. */
 export const CONSOLE_PAGE: string = readFileSync(join(FOLDER, PAGE), 'utf8');
 
-/** What the page loads, by names that change with the content. A few small files: they are held once for all clients. */
+/**
+ * The files of the page, under names that change with their content. They are few and small: one copy in memory serves
+ * all clients.
+ */
 export const CONSOLE_FILES: ReadonlyMap<string, ConsoleFile> = new Map(
   readdirSync(FOLDER)
     .filter((name) => name !== PAGE)

@@ -19,7 +19,9 @@ import { LeavesInputUnread, Public, Uncounted } from '../http/request/route-mark
 import { CONSOLE_FILES, CONSOLE_PAGE, SETTINGS_PLACE } from './console-files';
 import { OidcIssuer, type SignInAtIssuer } from './oidc-issuer';
 
-/** Nothing from elsewhere, nothing inline, and in nobody's frame; where people sign in at an issuer, its answers. */
+/**
+ * Nothing from other origins, nothing inline, no framing; if people sign in at an issuer, requests to it are allowed.
+ */
 const POLICY: readonly string[] = [
   "default-src 'self'",
   "base-uri 'none'",
@@ -28,7 +30,7 @@ const POLICY: readonly string[] = [
   "frame-ancestors 'none'",
 ];
 
-/** Where the console is switched off, there is nothing at its paths. */
+/** If the console is switched off, its paths do not exist. */
 @Injectable()
 class ConsoleEnabledGuard implements CanActivate {
   constructor(private readonly configuration: Configuration) {}
@@ -39,7 +41,7 @@ class ConsoleEnabledGuard implements CanActivate {
   }
 }
 
-/** The console: one page for all its paths, which asks the public interface for everything it shows. */
+/** The console: one page for all its paths, which uses only the public interface. */
 @ApiExcludeController()
 @Public()
 @UseGuards(ConsoleEnabledGuard)
@@ -56,13 +58,13 @@ export class ConsoleController {
     return new StreamableFile(found.content, { type: found.type });
   }
 
-  /** Public like what is there, but counted. */
+  /** Public like the API document's assets, but counted. */
   @Get('assets/*name')
   nothing(): never {
     throw routeNotFound();
   }
 
-  /** The path and the query are for the page. */
+  /** The page itself interprets path and query. */
   @Get(['', '*path'])
   @Uncounted()
   @LeavesInputUnread()
@@ -81,7 +83,7 @@ function originOf(url: string): string {
   return new URL(url).origin;
 }
 
-/** What the page reads: an element without effect, since its policy lets no script stand in it. */
+/** Read by the page: an inert element, since its policy allows no inline script. */
 function settingsTag(signIn: SignInAtIssuer): string {
   const text = JSON.stringify(signIn).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
   return `<meta name="sign-in" content="${text}" />`;

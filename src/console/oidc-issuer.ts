@@ -3,10 +3,10 @@ import { Configuration } from '../config/configuration';
 import { ConfigurationError } from '../config/read-configuration';
 import { issuersIn } from '../tokens/token-issuers-file';
 
-/** Milliseconds. */
+/** Milliseconds to wait for the discovery document. */
 const PATIENCE = 5_000;
 const RETRY_AFTER = 30_000;
-/** Bytes of a discovery document. */
+/** Most bytes of a discovery document. */
 const LONGEST = 1_048_576;
 
 /** What the page needs to sign somebody in at the issuer. */
@@ -22,7 +22,7 @@ export interface SignInAtIssuer {
 
 type Settings = Omit<SignInAtIssuer, 'authorizationEndpoint' | 'tokenEndpoint'>;
 
-/** The issuer at which people sign in to the console, after OpenID Connect Discovery 1.0. */
+/** The issuer at which people sign in to the console, according to OpenID Connect Discovery 1.0. */
 @Injectable()
 export class OidcIssuer {
   private readonly logger = new Logger('Console');
@@ -33,7 +33,7 @@ export class OidcIssuer {
     this.settings = settingsOf(configuration);
   }
 
-  /** Null where no issuer is configured, and while it cannot be reached. */
+  /** Null if no issuer is configured, and while it cannot be reached. */
   signIn(): Promise<SignInAtIssuer | null> {
     const { settings } = this;
     if (settings === null) return Promise.resolve(null);
@@ -52,7 +52,7 @@ export class OidcIssuer {
   }
 }
 
-/** @throws ConfigurationError where the settings do not fit together. */
+/** @throws ConfigurationError if the settings contradict each other. */
 function settingsOf({ oidcIssuer, oidcClientId, oidcScope, publicUrl, tokenIssuers }: Configuration): Settings | null {
   if (oidcIssuer === null) return null;
   const issuer = issuersIn(tokenIssuers).find((known) => known.issuer === oidcIssuer);

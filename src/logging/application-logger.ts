@@ -5,11 +5,11 @@ import type { Level, Logger } from 'pino';
 import { currentRequestId } from './current-request';
 import { LOG } from './log';
 
-/** Nest logs each module and route it sets up; the banner says in a few lines what an operator needs. */
+/** Nest logs each module and route it sets up; the banner tells an operator what is needed in a few lines. */
 const START_CONTEXTS: readonly unknown[] = ['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer'];
-/** Logs why a start failed, which is thrown as well; whoever starts the application reports it once. */
+/** Logs why a start failed, which is thrown as well; whoever starts the application reports it. */
 const FAILED_START_CONTEXT = 'ExceptionHandler';
-/** Nest gives some errors as two texts, the message and the stack. */
+/** Nest passes some errors as two texts, the message and the stack. */
 const STACK = /\n\s*at /;
 
 /** Nest's logger, writing through pino: lines written while a request is served carry its id. */
@@ -41,7 +41,7 @@ export class ApplicationLogger implements LoggerService {
     this.write('fatal', message, rest);
   }
 
-  /** `rest` is what else Nest's `Logger` was given, if only `undefined`, and at its end the context that it was made for. */
+  /** `rest` contains the other arguments of Nest's `Logger`, which may be undefined, and last the logger's context. */
   private write(level: Level, message: unknown, rest: readonly unknown[]): void {
     const texts = rest.slice(0, -1).flatMap((item) => (item === undefined ? [] : [format(item)]));
     const line = { ...requestMember(), ...(rest.length > 0 && { context: rest.at(-1) }) };

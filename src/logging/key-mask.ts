@@ -1,27 +1,27 @@
 import { CUT } from './cut-text';
 import { BORDER, bytesOf, jsonTexts, percentDecoded, type Span, traced, type TracedText } from './traced-text';
 
-/** Shorter keys would occur in ordinary words and make the lines unreadable; the start warns of them. */
+/** Shorter keys would occur in ordinary words and make the lines unreadable; startup warns about them. */
 const SHORTEST_MASKED_KEY = 8;
-/** How often something may be percent-encoded; nobody means what is encoded more often, and to decode it takes long. */
+/** How many levels of percent-encoding are decoded; nobody uses more on purpose, and decoding takes long. */
 const DEEPEST_ENCODING = 8;
 const MASK = '[key]';
-/** What the service issues, but for the part that is not secret, and what an issuer of tokens does: nobody knows them by heart. */
+/** The forms of keys that the service issues, after their public part, and of tokens: these cannot be listed. */
 const ISSUED: readonly IssuedForm[] = [
   { sign: 'agk_', pattern: /agk_[0-9A-Z]{26}_[\w-]+/gi },
   { sign: 'eyJ', pattern: /(?:(?<![\w-])|(?<=\\[bfnrt]))eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g },
 ];
 
 interface IssuedForm {
-  /** Without it the pattern matches nothing. */
+  /** A fixed text without which the pattern cannot match. */
   readonly sign: string;
   readonly pattern: RegExp;
 }
 
 /**
- * Takes keys and passwords out of a finished log line, whatever message or member brought them there, as they are and
- * percent-encoded, in part or several times, and what is left of one where a text was cut. A text encoded more than eight
- * times is taken out whole. Issued keys and tokens are known by their form.
+ * Removes keys and passwords from a finished log line, whatever message or member they came from: plain or
+ * percent-encoded, partly or several times, and what remains of one where a text was cut. A text encoded more than
+ * eight times is removed as a whole. Issued keys and tokens are recognised by their form.
  */
 export function maskKeys(keys: readonly string[]): (line: string) => string {
   const masked = keys.filter((key) => key.length >= SHORTEST_MASKED_KEY);
@@ -37,7 +37,7 @@ export function maskKeys(keys: readonly string[]): (line: string) => string {
   };
 }
 
-/** A key may look encoded itself; who finds it in part encoded then decodes both. */
+/** A key may itself look encoded; if part of it is encoded again, decoding affects both. */
 function decodedForms(key: string): string[] {
   const forms: string[] = [];
   for (let form: TracedText | undefined = traced(bytesOf(key)); form !== undefined; form = percentDecoded(form)) {
@@ -46,7 +46,7 @@ function decodedForms(key: string): string[] {
   return forms;
 }
 
-/** @param needles what is taken out where it is encoded or cut. */
+/** @param needles what is removed if it is encoded or cut. */
 function withoutHidden(line: string, needles: readonly string[]): string {
   const texts = jsonTexts(line);
   const spans = cutKeys(texts, needles);
@@ -76,7 +76,7 @@ function issuedIn({ text, places }: TracedText): Span[] {
   return matches.map(({ 0: found, index }) => [places[index] ?? 0, places[index + found.length] ?? 0]);
 }
 
-/** The texts of the line in which something is still encoded. */
+/** The texts of the line that are still encoded. */
 function encodedTexts({ text, places }: TracedText): Span[] {
   const spans: Span[] = [];
   let begin = 0;
@@ -98,12 +98,12 @@ function withoutSpans(line: string, spans: readonly Span[]): string {
   return rest + line.slice(at);
 }
 
-/** Less of a key than this is of no use to anybody, and ordinary words begin with it. */
+/** A shorter part of a key is useless, and ordinary words may begin with it. */
 const SHORTEST_BEGINNING = 4;
 const CUT_BYTES = bytesOf(CUT);
 const HEXADECIMAL_DIGIT = /[0-9a-f]/i;
 
-/** Where a text was cut in the middle of a key: from the beginning of that to the cut. */
+/** Where a text was cut within a key: from the beginning of the key to the cut. */
 function cutKeys({ text, places }: TracedText, keys: readonly string[]): Span[] {
   const spans: Span[] = [];
   for (let cut = text.indexOf(CUT_BYTES); cut >= 0; cut = text.indexOf(CUT_BYTES, cut + 1)) {
@@ -114,7 +114,7 @@ function cutKeys({ text, places }: TracedText, keys: readonly string[]): Span[] 
   return spans;
 }
 
-/** Where what is left of encoded bytes begins, whose rest was cut off: `%`, `%4`, and with encoded digits `%%4`. */
+/** The start of an incomplete escape before the cut: `%`, `%4`, and with encoded digits `%%4`. */
 function beforeBegunEncoding(text: string, cut: number): number {
   let end = cut;
   for (;;) {
@@ -124,7 +124,7 @@ function beforeBegunEncoding(text: string, cut: number): number {
   }
 }
 
-/** How much of the key's beginning stands before the end. */
+/** How many characters before the end are a prefix of the key. */
 function begunLength(text: string, end: number, key: string): number {
   for (let length = Math.min(key.length, end); length >= SHORTEST_BEGINNING; length -= 1) {
     if (text.startsWith(key.slice(0, length), end - length)) return length;

@@ -4,7 +4,7 @@ import pretty from 'pino-pretty';
 /** Where log lines go. */
 export const LOG_STREAM = Symbol('LOG_STREAM');
 
-/** One for the process, however many applications it runs. */
+/** One per process, however many applications it runs. */
 let lines: GatheredLines | null = null;
 
 /** Standard output: JSON for machines, readable lines on a terminal. */
@@ -26,9 +26,9 @@ function gatheredOutput(): GatheredLines {
 const URGENT = /^\{"level":"(?:warn|error|fatal)"/;
 
 /**
- * Writes the lines of one turn of the event loop together: a request has only one, but a commit answers hundreds, and each
- * of their writes may wait for the disk that the next commit is being synced to. Warnings and errors are written at once,
- * with what was gathered before them.
+ * Writes the lines of one turn of the event loop together: a request has only one, but a commit answers hundreds, and
+ * each write may have to wait for the disk that is syncing the next commit. Warnings and errors are written at once,
+ * after the lines buffered before them.
  */
 export class GatheredLines implements DestinationStream {
   private gathered = '';

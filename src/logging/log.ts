@@ -3,10 +3,10 @@ import { type Configuration, secretsOf } from '../config/configuration';
 import { maskKeys } from './key-mask';
 import { isNativeError } from 'node:util/types';
 
-/** Where every line of the application is written, by `ApplicationLogger` and `RequestLog` alone. */
+/** Where every log line is written; used only by `ApplicationLogger` and `RequestLog`. */
 export const LOG = Symbol('LOG');
 
-/** One JSON object a line, without keys and passwords. */
+/** One JSON object per line, without keys and passwords. */
 export function createLog(configuration: Configuration, stream: DestinationStream): Logger {
   return pino(
     {
@@ -30,8 +30,8 @@ interface LoggedError {
 }
 
 /**
- * Keeps the four members that help and drops every other: TypeORM's QueryFailedError carries the statement and its
- * parameters, which are the clients' content. A value that is not an error passes as it is.
+ * Keeps the four members that help and drops every other: TypeORM's QueryFailedError has the statement and its
+ * parameters, which are the clients' content. A value that is not an error is passed on unchanged.
  */
 export function serializeError(error: unknown): unknown {
   if (!isNativeError(error)) return error;

@@ -29,7 +29,7 @@ class ThingsController {
     return { id };
   }
 
-  /** As if the client had gone before it was answered. */
+  /** Simulates a client that leaves before it is answered. */
   @Get(':id/leave')
   leave(@Req() { socket }: ServiceRequest): Promise<never> {
     socket.destroy();
@@ -65,7 +65,7 @@ describe('LoggingModule', () => {
     return application.getUrl();
   }
 
-  /** The response is on its way before its line is written. */
+  /** The response arrives before its line is written. */
   const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
 
   beforeEach(() => {

@@ -17,7 +17,7 @@ import { RequestLog } from './request-log';
   exports: [ApplicationLogger],
 })
 export class LoggingModule {
-  /** Writes to `stream` instead of standard output, where there is one. */
+  /** Writes to `stream`, if given, instead of standard output. */
   static to(stream: DestinationStream | undefined): DynamicModule {
     const destination = { provide: LOG_STREAM, useFactory: () => stream ?? standardOutput() };
     return { module: LoggingModule, providers: [destination] };

@@ -10,10 +10,10 @@ import { beginRequest } from './current-request';
 import { cutText } from './cut-text';
 import { LOG } from './log';
 
-/** Characters: paths of the service are shorter, and to look for keys in a long one takes long. */
+/** Characters: paths of the service are shorter, and searching a long one for keys takes long. */
 const LONGEST_PATH = 1024;
 
-/** The line a request leaves behind. No header is in it, and of the URL no query. */
+/** The log line of a request. It contains no headers, and the URL without its query. */
 interface RequestLine {
   readonly requestId: string;
   readonly method: string;
@@ -21,7 +21,7 @@ interface RequestLine {
   readonly route: string | null;
   /** Cut, with a mark, after 1,024 characters. */
   readonly path: string;
-  /** Null when the client left before it was answered. */
+  /** Null if the client left before it was answered. */
   readonly status: number | null;
   readonly durationMs: number;
   readonly ip: string;
@@ -37,7 +37,7 @@ export class RequestLog implements OnModuleInit {
 
   onModuleInit(): void {
     const server = this.host.httpAdapter.getHttpServer() as Server;
-    // Before Express, so that its part of the work is in the time and its lines have the request's id.
+    // Before Express, so that its part of the work is included in the time, and its log lines have the request's id.
     server.prependListener('request', (request: ServiceRequest, response: ServerResponse) => {
       beginRequest(request);
       this.await(request, response as Response);

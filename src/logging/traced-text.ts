@@ -1,29 +1,32 @@
-/** A text as bytes, a character each, and where in the line each of them begins; at the end, where the last one ends. */
+/**
+ * A text as bytes, one character each, and the position in the line where each begins; finally, where the last one
+ * ends.
+ */
 export interface TracedText {
   readonly text: string;
   readonly places: readonly number[];
 }
 
-/** Where something stands in a line, in bytes. */
+/** A range of a line, in bytes. */
 export type Span = readonly [begin: number, end: number];
 
-/** Stands where a text of JSON begins or ends. It is not a byte, so that nothing that is looked for reaches across it. */
+/** Inserted where a JSON string begins or ends. It is not a byte, so no match can span it. */
 export const BORDER = '\u0100';
 
 const JSON_TOKEN = /\\(?:u[0-9A-Fa-f]{4}|["\\/bfnrt])|"/g;
 const ENCODED_BYTE = /%[0-9a-f]{2}/gi;
 
-/** The UTF-8 bytes of a text, a character each. */
+/** The UTF-8 bytes of a text, one character each. */
 export function bytesOf(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-/** Bytes as they are. */
+/** The bytes themselves, each at its own position. */
 export function traced(bytes: string): TracedText {
   return { text: bytes, places: Array.from({ length: bytes.length + 1 }, (_, index) => index) };
 }
 
-/** The texts in a line of JSON, as they are meant. @param bytes of the line. */
+/** The strings in a line of JSON, unescaped. @param bytes of the line. */
 export function jsonTexts(bytes: string): TracedText {
   return replaced(traced(bytes), JSON_TOKEN, meaningOf);
 }
@@ -34,7 +37,7 @@ export function percentDecoded(encoded: TracedText): TracedText | undefined {
   return replaced(encoded, ENCODED_BYTE, (token) => String.fromCharCode(parseInt(token.slice(1), 16)));
 }
 
-/** @param meaning answers one character for a token. */
+/** @param meaning returns a single character for a token. */
 function replaced({ text, places }: TracedText, token: RegExp, meaning: (token: string) => string): TracedText {
   const texts: string[] = [];
   const kept: number[] = [];

@@ -3,7 +3,7 @@ import { Counter } from 'prom-client';
 import { AccessDenials } from '../http/authentication/access-denials';
 import { Metrics } from './metrics';
 
-/** Whom the service refused for who it is, as metrics: every time, also where the record has one entry for many. */
+/** Refusals of callers, as metrics: every one, even where one audit entry stands for many. */
 @Injectable()
 export class AccessMetrics {
   constructor({ registry }: Metrics, denials: AccessDenials) {

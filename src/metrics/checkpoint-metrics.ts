@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Checkpoints } from '../checkpoints/checkpoints.service';
 import { Metrics } from './metrics';
 
-/** What is signed of the log, as metrics. */
+/** The signed checkpoints, as metrics. */
 @Injectable()
 export class CheckpointMetrics {
   constructor(metrics: Metrics, checkpoints: Checkpoints) {

@@ -6,12 +6,12 @@ import { DENIAL_REASONS } from '../errors/error-codes';
 import { within } from '../shared/within';
 import { Metrics } from './metrics';
 
-/** Commands. A batch has 512 at most. */
+/** Buckets in commands; a batch has at most 512. */
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 /** Seconds. */
 const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const MILLISECONDS = 1000;
-/** Milliseconds: a database that does not answer holds up no scrape. */
+/** Milliseconds: a database that does not answer must not delay a scrape. */
 const LONGEST_LOOK = 1_000;
 
 /** What the ledger does, as metrics. */
@@ -57,7 +57,7 @@ export class LedgerMetrics implements LedgerObserver, OnModuleInit {
       labelNames: ['reason'],
       registers,
     });
-    // From the first scrape on at zero, so that the first denial shows as an increase.
+    // Present at zero from the first scrape on, so that the first denial shows as an increase.
     DENIAL_REASONS.forEach((reason) => this.denials.inc({ reason }, 0));
     registerState(metrics, ledger);
   }

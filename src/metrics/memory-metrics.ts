@@ -3,7 +3,7 @@ import { BodyMemory } from '../http/body/body-memory';
 import { Metrics } from './metrics';
 import { AnswerMemory } from '../http/answers/answer-memory';
 
-/** What large bodies take of memory, as metrics. */
+/** The memory held by large bodies, as metrics. */
 @Injectable()
 export class BodyMetrics {
   constructor(metrics: Metrics, room: BodyMemory) {
@@ -20,7 +20,7 @@ export class BodyMetrics {
   }
 }
 
-/** What large answers take of memory, as a metric. */
+/** The memory held by large answers, as a metric. */
 @Injectable()
 export class AnswerMetrics {
   constructor(metrics: Metrics, room: AnswerMemory) {

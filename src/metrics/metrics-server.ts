@@ -5,7 +5,7 @@ import { Configuration } from '../config/configuration';
 import { limitServer } from '../http/server/server-limits';
 import { Metrics } from './metrics';
 
-/** Serves the metrics on a port of their own, where METRICS_PORT names one: without a key, so keep it inside. */
+/** Serves the metrics on METRICS_PORT, if set: without a key, so the port must not be public. */
 @Injectable()
 export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(MetricsServer.name);

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
-/** What the process reports of itself (CPU, memory, event loop, garbage collection): once, however many applications it runs. */
+/** Metrics of the process (CPU, memory, event loop, garbage collection): once, however many applications it runs. */
 let ofProcess: Registry | null = null;
 
-/** Holds the metrics of this application; whoever measures something registers it here. */
+/** The metrics of this application; whoever measures something registers it here. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
@@ -14,7 +14,7 @@ export class Metrics {
     ofProcess ??= processMetrics();
   }
 
-  /** A number that is read at the moment it is asked for; `NaN` where it cannot be read then. */
+  /** A number that is read when the metrics are scraped; `NaN` if it cannot be read. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void {
     new Gauge({
       name,
@@ -26,7 +26,7 @@ export class Metrics {
     });
   }
 
-  /** Everything measured, in the text format of Prometheus. */
+  /** All metrics in Prometheus' text format. */
   async text(): Promise<string> {
     const texts = await Promise.all([this.registry.metrics(), ofProcess?.metrics() ?? '']);
     return texts.join('\n');

@@ -10,7 +10,7 @@ import { Metrics } from './metrics';
 /** Seconds. */
 const DURATIONS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const MILLISECONDS = 1000;
-/** Stands for all paths that no route has, which are without number. */
+/** Stands for all paths that match no route, of which there is no end. */
 const NO_ROUTE = 'none';
 /** Stands for the status of a request whose client left before it was answered. */
 const NOT_ANSWERED = 'none';
@@ -23,7 +23,7 @@ export class RequestMetrics implements OnModuleInit {
   private readonly durations: Histogram<'method' | 'route' | 'status'>;
   private readonly refusedKeys: Counter;
   private readonly limited: Counter;
-  /** By method, route and status: labels are put together once, not for each request. */
+  /** By method, route and status: labels are composed once, not for each request. */
   private readonly known = new Map<string, Map<string, Map<number, Observe>>>();
 
   constructor(
@@ -52,7 +52,7 @@ export class RequestMetrics implements OnModuleInit {
 
   onModuleInit(): void {
     const server = this.host.httpAdapter.getHttpServer() as Server;
-    // Before Express, so that its part of the work is in the time.
+    // Before Express, so that its part of the work is included in the time.
     server.prependListener('request', (request: ServiceRequest, response: ServerResponse) => {
       const began = performance.now();
       response.on('close', () => this.closed(request, response as Response, performance.now() - began));

@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 
 /**
- * Holds the application's document as JSON, the same bytes for everybody. It is made when it is first asked for, since the
- * start need not wait for it.
+ * Holds the application's document as JSON, the same bytes for everybody. It is created on first use, as startup need
+ * not wait for it.
  */
 @Injectable()
 export class ApiDocument {
   private json: Buffer | null = null;
   private make: (() => OpenAPIObject) | null = null;
 
-  /** Tells how to make the document, once the application stands. */
+  /** Sets how to create the document, once the application is complete. */
   madeBy(make: () => OpenAPIObject): void {
     this.make = make;
   }

@@ -5,11 +5,11 @@ import { sampleId, sampleName } from './sample-id';
 export interface RecordIdParameter {
   /** Name of the path parameter; `id` by default. */
   readonly parameter?: string;
-  /** Which record of its kind the example names; the first by default. */
+  /** Which record of its kind the example refers to; the first by default. */
   readonly sample?: number;
 }
 
-/** Documents the path parameter that names a record by its id, with an example that can be executed. */
+/** Documents the path parameter with the id of a record, with an example that can be executed. */
 export function ApiRecordId(
   { subjectType, idPrefix }: AnyRecordKind,
   { parameter = 'id', sample = 1 }: RecordIdParameter = {},

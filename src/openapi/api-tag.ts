@@ -1,5 +1,5 @@
 /**
- * A tag of a module in the API document, with a sentence on what it is for. Provided as a value; it comes after those of the
+ * A module's tag in the API document, with a sentence about its purpose. Provided as a value; it follows those of the
  * service.
  */
 export class ApiTag {

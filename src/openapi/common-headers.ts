@@ -8,7 +8,7 @@ export const COMMON_HEADERS: HeadersObject = {
   'X-RateLimit-Reset': { schema: { type: 'integer' }, description: 'Unix time in seconds at which the window resets.' },
 };
 
-/** Of what is answered again to the same `Idempotency-Key`. */
+/** Header of a replayed answer to the same `Idempotency-Key`. */
 export const REPLAYED: HeadersObject = {
   'Idempotent-Replayed': {
     schema: { type: 'string', enum: ['true'] },

@@ -52,7 +52,7 @@ export function createDocument(application: INestApplication): OpenAPIObject {
   return document;
 }
 
-/** Of the codes that routes answer with. */
+/** Adds the schemas of the codes that routes answer with. */
 function addErrorSchemas({ components }: OpenAPIObject, routes: ReadonlyMap<string, DocumentedRoute>): void {
   const codes = new Set([...routes.values()].flatMap(errorCodesOf));
   if (components !== undefined) components.schemas = { ...components.schemas, ...errorSchemas(codes) };

@@ -7,12 +7,12 @@ import { type Handler, handlersOf } from '../http/request/route-handlers';
 import { readTraits, type RouteTraits } from '../http/request/route-traits';
 import { API_EXAMPLES, type BodyExamples } from './api-examples.decorator';
 
-/** What the document says of a route beyond what Swagger's own decorators say. */
+/** What the document says about a route beyond Swagger's own decorators. */
 export interface DocumentedRoute {
   readonly traits: RouteTraits;
   readonly method: RequestMethod;
   readonly errors: readonly AnyErrorCode[];
-  /** Undefined: the examples of the body's members make its only one. */
+  /** Undefined: the only example is built from those of the body's members. */
   readonly examples: BodyExamples | undefined;
 }
 
@@ -22,7 +22,7 @@ export function operationId(controller: string, method: string): string {
   return `${name.charAt(0).toLowerCase()}${name.slice(1)}_${method}`;
 }
 
-/** All routes of the application by the id of their operation. */
+/** All routes of the application by operation id. */
 export function documentedRoutes(discovery: DiscoveryService): Map<string, DocumentedRoute> {
   const routes = new Map<string, DocumentedRoute>();
   for (const { metatype } of discovery.getControllers()) {

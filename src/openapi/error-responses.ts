@@ -19,7 +19,7 @@ const REQUEST_ID = '9f1c2d3e-4b5a-4678-9abc-def012345678';
 const WITH_BODY: ReadonlySet<RequestMethod> = new Set([RequestMethod.POST, RequestMethod.PUT, RequestMethod.PATCH]);
 const OF_EVERY_ROUTE: readonly ErrorCode[] = ['VALIDATION_ERROR', 'RATE_LIMITED', 'INTERNAL_ERROR', 'UNAVAILABLE'];
 
-/** Refusals by rule are answered again to the same `Idempotency-Key`. */
+/** Refusals by a rule are replayed for the same `Idempotency-Key`. */
 const REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['PERMISSION_DENIED', 'POLICY_DENIED', 'CONFLICT']);
 
 const WWW_AUTHENTICATE: HeaderObject = { schema: { type: 'string' }, description: 'How to authenticate.' };
@@ -29,7 +29,7 @@ const ACCEPT_ENCODING: HeaderObject = {
 };
 const RETRY_AFTER: HeaderObject = { schema: { type: 'integer' }, description: 'Seconds to wait.' };
 
-/** The codes a route can answer with: its own, and those that follow from what it takes. */
+/** The codes that a route can return: its own, and those that follow from its input. */
 export function errorCodesOf({ traits, method, errors }: DocumentedRoute): AnyErrorCode[] {
   return [
     ...errors,
@@ -42,8 +42,8 @@ export function errorCodesOf({ traits, method, errors }: DocumentedRoute): AnyEr
 }
 
 /**
- * Adds the responses of the codes to those a route has; codes of one status share a response. What is the same for many
- * routes is written once, into `shared`.
+ * Adds the responses of the codes to those of a route; codes with the same status share a response. What many routes
+ * have in common is written once, into `shared`.
  */
 export function addErrorResponses(
   responses: ResponsesObject,
@@ -84,7 +84,7 @@ function errorResponse(codes: readonly AnyErrorCode[], known?: ResponseObject): 
   };
 }
 
-/** The schemas of the codes, next to the one that answers of that status have anyway. */
+/** The schemas of the codes, in addition to the one that answers of that status have anyway. */
 function schemaOf(
   codes: readonly AnyErrorCode[],
   known?: SchemaObject | ReferenceObject,

@@ -4,7 +4,7 @@ import type { AnyErrorCode } from '../errors/module-error-code';
 
 type Members = Readonly<Record<string, SchemaObject>>;
 
-/** What an error has besides its code, message and request id. */
+/** The members of an error besides its code, message and request id. */
 interface OwnMembers {
   readonly always?: Members;
   readonly sometimes?: Members;
@@ -40,13 +40,13 @@ const OWN_MEMBERS: Partial<Record<ErrorCode, OwnMembers>> = {
   POLICY_DENIED: { always: { reason: { type: 'string', enum: [DENIED_BY_POLICY] }, policy: POLICY } },
 };
 
-/** `PermissionDeniedError` of `PERMISSION_DENIED`: plain `Error` would hide the one that every language has. */
+/** `PermissionDeniedError` for `PERMISSION_DENIED`: plain `Error` would hide the built-in class of client languages. */
 export function errorSchemaName(code: string): string {
   const words = code.replace(/_ERROR$/, '').split('_');
   return `${words.map((word) => word.charAt(0) + word.slice(1).toLowerCase()).join('')}Error`;
 }
 
-/** The schemas of the error answers of some codes, by their names. */
+/** The schemas of the error answers for the given codes, by name. */
 export function errorSchemas(codes: ReadonlySet<AnyErrorCode>): Record<string, SchemaObject> {
   const errors = [...codes].sort().map((code) => [errorSchemaName(code), errorSchema(code)] as const);
   const reasons = DENIAL_REASONS.filter((reason) => reason !== DENIED_BY_POLICY);

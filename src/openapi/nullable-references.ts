@@ -3,8 +3,9 @@ import type { OpenAPIObject, ReferenceObject, SchemaObject } from '@nestjs/swagg
 type Schema = SchemaObject | ReferenceObject;
 
 /**
- * Moves `nullable` from a reference into what it refers to. In OpenAPI 3.0 it means nothing next to a reference, and the usual
- * ways around that do not compile in some generators. What is null in one place may be null in all, so such a class has one.
+ * Moves `nullable` from a reference to the schema it refers to. In OpenAPI 3.0 it has no effect next to a reference,
+ * and the usual workarounds do not compile in some generators. So a class that is nullable in one place has to be
+ * nullable everywhere.
  */
 export function allowNull({ components }: OpenAPIObject): void {
   const schemas = components?.schemas ?? {};

@@ -20,7 +20,7 @@ import { UI_ASSETS, uiAsset } from './ui-assets';
 import { UI_PAGE, UI_START, UI_STYLE } from './ui-start';
 import { Configuration } from '../config/configuration';
 
-/** Where the documentation is switched off, there is nothing at its paths. */
+/** If the documentation is switched off, its paths do not exist. */
 @Injectable()
 class DocsEnabledGuard implements CanActivate {
   constructor(private readonly configuration: Configuration) {}
@@ -33,7 +33,7 @@ class DocsEnabledGuard implements CanActivate {
   }
 }
 
-/** The API's document and the page that shows it; nothing of it comes from anywhere else. */
+/** The API document and the page that shows it; nothing is loaded from other origins. */
 @ApiExcludeController()
 @Public()
 @UseGuards(DocsEnabledGuard)
@@ -87,7 +87,7 @@ export class OpenApiController {
     return new StreamableFile(found.content, { type: found.type });
   }
 
-  /** Public like what is there, but counted. */
+  /** Public like the document, but counted. */
   @Get('docs/:asset')
   nothing(): never {
     throw routeNotFound();

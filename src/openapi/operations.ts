@@ -32,7 +32,7 @@ const IDEMPOTENCY_KEY: ParameterObject = {
 };
 const LOCATION: HeadersObject = { Location: { schema: { type: 'string' }, description: 'Path of the new record.' } };
 
-/** Says of every operation what the edge adds to it: its errors, its headers, and whether it needs the key. */
+/** Adds to every operation what the HTTP layer adds to it: its errors, its headers, and whether it requires a key. */
 export function completeOperations(document: OpenAPIObject, routes: ReadonlyMap<string, DocumentedRoute>): void {
   for (const item of Object.values(document.paths)) {
     for (const operation of METHODS.flatMap((method) => item[method] ?? [])) {
@@ -59,14 +59,14 @@ function complete(document: OpenAPIObject, operation: OperationObject, route: Do
   }
 }
 
-/** As a line of its own at the end. */
+/** Adds a separate line at the end. */
 function describeScope(operation: OperationObject, scopes: RouteScopes): void {
   const line =
     typeof scopes === 'string' ? 'Scope: any.' : `Scope: ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
   operation.description = operation.description === undefined ? line : `${operation.description}\n\n${line}`;
 }
 
-/** What succeeds, and what a rule refuses, is answered again. */
+/** Successful answers, and refusals by a rule, are replayed. */
 function describeIdempotency(operation: OperationObject): void {
   operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY];
   for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {

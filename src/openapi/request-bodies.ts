@@ -5,7 +5,7 @@ const JSON_TYPE = 'application/json';
 
 type Example = Record<string, unknown>;
 
-/** Completes the schema of an operation's body, which takes no unknown members, and gives it its examples. */
+/** Completes the schema of an operation's body, which takes no unknown members, and adds its examples. */
 export function completeRequestBody(
   document: OpenAPIObject,
   { requestBody }: OperationObject,
@@ -26,7 +26,7 @@ export function completeRequestBody(
   }
 }
 
-/** Neither the schema nor those of the items in its lists take unknown members. */
+/** Forbids unknown members in the schema and in those of the items in its lists. */
 function close(document: OpenAPIObject, schema: SchemaObject): void {
   schema.additionalProperties = false;
   for (const member of Object.values(schema.properties ?? {})) {
@@ -44,7 +44,7 @@ function schemaOf(
   return schema === undefined || '$ref' in schema ? undefined : schema;
 }
 
-/** Members without an example of their own are left out: they are optional. */
+/** Members without an example of their own are omitted: they are optional. */
 function exampleOfMembers({ properties = {} }: SchemaObject): Example {
   const members = Object.entries<SchemaObject | ReferenceObject>(properties);
   return Object.fromEntries(

@@ -1,6 +1,6 @@
 const DIGITS = 26;
 
-/** What the examples call the records that they create, by the prefix of their ids, in order. */
+/** The names of the records that the examples create, by id prefix, in order. */
 const SAMPLES = {
   ent: ['the entity "Payment gateway"', 'the entity "Fax gateway"'],
   clm: ['the first claim about "Payment gateway"', 'the second claim about it'],
@@ -17,22 +17,25 @@ const SAMPLES = {
 } satisfies Readonly<Record<string, readonly string[]>>;
 
 /**
- * An id for examples: it stands for the record of its kind that was created as the `number`th of a session. In Swagger UI
- * `ui-start.ts` puts the real id in its place, so that the examples can be executed one after another.
+ * A sample id, which refers to the `number`th record of its kind created in a session. In Swagger UI, `ui-start.ts`
+ * replaces it by the real id, so that the examples can be executed one after another.
  */
 export function sampleId(prefix: string, number = 1): string {
   return `${prefix}_${String(number).padStart(DIGITS, '0')}`;
 }
 
-/** Stands in examples for the set of policies that was answered last. */
+/** In examples, stands for the policy set that was returned last. */
 export const SAMPLE_POLICY_SET = '0'.repeat(64);
 
-/** What a sample id stands for, such as `the agent "reminder-bot"`; undefined for a kind that the examples do not create. */
+/**
+ * The record that a sample id refers to, such as `the agent "reminder-bot"`; undefined for kinds that the examples do
+ * not create.
+ */
 export function sampleName(prefix: string, number = 1): string | undefined {
   return Object.entries<readonly string[]>(SAMPLES).find(([known]) => known === prefix)?.[1][number - 1];
 }
 
-/** The rows of a table in Markdown: what each id in the examples stands for. */
+/** A Markdown table of the records that the sample ids refer to. */
 export function legend(): string {
   const rows = Object.entries<readonly string[]>(SAMPLES).flatMap(([prefix, names]) =>
     names.map((name, index) => `| \`${sampleId(prefix, index + 1)}\` | ${name} |`),

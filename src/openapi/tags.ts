@@ -1,4 +1,4 @@
-/** One per module, with a sentence on what it is for: first what the service is asked all day, and what it answers by. */
+/** One per module, with a sentence about its purpose: the most frequently used ones first. */
 export const TAGS: readonly { readonly name: string; readonly description: string }[] = [
   { name: 'Executions', description: 'Actions of agents: each one authorised, carried out or refused, and recorded.' },
   { name: 'Policies', description: 'Versioned rules that allow or deny what agents do to resources.' },

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** What the page needs of Swagger UI; nothing else of the package is served. */
+/** The files of Swagger UI that the page needs; no other file of the package is served. */
 const ASSET_TYPES: ReadonlyMap<string, string> = new Map([
   ['swagger-ui.css', 'text/css; charset=utf-8'],
   ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
@@ -12,7 +12,7 @@ const ASSET_TYPES: ReadonlyMap<string, string> = new Map([
 
 const contents = new Map<string, Buffer>();
 
-/** The names of those files. */
+/** The names of these files. */
 export const UI_ASSETS: readonly string[] = [...ASSET_TYPES.keys()];
 
 export interface UiAsset {
@@ -26,7 +26,7 @@ export async function uiAsset(name: string): Promise<UiAsset | undefined> {
   return type === undefined ? undefined : { type, content: await contentOf(name) };
 }
 
-/** The same bytes for everybody: clients that do not take them hold nothing of their own. */
+/** One copy in memory for all clients, so that slow ones hold no copy of their own. */
 async function contentOf(name: string): Promise<Buffer> {
   const known = contents.get(name);
   if (known !== undefined) return known;

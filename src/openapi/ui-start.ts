@@ -1,9 +1,8 @@
 /**
- * Starts Swagger UI in the browser. By default it would have a server of others check the document.
- *
- * The ids in the examples are samples: `ent_00000000000000000000000002` stands for the second entity created in this
- * browser session. Each request gets the real ids in their place, so that the examples can be executed as they stand; 64 zeros
- * stand for the set of policies that was answered last.
+ * Starts Swagger UI in the browser, without its default of having a third-party server validate the document. The ids
+ * in the examples are samples: `ent_00000000000000000000000002` refers to the second entity created in this browser
+ * session. Each request is sent with the real ids, so that the examples can be executed unchanged; 64 zeros refer to
+ * the policy set that was returned last.
  */
 export const UI_START = `const STORE = 'created-records';
 const SAMPLE_ID = /\\b([a-z]{3})_0{20}(\\d{6})\\b/g;
@@ -23,13 +22,13 @@ function withRealIds(text) {
 function remember(id) {
   const created = createdRecords();
   const ofKind = (created[id.slice(0, 3)] ??= []);
-  // What is asked for twice is the same record.
+  // An id that is returned again is the same record.
   if (ofKind.includes(id)) return;
   ofKind.push(id);
   sessionStorage.setItem(STORE, JSON.stringify(created));
 }
 
-/** Headers that few requests need come after the body, and stay folded. */
+/** Headers that few requests need are shown after the body, folded. */
 const headersLast = () => ({
   wrapComponents: {
     parameters: (Parameters, { React }) => (props) => {
@@ -71,7 +70,9 @@ SwaggerUIBundle({
 });
 `;
 
-/** The page: everything it loads is served next to it, and no script stands in it, as the security headers demand. */
+/**
+ * The page: everything it loads is served next to it, and it has no inline scripts, as the security headers require.
+ */
 export const UI_PAGE = `<!DOCTYPE html>
 <html lang="en">
   <head>
@@ -90,7 +91,7 @@ export const UI_PAGE = `<!DOCTYPE html>
 </html>
 `;
 
-/** Of what the script above folds away: its own head says all that is needed. */
+/** Style of the folded headers: hides their original heading. */
 export const UI_STYLE = `.optional-headers > summary { cursor: pointer; padding: 10px 20px; font-family: sans-serif; font-size: 14px; }
 .optional-headers .opblock-section-header { display: none; }
 `;

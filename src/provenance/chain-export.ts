@@ -12,27 +12,31 @@ import { ExportEndResponse } from './dto/export-end.response';
 import type { ChainHeadResponse } from './dto/verification.response';
 import { ProvenanceProofResponse } from './dto/provenance-entry.response';
 
-/** Exports that are under way at a time; each holds a piece of the chain in memory. */
+/** Most exports at a time; each holds a chunk of the chain in memory. */
 const MOST_AT_ONCE = 3;
-/** Of these, those of one client: one that reads slowly, or asks again at once, must not keep the others out. */
+/** Most of these for one client: one that reads slowly, or immediately starts again, must not keep others out. */
 const MOST_OF_A_CLIENT = 2;
-/** Seconds after which one that found no place may come again. */
+/** Seconds after which a client that found no place may retry. */
 const RETRY_AFTER = 5;
-/** Lines that are sent together at most, and characters from which on they are enough. */
+/** Most lines sent together, and the number of characters that are enough to send. */
 const LINES_TOGETHER = 50;
 const CHARACTERS_TOGETHER = 64 * 1024;
 
-/** The chain as lines of JSON, up to the head that was found when it was opened, and a last one that says where that is. */
+/**
+ * The chain as lines of JSON, up to the head found when the export was opened, and a last line that names that head.
+ */
 export interface OpenedExport {
   readonly head: ChainHeadResponse;
-  /** Fails rather than end before the head, or leave an entry out. */
+  /** Fails rather than end before the head, or omit an entry. */
   readonly lines: Readable;
 }
 
-/** Reads the chain in pieces, each when the previous one has been taken: memory stays flat however slow the client is. */
+/**
+ * Reads the chain in chunks, each when the previous one has been sent: memory stays flat however slow the client is.
+ */
 @Injectable()
 export class ChainExport {
-  /** The client of each export that is under way. */
+  /** The client of each running export. */
   private readonly underWay: string[] = [];
 
   constructor(
@@ -41,10 +45,10 @@ export class ChainExport {
   ) {}
 
   /**
-   * @param after the sequence before the first entry; what is wrong with the first lines is thrown, not streamed.
-   * @param address the client's.
-   * @param leaving aborted when the client leaves: the lines end, and their place is free.
-   * @throws UNAVAILABLE when as many exports as are made at a time, or as many as one client gets, are under way.
+   * @param after the sequence before the first entry; a fault in the first lines is thrown, not streamed.
+   * @param address of the client.
+   * @param leaving aborted when the client leaves: the export ends, and its place is released.
+   * @throws UNAVAILABLE when too many exports, or too many of one client, are running.
    */
   async open(after: number, address: string | null, leaving: AbortSignal): Promise<OpenedExport> {
     const client = countedClient(address ?? '');
@@ -52,10 +56,10 @@ export class ChainExport {
     this.underWay.push(client);
     try {
       const opened = await this.opened(after);
-      // Nobody listens to the lines yet: a signal that is aborted already would end the process by their error.
+      // Nobody listens to the stream yet: if the signal is already aborted, the stream's error would end the process.
       if (leaving.aborted || this.gate.isClosed) throw unavailable('The service is stopping, or the client has left.');
       for (const signal of [leaving, this.gate.signal]) addAbortSignal(signal, opened.lines);
-      // It closes when all has been taken, when it fails, and when the client leaves or the service stops.
+      // It closes when everything has been sent, when it fails, and when the client leaves or the service stops.
       opened.lines.once('close', () => this.freePlace(client));
       return opened;
     } catch (error) {
@@ -108,13 +112,13 @@ function headOf({ sequence, hash }: ChainExtent): ChainHeadResponse {
   return { sequence, hash };
 }
 
-/** Throws when the entries are not all there are after a sequence up to the last of them. */
+/** Throws if the entries after a sequence, up to the last given one, are not consecutive. */
 function refuseGaps(entries: readonly StoredEntry[], after: number): void {
   const missing = entries.findIndex(({ sequence }, index) => sequence !== after + 1 + index);
   if (missing >= 0) throw new Error(`The entry ${after + 1 + missing} is missing.`);
 }
 
-/** Throws when the entries up to the last one are not all there are after a sequence. */
+/** Throws if the extent shows that entries between a sequence and the last one are missing. */
 function refuseAsWhole(extent: ChainExtent, after: number, last: number): void {
   const { sequence, entriesBefore, entriesBeyond } = extent;
   if (sequence === null || last < sequence) {
@@ -124,7 +128,7 @@ function refuseAsWhole(extent: ChainExtent, after: number, last: number): void {
   if (leftOut > 0) throw new Error(`${leftOut} entries have a sequence from outside 1 to 2^53 - 1.`);
 }
 
-/** In slices that let others through. */
+/** In chunks, so that other requests are not blocked. */
 async function* linesTogether(entries: readonly StoredEntry[]): AsyncGenerator<string, void> {
   const slices = new Slices();
   let [text, lines] = ['', 0];

@@ -2,9 +2,9 @@ import { getSchemaPath, type SchemaObject } from '@nestjs/swagger';
 import { ProvenanceProofResponse } from './provenance-entry.response';
 import { ChainHeadResponse } from './verification.response';
 
-/** The last line of an export: without it, an export is not whole. */
+/** The last line of an export: without it, an export is incomplete. */
 export class ExportEndResponse {
-  /** Where the chain ended when the export began; sequence 0 and 64 zeros where there is no entry. */
+  /** The end of the chain when the export began; sequence 0 and 64 zeros if there was no entry. */
   readonly end!: ChainHeadResponse;
 
   static of(this: void, end: ChainHeadResponse): ExportEndResponse {

@@ -66,7 +66,7 @@ export class ProvenanceEntryResponse {
   }
 }
 
-/** An entry with everything its hashes were made of, so that anyone can make them again. */
+/** An entry with everything its hashes were computed from, so that anyone can recompute them. */
 export class ProvenanceProofResponse extends ProvenanceEntryResponse {
   @ApiProperty({ type: AuditEntryResponse })
   readonly audit!: AuditEntryResponse;

@@ -100,7 +100,7 @@ export class VerificationResponse {
     checkpoint: CheckpointVerdict | null,
   ): VerificationResponse {
     const { entriesVerified, brokenLinks, invalidHashes, head, firstInvalid, tree, duration: durationMs } = verdict;
-    // Who looks at nothing but this must not miss what else was found.
+    // A client that only looks at this member must not miss other findings.
     const valid = verdict.valid && tree?.matches !== false && isKept(checkpoint);
     const ofChain = { valid, entriesVerified, brokenLinks, invalidHashes, head, firstInvalid, tree, durationMs };
     const found = checkpoint === null ? ofChain : { ...ofChain, checkpoint };
@@ -118,7 +118,9 @@ function withState(ofChain: VerificationResponse, state: TimedStateVerdict): Ver
   };
 }
 
-/** What an unknown key signed can be true all the same; what a known key did not sign is forged. */
+/**
+ * A checkpoint signed by an unknown key may still be true; one that claims a known key's signature falsely is forged.
+ */
 function isKept(checkpoint: CheckpointVerdict | null): boolean {
   return checkpoint === null || (checkpoint.extended && checkpoint.signature !== 'invalid');
 }

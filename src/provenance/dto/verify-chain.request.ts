@@ -4,10 +4,13 @@ import { BooleanField, IntegerField } from '../../http/validation/body-fields';
 import { WholeRequest } from '../../http/validation/dto-shape';
 import { OptionalText } from '../../http/validation/text-fields';
 
-/** Characters: room for 16 witnesses, whose largest signatures (ML-DSA-44, with a time) take 3,300 each besides their names. */
+/**
+ * Characters: room for 16 witnesses, whose largest signatures (ML-DSA-44, with a time) take 3,300 each besides their
+ * names.
+ */
 const LONGEST_CHECKPOINT = 65_536;
 
-/** The tree that a checkpoint speaks of begins at the first entry. */
+/** The tree of a checkpoint begins at the first entry. */
 function wholeChainOnly({ from, checkpoint }: Readonly<Record<string, unknown>>): FieldFault[] {
   const isPart = typeof from === 'number' && from > 1;
   if (!isPart || typeof checkpoint !== 'string') return [];
