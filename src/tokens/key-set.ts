@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { unavailable } from '../errors/domain-error';
 import { type TokenKey, tokenKeys } from './token-key';
 
-/** Milliseconds. The looks are up to a minute and a half apart, and the keys are to be at most ten minutes old. */
+/** Milliseconds. Checks are up to a minute and a half apart, and keys must be at most ten minutes old. */
 const REFRESH = 8 * 60_000;
 const RETRY = 30_000;
 const LONGEST_FETCH = 5_000;
 const LONGEST_USE = 24 * 3_600_000;
 const MOST_BYTES = 1024 * 1024;
 
-/** The keys of one issuer, fetched from time to time; while it cannot be reached the last ones go on for a day. */
+/** The keys of one issuer, fetched periodically; while it cannot be reached, the last ones stay valid for a day. */
 export class KeySet {
   private keys: readonly TokenKey[] | null = null;
   /** Monotonic milliseconds: of the last keys, and of the last attempt. */
@@ -22,13 +22,16 @@ export class KeySet {
     private readonly onFailure: (error: unknown) => void,
   ) {}
 
-  /** Those that are known, if they are still good. */
+  /** The known keys, if they are still valid. */
   get current(): readonly TokenKey[] {
     const isGood = this.keys !== null && performance.now() - this.fetchedAt < LONGEST_USE;
     return isGood ? (this.keys ?? []) : [];
   }
 
-  /** For a key of this name: they are fetched anew where it is not among them. @throws UNAVAILABLE where they were never reached. */
+  /**
+   * Keys to find one with this id: they are fetched again if it is not among them.
+   * @throws UNAVAILABLE if they have never been fetched.
+   */
   async keysFor(kid: string | null): Promise<readonly TokenKey[]> {
     const isKnown = this.keys !== null && (kid === null || this.current.some((key) => key.kid === kid));
     if (!isKnown && performance.now() - this.askedAt >= RETRY) await this.fetch();
@@ -37,7 +40,7 @@ export class KeySet {
     return this.current;
   }
 
-  /** Fetches them where they are due. */
+  /** Fetches the keys if they are due. */
   async refresh(): Promise<void> {
     if (this.keys === null || performance.now() - this.fetchedAt >= REFRESH) await this.fetch();
   }

@@ -15,9 +15,9 @@ import { isOver, readToken, signingKey, type TokenHolder, tokenHolder, type Unve
 import type { TokenIssuer } from './token-issuer';
 import { issuersIn } from './token-issuers-file';
 
-/** Milliseconds between looks whether keys are due. */
+/** Milliseconds between checks whether keys are due. */
 const INTERVAL = 60_000;
-/** Tokens that are remembered. */
+/** Most tokens remembered. */
 const MOST_VERIFIED = 10_000;
 
 interface KnownIssuer {
@@ -30,12 +30,12 @@ interface VerifiedToken {
   readonly thumbprint: string;
 }
 
-/** Tells who holds a token of an issuer that the operator trusts. */
+/** Identifies the holders of tokens from issuers that the operator trusts. */
 @Injectable()
 export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Tokens');
   private readonly issuers: ReadonlyMap<string, KnownIssuer>;
-  /** By digest, in the order in which they came. */
+  /** By digest, in order of arrival. */
   private readonly verified = new Map<string, VerifiedToken>();
   private readonly repeated = new Repeated(
     INTERVAL,
@@ -78,7 +78,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
 
   private async isSigned(name: string, token: UnverifiedToken, keys: KeySet): Promise<boolean> {
     const before = this.verified.get(name);
-    // A key that is no longer listed is good for nothing.
+    // A key that is no longer listed is not trusted.
     if (before !== undefined && keys.current.some(({ thumbprint }) => thumbprint === before.thumbprint)) return true;
     this.verified.delete(name);
     const key = signingKey(token, await keys.keysFor(token.kid));
@@ -119,7 +119,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   }
 }
 
-/** A pattern of policies, held against one agent. */
+/** Matches a subject pattern, as in policies, against one agent. */
 function matches(text: string, { id, name, kind, roles }: Agent): boolean {
   const pattern = parseSubject(text);
   switch (pattern.kind) {

@@ -1,7 +1,7 @@
 import { type Scope, SCOPES } from '../ledger/caller';
 import { subjectFault } from '../policies/patterns/subject-pattern';
 
-/** Who issues tokens that are taken here, and what they are good for. */
+/** An issuer whose tokens are accepted, and what they are good for. */
 export interface TokenIssuer {
   readonly issuer: string;
   readonly audience: string;
@@ -9,10 +9,10 @@ export interface TokenIssuer {
   readonly jwks: string;
   /** The claim with the name or id of the agent. */
   readonly agentClaim: string;
-  /** Patterns of the agents that tokens may be of, as policies have them. */
+  /** Subject patterns, as in policies, of the agents that tokens may name. */
   readonly agents: readonly string[];
   readonly scopes: readonly Scope[];
-  /** The claim that narrows the scopes; null: none does. */
+  /** The claim that restricts the scopes; null: none does. */
   readonly scopesClaim: string | null;
 }
 
@@ -21,7 +21,7 @@ type Members = Readonly<Record<string, unknown>>;
 const MEMBERS = ['issuer', 'audience', 'jwks', 'agentClaim', 'agents', 'scopes', 'scopesClaim'];
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** The issuers in the text of a file, or what is wrong with it. */
+/** Parses the issuers in the text of a file, or returns what is wrong with it. */
 export function parseTokenIssuers(
   text: string,
 ): { readonly issuers: readonly TokenIssuer[] } | { readonly fault: string } {
@@ -48,7 +48,7 @@ function read(item: unknown, at: string): TokenIssuer {
   const unknown = Object.keys(members).find((name) => !MEMBERS.includes(name));
   if (unknown !== undefined) throw new IssuerFault(`${at}.${unknown} is not a member of an issuer`);
   const issuer = text(members, 'issuer', at);
-  // An actor is `<issuer>#<subject>`: nobody else's may read the same.
+  // An actor is `<issuer>#<subject>`, which must be unambiguous.
   if (issuer.includes('#')) throw new IssuerFault(`${at}.issuer must not contain "#"`);
   const jwks = text(members, 'jwks', at);
   const fault = jwksFault(jwks);

@@ -3,12 +3,12 @@ import { dirname, resolve } from 'node:path';
 import { ConfigurationError } from '../config/read-configuration';
 import { parseTokenIssuers, type TokenIssuer } from './token-issuer';
 
-/** The issuers of the file that TOKEN_ISSUERS names; none without one. @throws ConfigurationError */
+/** The issuers in the file that TOKEN_ISSUERS names; empty without one. @throws ConfigurationError */
 export function issuersIn(path: string | null): readonly TokenIssuer[] {
   if (path === null) return [];
   const found = parseTokenIssuers(textOf(path));
   if ('fault' in found) throw faultIn(path, found.fault);
-  // Paths in the file are meant from where it stands.
+  // Paths in the file are relative to its folder.
   return found.issuers.map((issuer) =>
     issuer.jwks.includes('://') ? issuer : { ...issuer, jwks: resolve(dirname(path), issuer.jwks) },
   );

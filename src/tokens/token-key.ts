@@ -1,6 +1,6 @@
 import { constants, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 
-/** The algorithms that are taken, each only with a key of its own type; `none` and those with a shared secret never. */
+/** The accepted algorithms, each only with a key of its own type; never `none` or those with a shared secret. */
 export const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
@@ -8,16 +8,16 @@ const SHORTEST_RSA = 2048;
 const PSS_SALT = 32;
 const P256_SIGNATURE = 64;
 
-/** A public key that tokens can be verified with. */
+/** A public key for verifying tokens. */
 export interface TokenKey {
   readonly kid: string | null;
   readonly algorithms: readonly Algorithm[];
   readonly key: KeyObject;
-  /** What it is, whatever its name: the same key after the next fetch. */
+  /** Identifies the key by its content, whatever its name: the same after the next fetch. */
   readonly thumbprint: string;
 }
 
-/** The usable keys of a key set; others are passed over. Undefined when it is not a key set. */
+/** The usable keys of a key set; others are skipped. Undefined if it is not a key set. */
 export function tokenKeys(text: string): readonly TokenKey[] | undefined {
   const set = parsed(text) as { readonly keys?: unknown } | null | undefined;
   if (!Array.isArray(set?.keys)) return undefined;
@@ -47,7 +47,7 @@ function tokenKey(value: unknown): TokenKey | undefined {
 function publicKey({ kty, n, e, crv, x, y }: JsonWebKey): KeyObject | undefined {
   if (kty !== 'RSA' && kty !== 'EC' && kty !== 'OKP') return undefined;
   try {
-    // The public members alone: a private key that was published by mistake is a public one here.
+    // The public members only: even if a private key was published by mistake, it serves as a public one here.
     const members = Object.entries({ kty, n, e, crv, x, y }).filter(([, member]) => member !== undefined);
     return createPublicKey({ key: Object.fromEntries(members) as JsonWebKey, format: 'jwk' });
   } catch {
@@ -62,7 +62,7 @@ function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): A
   return asymmetricKeyType === 'ed25519' ? ['EdDSA'] : [];
 }
 
-/** Whether the signature over the text is the key's, by the algorithm. */
+/** Whether the key has signed the text, using the algorithm. */
 export function isSigned(algorithm: Algorithm, key: KeyObject, signed: string, signature: Buffer): boolean {
   const bytes = Buffer.from(signed);
   switch (algorithm) {

@@ -2,20 +2,20 @@ import { type Scope, SCOPES } from '../ledger/caller';
 import type { TokenIssuer } from './token-issuer';
 import { type Algorithm, ALGORITHMS, isSigned, type TokenKey } from './token-key';
 
-/** Characters of a token at most. */
+/** Longest token in characters. */
 const LONGEST = 8 * 1024;
 const LONGEST_ACTOR = 500;
 const LONGEST_SUBJECT = 255;
-/** Seconds by which the clocks of issuer and service may differ. */
+/** Seconds of clock skew allowed between issuer and service. */
 const LEEWAY = 30;
-/** The last second that a timestamp can say: a token may end later. */
+/** The last second that a timestamp can express: a token may expire later. */
 const LATEST_END = Date.parse('9999-12-31T23:59:59Z') / 1000;
 const PART = /^[A-Za-z0-9_-]+$/;
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'at+jwt'];
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A token as it is read, before anything of it is believed. */
+/** A token as it is parsed, before anything in it is trusted. */
 export interface UnverifiedToken {
   readonly algorithm: Algorithm;
   readonly kid: string | null;
@@ -24,7 +24,7 @@ export interface UnverifiedToken {
   readonly signature: Buffer;
 }
 
-/** Undefined for what no token of ours can look like. Where it says that keys are to be found is not even read. */
+/** Undefined for anything that cannot be an acceptable token. Headers that say where to find keys are ignored. */
 export function readToken(text: string): UnverifiedToken | undefined {
   const parts = text.length > LONGEST ? [] : text.split('.');
   const [head = '', payload = '', signature = ''] = parts;
@@ -45,7 +45,7 @@ export function readToken(text: string): UnverifiedToken | undefined {
   };
 }
 
-/** What says the same in other characters could pass for another token. */
+/** Another encoding of the same content could pass for a different token. */
 function isPart(part: string): boolean {
   return PART.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part;
 }
@@ -59,7 +59,7 @@ function membersOf(part: string): Members | undefined {
   }
 }
 
-/** The key that has signed the token, where there is exactly one that could have; undefined when none has. */
+/** The key that signed the token, if exactly one candidate fits; otherwise undefined. */
 export function signingKey(token: UnverifiedToken, keys: readonly TokenKey[]): TokenKey | undefined {
   const { algorithm, kid, signed, signature } = token;
   const fitting = keys.filter((key) => key.algorithms.includes(algorithm) && (kid === null || key.kid === kid));
@@ -68,17 +68,17 @@ export function signingKey(token: UnverifiedToken, keys: readonly TokenKey[]): T
   return isSigned(algorithm, only.key, signed, signature) ? only : undefined;
 }
 
-/** What a token of an issuer says of its holder. */
+/** What an issuer's token says about its holder. */
 export interface TokenHolder {
   readonly actorId: string;
-  /** Name or id of an agent; null where the claim says none. */
+  /** Name or id of an agent; null if the claim is missing. */
   readonly agent: string | null;
   readonly scopes: readonly Scope[];
   /** Seconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** Undefined where the claims are not those of a token that is good here and now. @param now milliseconds since 1970. */
+/** Undefined unless the claims are those of a token that is valid here and now. @param now milliseconds since 1970. */
 export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): TokenHolder | undefined {
   const { iss, aud, exp, nbf, sub } = claims;
   const seconds = now / 1000;

@@ -3,7 +3,10 @@ import { AgentsModule } from '../agents/agents.module';
 import { IssuedTokens } from '../http/authentication/issued-tokens';
 import { TokenHolders } from './token-holders';
 
-/** Tokens of issuers that the operator trusts. What asks whose they are stands before all modules; so it is global. */
+/**
+ * Tokens from issuers that the operator trusts. Global, as authentication, which runs before all modules, needs their
+ * holders.
+ */
 @Global()
 @Module({
   imports: [AgentsModule],

@@ -6,14 +6,14 @@ export interface ChainEnd {
   readonly hash: string;
 }
 
-/** What the first entry is linked to. */
+/** The link of the first entry. */
 export const CHAIN_START: ChainEnd = { sequence: 0, hash: GENESIS_HASH };
 
-/** Where a check begins, and what it is to find on its way. */
+/** Where a check begins, and what it has to compute on its way. */
 export interface CheckOrder {
-  /** The entry before the first that is given. */
+  /** The entry before the first one to check. */
   readonly previous: ChainEnd;
-  /** Sizes of the Merkle tree whose roots are wanted; null when the check does not begin at the first entry. */
+  /** Sizes of the Merkle tree whose roots are wanted; null if the check does not begin at the first entry. */
   readonly sizes: ReadonlySet<number> | null;
 }
 
@@ -24,13 +24,13 @@ export interface ChainVerdict {
   readonly brokenLinks: number;
   readonly invalidHashes: number;
   readonly head: ChainEnd;
-  /** The first sequence at fault; for a chain that ends elsewhere than its head says, the one after its end. */
+  /** The first faulty sequence; for a chain whose end differs from its head, the one after its end. */
   readonly firstInvalid: number | null;
-  /** Null when the check did not begin at the first entry. */
+  /** Null if the check did not begin at the first entry. */
   readonly tree: RecomputedTree | null;
 }
 
-/** @param entriesBeyond how many stand after the chain's end, at sequences that no check can be given. */
+/** @param entriesBeyond number of entries after the chain's end, at sequences that cannot be passed to a check. */
 export function withEntriesBeyond(verdict: ChainVerdict, entriesBeyond: number): ChainVerdict {
   if (entriesBeyond === 0) return verdict;
   return {
@@ -41,7 +41,7 @@ export function withEntriesBeyond(verdict: ChainVerdict, entriesBeyond: number):
   };
 }
 
-/** Checks entries given one after another, in order of their sequence, against the previous one and against themselves. */
+/** Checks entries, given in order of sequence, against the previous one and against themselves. */
 export class ChainCheck {
   private entriesVerified = 0;
   private brokenLinks = 0;
@@ -66,7 +66,7 @@ export class ChainCheck {
     this.previous = { sequence: entry.sequence, hash: entry.hash };
   }
 
-  /** @param head where the head record says that the chain ends. */
+  /** @param head where the chain ends according to the head record. */
   finish(head: ChainEnd): ChainVerdict {
     const endsAtHead = this.previous.sequence === head.sequence && this.previous.hash === head.hash;
     const brokenLinks = this.brokenLinks + (endsAtHead ? 0 : 1);

@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { entriesFromJson } from '../ledger/chain/entry-columns';
 import { ChainCheck, type ChainEnd, type ChainVerdict, type CheckOrder } from './chain-check';
 
-/** Checks pieces of the chain, given in order. */
+/** Checks chunks of the chain, given in order. */
 export interface ChainHasher {
-  /** Resolves when the piece is checked. */
+  /** Resolves when the chunk is checked. */
   add(entries: string): Promise<void>;
-  /** @param head where the head record says that the chain ends. */
+  /** @param head where the chain ends according to the head record. */
   finish(head: ChainEnd): Promise<ChainVerdict>;
   close(): Promise<void>;
 }

@@ -11,15 +11,15 @@ import { openHasher } from './worker-hasher';
 /** Milliseconds between lines of progress. */
 const PROGRESS_INTERVAL = 10_000;
 
-/** Where a run begins unless it is given: also an entry that was put in before the first one is read. */
+/** The default beginning, low enough to include an entry inserted before the first one. */
 const BEGINNING = Number.MIN_SAFE_INTEGER;
 
 export interface TimedVerdict extends Omit<ChainVerdict, 'tree'> {
-  /** Null when the run did not begin at the first entry. */
+  /** Null if the run did not begin at the first entry. */
   readonly tree: TreeVerdict | null;
-  /** Roots of the tree that the entries make, at the sizes asked for, as far as there are so many entries. */
+  /** Roots of the recomputed tree at the requested sizes, if there are that many entries. */
   readonly roots: Readonly<Record<number, string>>;
-  /** Milliseconds from the first look at the chain to the verdict. */
+  /** Milliseconds from the beginning of the run to the verdict. */
   readonly duration: number;
 }
 
@@ -30,15 +30,15 @@ interface HashedPart {
 }
 
 export interface VerificationOptions {
-  /** The first sequence to check; its link to the entry before is checked, too. Absent: the whole chain. */
+  /** The first sequence to check; its link to the previous entry is checked, too. Absent: the whole chain. */
   readonly from?: number | undefined;
-  /** Sizes of the Merkle tree, whose roots are wanted; only of the whole chain. */
+  /** Sizes of the Merkle tree whose roots are wanted; only for the whole chain. */
   readonly sizes?: readonly number[];
   /** Aborted when the caller leaves; a run that nobody waits for ends. */
   readonly leaving?: AbortSignal;
 }
 
-/** Verifies the chain in pieces, one run at a time. */
+/** Verifies the chain in chunks, one run at a time. */
 @Injectable()
 export class ChainVerifier implements OnModuleDestroy {
   private readonly logger = new Logger('Provenance');
@@ -54,7 +54,7 @@ export class ChainVerifier implements OnModuleDestroy {
     private readonly tree: TreeReader,
   ) {}
 
-  /** @throws UNAVAILABLE when runs from too many other sequences wait, or the service stops. */
+  /** @throws UNAVAILABLE when runs from too many other sequences are waiting, or the service stops. */
   verify({ from = BEGINNING, sizes = [], leaving }: VerificationOptions = {}): Promise<TimedVerdict> {
     return this.runs.call(from, { wishes: sizes, ...(leaving !== undefined && { leaving }) });
   }
@@ -64,7 +64,7 @@ export class ChainVerifier implements OnModuleDestroy {
     return this.reached;
   }
 
-  /** Runs end at their next piece, before the database is closed. */
+  /** Runs end at their next chunk, before the database is closed. */
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true;
     await this.runs.ended();
@@ -89,7 +89,7 @@ export class ChainVerifier implements OnModuleDestroy {
     }
   }
 
-  /** While one piece is hashed, the next is read. */
+  /** While one chunk is hashed, the next is read. */
   private async hash(hasher: ChainHasher, { from, upTo, abandoned }: HashedPart): Promise<void> {
     let reportedAt = performance.now();
     let piece = await this.entries.piece(from - 1, upTo);

@@ -11,10 +11,10 @@ import {
   type CountedValues,
 } from './counter-queries';
 
-/** Before the first sequence that a driver does not round. */
+/** Before the first sequence that drivers do not round. */
 const BEFORE_ALL = Number.MIN_SAFE_INTEGER - 1;
 
-/** Where counters and what they count are read, and how many rows of it at once. */
+/** Where to read counters and what they count, and how many rows at once. */
 export interface CounterSource {
   readonly connection: Pick<SqlConnection, 'all'>;
   readonly dialect: Dialect;
@@ -34,7 +34,7 @@ interface ValueOfPiece {
   readonly value: SqlValue;
 }
 
-/** In pieces, the names of counters of rows that say something else. The connection shows one moment throughout. */
+/** In chunks, the names of wrong counters of rows. The connection must show a single snapshot throughout. */
 export async function* wrongRowCounters(source: CounterSource, rows: CountedRows): AsyncGenerator<string[]> {
   const { connection, pieceRows } = source;
   let total = 0;
@@ -50,11 +50,11 @@ export async function* wrongRowCounters(source: CounterSource, rows: CountedRows
   if (!saysSo(counter?.value ?? null, total)) yield [rows.counter];
 }
 
-/** The same of counters of values: those of the values there are, then those of values that nothing has. */
+/** The same for counters of values: those of existing values, then those of values that no row has. */
 export async function* wrongValueCounters(source: CounterSource, values: CountedValues): AsyncGenerator<string[]> {
   const { connection, dialect, pieceRows } = source;
   const sql = valuesPieceSql(values, dialect, pieceRows);
-  // Of the last value more rows may follow.
+  // More rows with the last value may follow.
   let open: ValueOfPiece | null = null;
   for (;;) {
     const piece: ValueOfPiece[] = await connection.all(sql, [open?.place ?? null, open?.last ?? BEFORE_ALL]);
@@ -68,7 +68,7 @@ export async function* wrongValueCounters(source: CounterSource, values: Counted
     yield wrong;
   }
   if (open !== null && isWrong(open)) yield [open.name];
-  // List items that cannot be read in order are looked for apart.
+  // List items that cannot be read in order are searched for separately.
   if (!values.isNamed) {
     const beyond = await connection.all<{ name: string }>(beyondPiecesSql(values, pieceRows));
     yield [...new Set(beyond.map(({ name }) => name))];
@@ -76,7 +76,7 @@ export async function* wrongValueCounters(source: CounterSource, values: Counted
   yield* namesInPieces(source, values.prefix, (isFirst) => unusedCountersSql(values, dialect, isFirst));
 }
 
-/** In pieces, the counters that a statement picks of all, or of those that begin with a prefix. */
+/** In chunks, the counters that a statement selects from all, or from those with a prefix. */
 export async function* namesInPieces(
   { connection, dialect, pieceRows }: CounterSource,
   prefix: string,
@@ -97,7 +97,7 @@ function isWrong({ value, counted }: ValueOfPiece): boolean {
   return !saysSo(value, counted);
 }
 
-/** A column of SQLite takes values of any type. Without a counter, there is nothing. */
+/** A column of SQLite accepts values of any type. A missing counter means zero. */
 function saysSo(value: SqlValue, counted: number): boolean {
   return (value ?? 0) === counted;
 }

@@ -4,28 +4,28 @@ import { LIST_ITEMS } from '../ledger/records/list-items';
 import type { RecordCodec } from '../ledger/records/record-codec';
 import { LEFTOVERS } from '../ledger/schema/ledger-leftover.entity';
 
-/** Rows that one statement reads at most. */
+/** Most rows that one statement reads. */
 export const PIECE_ROWS = 5_000;
 
 /** The rows of a table, which one counter counts. */
 export interface CountedRows {
   readonly counter: string;
   readonly table: string;
-  /** Rows whose owner was removed are not counted any more, and still to be deleted. */
+  /** Rows whose owner was removed are no longer counted, and still to be deleted. */
   readonly owner: { readonly column: string; readonly subjectType: string } | null;
 }
 
-/** The values of a column, each of which has a counter. There is an index (column, sequence). */
+/** The values of a column, each with its own counter. There is an index (column, sequence). */
 export interface CountedValues {
   readonly prefix: string;
   readonly table: string;
   readonly column: string;
   readonly sequence: string;
-  /** List items are named like their counters; other values stand behind the prefix. */
+  /** List items have the full names of their counters; other values are appended to the prefix. */
   readonly isNamed: boolean;
 }
 
-/** Each kind of record that has a counter. */
+/** Every kind of record that has a counter. */
 export function countedRows(codecs: Iterable<RecordCodec>): CountedRows[] {
   return [...codecs].map(({ kind, table }) => {
     const { counter, owner, subjectType } = kind;
@@ -33,7 +33,7 @@ export function countedRows(codecs: Iterable<RecordCodec>): CountedRows[] {
   });
 }
 
-/** Every column of records, lists of records, and entries whose values have counters. */
+/** Every column of records, lists of records, and entries with a counter per value. */
 export function countedValues(codecs: Iterable<RecordCodec>): CountedValues[] {
   const ofRecords = [...codecs].flatMap(({ kind, table }) => {
     const { counter, countedBy = [], listColumns = [] } = kind;
@@ -74,8 +74,8 @@ export function rowsPieceSql({ table, owner }: CountedRows, pieceRows: number): 
 }
 
 /**
- * The values of the next rows after a place (null: the first) and a sequence, in order: each with how many of these rows
- * have it, and with its counter.
+ * The values of the next rows after a position (null: the first) and a sequence, in order: each with the number of
+ * these rows that have it, and with its counter.
  */
 export function valuesPieceSql(values: CountedValues, dialect: Dialect, pieceRows: number): string {
   const [column, sequence] = [quoted(values.column), quoted(values.sequence)];
@@ -92,7 +92,7 @@ export function valuesPieceSql(values: CountedValues, dialect: Dialect, pieceRow
   );
 }
 
-/** The counters of rows that stand beyond all sequences, and so in no piece: the ledger has not counted them. */
+/** The counters of rows that are beyond all sequences, and so in no chunk: the ledger has not counted them. */
 export function beyondPiecesSql({ prefix, table, column, sequence }: CountedValues, pieceRows: number): string {
   return (
     `SELECT '${prefix}' || ${quoted(column)} AS "name" FROM ${quoted(table)} ` +
@@ -100,7 +100,7 @@ export function beyondPiecesSql({ prefix, table, column, sequence }: CountedValu
   );
 }
 
-/** Where the next counters after a place end; null: there are none. Of all counters, or of those that begin with a prefix. */
+/** Where the next counters after a position end; null: there are none. Of all counters, or of those with a prefix. */
 export function lastNameSql(dialect: Dialect, isFirst: boolean, prefix: string, pieceRows: number): string {
   return (
     `SELECT ${dialect.place('max("name")')} AS "last" FROM (SELECT "name" FROM "ledger_counters" ` +
@@ -108,7 +108,7 @@ export function lastNameSql(dialect: Dialect, isFirst: boolean, prefix: string, 
   );
 }
 
-/** Of the counters after the place `$1`, up to `$2`, those that are not 0 although no row has their value. */
+/** Counters after the position `$1`, up to `$2`, that are not 0 although no row has their value. */
 export function unusedCountersSql(values: CountedValues, dialect: Dialect, isFirst: boolean): string {
   const value = values.isNamed ? 'counter."name"' : `substr(counter."name", ${values.prefix.length + 1})`;
   return (
@@ -117,7 +117,7 @@ export function unusedCountersSql(values: CountedValues, dialect: Dialect, isFir
   );
 }
 
-/** Of the counters after the place `$1`, up to `$2`, those that count nothing that the ledger counts. */
+/** Counters after the position `$1`, up to `$2`, of nothing that the ledger counts. */
 export function strayCountersSql(codecs: Iterable<RecordCodec>, dialect: Dialect, isFirst: boolean): string {
   const all = [...codecs];
   const isKnown = [
@@ -139,7 +139,7 @@ function isAfter(dialect: Dialect, isFirst: boolean, prefix: string): string {
   return `"name" ${isFirst ? '>=' : '>'} COALESCE(${dialect.placeAt('$1')}, '${prefix}')${end}`;
 }
 
-/** Whatever begins with the prefix comes before it: ";" is the character after ":". */
+/** The end of the prefix: ";" is the character after ":". */
 function endOf(prefix: string): string {
   return `${prefix.slice(0, -1)};`;
 }

@@ -3,7 +3,10 @@ import { IS_LISTED_SEQUENCE, IS_TEXT_ITEM, LIST_ITEMS } from '../ledger/records/
 import { saysStateSql } from '../ledger/records/access-denied';
 import type { RecordCodec } from '../ledger/records/record-codec';
 
-/** List items after a place (null: the first) and sequence, `$3` at most, each with how many of its records there are. */
+/**
+ * List items after a position (null: the first) and a sequence, at most `$3`, each with the number of records it
+ * belongs to.
+ */
 export function listItemsSql(codecs: Iterable<RecordCodec>, dialect: Dialect, isFirst: boolean): string {
   const after = `COALESCE(${dialect.placeAt('$1')}, '')`;
   return (
@@ -14,8 +17,8 @@ export function listItemsSql(codecs: Iterable<RecordCodec>, dialect: Dialect, is
 }
 
 /**
- * The ids in list items that are at no place of such a query, and name no record: of the first `limit` items within bounds,
- * each of which is a comparison with a place and a sequence.
+ * The ids in list items that such a query does not reach, and that name no record: among the first `limit` items within
+ * bounds, each of which is a comparison with a position and a sequence.
  */
 export function unreadableItemsSql(
   codecs: Iterable<RecordCodec>,
@@ -50,7 +53,9 @@ export const SELECT_HEAD =
   `entry."id" AS "entryId", entry."timestamp" AS "entryTimestamp" FROM "ledger_head" AS head ` +
   `LEFT JOIN "ledger_entries" AS entry ON entry."sequence" = head."sequence" WHERE head."id" = 1`;
 
-/** Of the next records after the place `$1`, the last entry up to the sequence `$2`, and where they end. */
+/**
+ * The last entry up to the sequence `$2` about the next records after the position `$1`, and where these records end.
+ */
 export function lastEntrySql({ table }: RecordCodec, dialect: Dialect, isFirst: boolean, limit: number): string {
   const lastOf = `SELECT max("sequence") FROM "ledger_entries" AS entry WHERE entry."subjectId" = kept."id" AND entry."sequence" <= $2 AND ${saysStateSql('entry.')}`;
   return (

@@ -8,7 +8,7 @@ import { namesInPieces, wrongRowCounters, wrongValueCounters } from './counter-p
 import { countedRows, countedValues, PIECE_ROWS, strayCountersSql } from './counter-queries';
 import { lastEntrySql, listItemsSql, SELECT_HEAD, unreadableItemsSql } from './derived-data-queries';
 
-/** List items and records that one statement reads at most. */
+/** Most list items and records that one statement reads. */
 const PIECE_ITEMS = 500;
 const ITEM_COLUMNS = ['place', 'createdSequence', 'recordId', 'records'] as const;
 
@@ -29,8 +29,8 @@ export interface HeadRow {
 }
 
 /**
- * Reads what the ledger keeps next to records and entries for speed, held against what it is derived from. No statement
- * reads more rows than a piece has, however large the tables are.
+ * Reads derived data, which the ledger keeps for speed, together with the records and entries it is derived from. No
+ * statement reads more rows than a chunk has, however large the tables are.
  */
 @Injectable()
 export class DerivedDataReader {
@@ -42,7 +42,7 @@ export class DerivedDataReader {
     private readonly catalog: RecordCatalog,
   ) {}
 
-  /** In pieces, the names of the counters that say something else than what they count. */
+  /** In chunks, the names of counters with a wrong value. */
   async *wrongCounters(): AsyncGenerator<string[]> {
     const { dialect } = this.database;
     const connection = await this.database.openReader();
@@ -59,14 +59,14 @@ export class DerivedDataReader {
     }
   }
 
-  /** Counters of nothing that the ledger counts: somebody put them in, or a module that is not loaded any more did. */
+  /** Counters of nothing that the ledger counts: somebody added them, or a module that is no longer loaded. */
   async *strayCounters(): AsyncGenerator<string[]> {
     const { chain: connection, dialect } = this.database;
     const sql = (isFirst: boolean): string => strayCountersSql(this.catalog.all, dialect, isFirst);
     yield* namesInPieces({ connection, dialect, pieceRows: this.pieceRows }, '', sql);
   }
 
-  /** In pieces, the ids in list items that name no record. */
+  /** In chunks, the ids in list items that name no record. */
   async *recordsOfStrayItems(): AsyncGenerator<string[]> {
     const { chain, dialect } = this.database;
     const source = { connection: chain, dialect, columns: ITEM_COLUMNS };
@@ -84,13 +84,13 @@ export class DerivedDataReader {
     }
   }
 
-  /** Undefined: the head record is gone. */
+  /** Undefined: the head record is missing. */
   async head(): Promise<HeadRow | undefined> {
     const [head] = await this.database.chain.all<HeadRow>(SELECT_HEAD);
     return head;
   }
 
-  /** In pieces, the last entries up to a sequence about records that processes keep in memory. */
+  /** In chunks, the last entries up to a sequence about records that processes keep in memory. */
   async *effects(upTo: SqlValue): AsyncGenerator<number> {
     for (const codec of this.catalog.all) if (codec.kind.isKeptInMemory === true) yield* this.effectsOf(codec, upTo);
   }
@@ -106,7 +106,7 @@ export class DerivedDataReader {
     }
   }
 
-  /** Between two places; null: there is none on that side. */
+  /** Between two positions; null: unbounded on that side. */
   private async unreadableItems(after: ItemPlace | null, upTo: ItemPlace | null): Promise<string[]> {
     const { chain, dialect } = this.database;
     const bounds = [
@@ -121,8 +121,8 @@ export class DerivedDataReader {
   }
 
   /**
-   * Counters and what they count move together: they are read in a transaction that sees one moment. Each has its own, as
-   * the database keeps what changes meanwhile.
+   * Counters move with what they count, so both are read in a transaction with a single snapshot. Each chunk sequence
+   * has its own, as the database has to keep what changes meanwhile.
    */
   private async *ofOneMoment<Piece>(connection: SqlConnection, pieces: AsyncGenerator<Piece>): AsyncGenerator<Piece> {
     await connection.run(this.database.dialect.beginReading);

@@ -2,10 +2,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { entriesFromJson } from '../ledger/chain/entry-columns';
 import { ChainCheck, type ChainEnd, type ChainVerdict, type CheckOrder } from './chain-check';
 
-/** What the thread is asked: to check a piece, or for the verdict. */
+/** Messages to the thread: check a chunk, or return the verdict. */
 export type HashingOrder = { readonly entries: string } | { readonly head: ChainEnd };
 
-/** The program of the thread that checks the chain. It answers each order once, in order; it has no connection of its own. */
+/**
+ * The entry point of the thread that checks the chain. It answers each message once, in order; it has no database
+ * connection.
+ */
 const check = new ChainCheck(workerData as CheckOrder);
 
 parentPort?.on('message', (order: HashingOrder) => parentPort?.postMessage(carryOut(order)));

@@ -2,7 +2,7 @@ import type { SqlValue } from '../database/sql-connection';
 import type { RecordCodec } from '../ledger/records/record-codec';
 import { isStoredText } from '../ledger/records/stored-form';
 
-/** A record as its table has it, next to what the ledger says of it at the same moment. */
+/** A record as stored in its table, next to what the ledger says about it in the same snapshot. */
 export interface LiveRecord {
   readonly codec: RecordCodec;
   /** In the order of the codec's columns. */
@@ -13,19 +13,19 @@ export interface LiveRecord {
   readonly subjectType: SqlValue;
   readonly stateHash: SqlValue;
   readonly entityId: SqlValue;
-  /** False when the record it belongs to is not there. */
+  /** False if the record it belongs to does not exist. */
   readonly hasOwner: boolean;
-  /** True when its owner was removed, and it is still to be deleted. */
+  /** True if its owner was removed, and it is still to be deleted. */
   readonly isLeftover: boolean;
   /** What filters find it by: the items of its lists, each with the sequence it is listed at. */
   readonly items: readonly (readonly SqlValue[])[];
 }
 
-/** A record that is not there although its last entry left a state. */
+/** A record that does not exist although its last entry left a state. */
 export interface MissingRecord {
   readonly codec: RecordCodec;
   readonly id: string;
-  /** The id of the record it belongs to, with which it may have gone; null where that is not known. */
+  /** The id of its owner, with which it may have been removed; null if it is not known. */
   readonly ownerId: string | null;
 }
 
@@ -54,7 +54,7 @@ export function liveRecord(codec: RecordCodec, row: readonly SqlValue[]): LiveRe
   };
 }
 
-/** Items that cannot be read are shown by one that no record has. */
+/** Unreadable items are represented by one that no record has. */
 function itemsIn(text: SqlValue): SqlValue[][] {
   if (text === null) return [];
   return isStoredText(text) ? (JSON.parse(text) as SqlValue[][]) : [[null]];

@@ -22,13 +22,13 @@ export function idOf(record: LiveRecord): string {
   return String(columnOf(record, 'id'));
 }
 
-/** The id of the record it belongs to, when that is not there. */
+/** The id of the record it belongs to, if that does not exist. */
 export function lostOwnerOf(record: LiveRecord): string | null {
   const { owner } = record.codec.kind;
   return owner === undefined || record.hasOwner ? null : String(columnOf(record, owner.column));
 }
 
-/** Undefined: the record is as the ledger says. */
+/** Undefined: the record matches the ledger. */
 export function recordFault(record: LiveRecord): RecordFault | undefined {
   const { codec, stateHash, subjectType, firstSequence } = record;
   if (stateHash === null || subjectType !== codec.kind.subjectType) return 'added';
@@ -43,7 +43,7 @@ function unhashedAgree({ codec, values, entityId }: LiveRecord): boolean {
   return agree(Object.fromEntries(codec.columns.map(({ name }, index) => [name, values[index] ?? null])), { entityId });
 }
 
-/** True when filters by the items of the record's lists find it, by those and by no others. */
+/** True if filters find the record by exactly the items of its lists. */
 export function isFiledRightly(record: LiveRecord): boolean {
   const { codec, items } = record;
   const { kind } = codec;

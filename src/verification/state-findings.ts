@@ -1,6 +1,6 @@
 import type { RecordFault } from './state-check';
 
-/** How many of the faults are named. */
+/** How many faults are listed by name. */
 const NAMED_FAULTS = 10;
 
 export interface InvalidRecord {
@@ -11,7 +11,7 @@ export interface InvalidRecord {
 
 export const DERIVED_DATA = ['counter', 'listItems', 'head'] as const;
 
-/** A counter by its name, list items by the id of their record, the head by its column. */
+/** Counters by name, list items by the id of their record, the head by its column. */
 export interface InvalidDerived {
   readonly data: (typeof DERIVED_DATA)[number];
   readonly name: string;
@@ -26,7 +26,7 @@ export interface StateVerdict {
   readonly firstInvalidDerived: readonly InvalidDerived[];
 }
 
-/** Counts faults and keeps the first of them. */
+/** Counts faults and keeps the first ones. */
 export class StateFindings {
   private recordsVerified = 0;
   private readonly records = new Findings<InvalidRecord>();

@@ -4,7 +4,7 @@ import { IS_LISTED_SEQUENCE, IS_TEXT_ITEM, LIST_ITEMS } from '../ledger/records/
 import { saysStateSql } from '../ledger/records/access-denied';
 import type { RecordCodec } from '../ledger/records/record-codec';
 
-/** What is read of the ledger next to each live record; no column of a record has such a name. */
+/** What is read from the ledger next to each live record; no column of a record has such a name. */
 export const SEALED_COLUMNS = [
   'ledger.firstSequence',
   'ledger.subjectType',
@@ -15,18 +15,21 @@ export const SEALED_COLUMNS = [
   'ledger.items',
 ] as const;
 
-/** The last id of a kind, as a place. */
+/** The last id of a kind, as a position. */
 export function lastPlaceSql({ table }: RecordCodec, dialect: Dialect): string {
   return `SELECT ${dialect.place('max("id")')} AS "last" FROM ${quoted(table)}`;
 }
 
-/** `$1`: the place before the first record (`isFirst`: null, before all); `$2`: that of the last one; `$3`: rows at most. */
+/**
+ * `$1`: the position before the first record (`isFirst`: null, before all); `$2`: that of the last one; `$3`: most
+ * rows.
+ */
 function bounds(dialect: Dialect, isFirst: boolean): string {
   const [after, upTo] = [`COALESCE(${dialect.placeAt('$1')}, '')`, dialect.placeAt('$2')];
   return `WHERE live."id" ${isFirst ? '>=' : '>'} ${after} AND live."id" <= ${upTo} ORDER BY live."id" LIMIT $3`;
 }
 
-/** How many rows follow, how far they reach, and how many bytes they have. */
+/** How many rows follow, where they end, and their size in bytes. */
 export function liveExtentSql({ table, columns }: RecordCodec, dialect: Dialect, isFirst: boolean): string {
   const sizes = columns
     .filter(({ type }) => type !== 'integer')
@@ -37,12 +40,12 @@ export function liveExtentSql({ table, columns }: RecordCodec, dialect: Dialect,
   );
 }
 
-/** With null, which no item has, for what cannot be written as JSON. */
+/** Null, which no item is, replaces what cannot be written as JSON. */
 const READABLE_ITEMS =
   `SELECT CASE WHEN ${IS_TEXT_ITEM} THEN "item" END AS "item", ` +
   `CASE WHEN ${IS_LISTED_SEQUENCE} THEN "createdSequence" END AS "createdSequence" FROM ${quoted(LIST_ITEMS)}`;
 
-/** Live rows, each with what the ledger says of it, all as of one moment. */
+/** Live rows, each with what the ledger says about it, from one snapshot. */
 export function liveRecordsSql(
   { kind, table, columns }: RecordCodec,
   ownerTable: string | null,
@@ -68,8 +71,8 @@ export function liveRecordsSql(
 }
 
 /**
- * The subjects whose last entry stands after `$1`, up to `$2`, left a state, and yet have no record. Those of kinds that
- * nobody knows any more are left out.
+ * Subjects whose last entry is after `$1`, up to `$2`, and left a state, but which have no record. Unknown kinds are
+ * ignored.
  */
 export function missingRecordsSql(codecs: Iterable<RecordCodec>): string {
   const isGone = [...codecs].map(
@@ -86,7 +89,7 @@ export function missingRecordsSql(codecs: Iterable<RecordCodec>): string {
   );
 }
 
-/** How many entries after `$1`, up to `$2`, are about a kind that nobody knows any more. */
+/** Number of entries after `$1`, up to `$2`, about a kind that is no longer known. */
 export function unknownKindsSql(codecs: Iterable<RecordCodec>): string {
   const known = [...codecs].map(({ kind }) => `'${kind.subjectType}'`).join(', ');
   return (
@@ -95,7 +98,7 @@ export function unknownKindsSql(codecs: Iterable<RecordCodec>): string {
   );
 }
 
-/** Of the ids in a JSON array of arrays of one, those whose last entry says that the record was removed. */
+/** Which of the ids in a JSON array of one-element arrays were removed, according to their last entries. */
 export function removedAmongSql(dialect: Dialect): string {
   const id = dialect.jsonAt(0, { name: 'id', type: 'text' });
   return (
@@ -105,7 +108,7 @@ export function removedAmongSql(dialect: Dialect): string {
   );
 }
 
-/** The states that the entries with the sequences in a JSON array of arrays of one have kept. */
+/** The states stored by the entries with the sequences in a JSON array of one-element arrays. */
 export function statesSql(dialect: Dialect): string {
   const sequence = dialect.jsonAt(0, { name: 'sequence', type: 'integer' });
   return (

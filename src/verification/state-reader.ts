@@ -17,7 +17,7 @@ import {
 } from './state-queries';
 import { arraysOfOne } from '../ledger/records/statements';
 
-/** Records of a piece at most, and bytes of their texts. */
+/** Most records of a chunk, and most bytes of their texts. */
 const PIECE_RECORDS = 200;
 const PIECE_BYTES = 1_000_000;
 /** States can be long. */
@@ -36,8 +36,8 @@ interface MissingRow {
 }
 
 /**
- * Reads the live records of every kind next to what the ledger says of them, in pieces. Each piece is one statement, so
- * it shows one moment: records that change meanwhile agree with their entries in it like all others.
+ * Reads the live records of every kind next to what the ledger says about them, in chunks. Each chunk is read by one
+ * statement, so it shows a single snapshot, in which even records that are being changed agree with their entries.
  */
 @Injectable()
 export class StateReader {
@@ -50,7 +50,7 @@ export class StateReader {
     return this.catalog.all;
   }
 
-  /** The records of a kind that are there when it begins. */
+  /** The records of a kind that exist when it begins. */
   async *live(codec: RecordCodec): AsyncGenerator<LiveRecord[]> {
     const { chain, dialect } = this.database;
     const [end] = await chain.all<{ last: SqlValue }>(lastPlaceSql(codec, dialect));
@@ -63,7 +63,10 @@ export class StateReader {
     }
   }
 
-  /** What the entries up to a sequence left a state of and is not there; claims and their like with their owner's id. */
+  /**
+   * Records that do not exist although the entries up to a sequence left a state; claims and the like with their
+   * owner's id.
+   */
   async *missing(upTo: number): AsyncGenerator<MissingRecord[]> {
     const sql = missingRecordsSql(this.catalog.all);
     for await (const bounds of entryPieces(this.database.chain, upTo)) {
@@ -71,7 +74,7 @@ export class StateReader {
     }
   }
 
-  /** In pieces, whether entries up to a sequence are about kinds of a module that is not loaded any more. */
+  /** In chunks, whether entries up to a sequence are about kinds of a module that is no longer loaded. */
   async *unknownKinds(upTo: number): AsyncGenerator<boolean> {
     const sql = unknownKindsSql(this.catalog.all);
     for await (const bounds of entryPieces(this.database.chain, upTo)) {
@@ -80,7 +83,7 @@ export class StateReader {
     }
   }
 
-  /** Those of the ids whose record was removed by an entry. */
+  /** Which of these records were removed by an entry. */
   async removedAmong(ids: readonly string[]): Promise<ReadonlySet<string>> {
     if (ids.length === 0) return new Set();
     const sql = removedAmongSql(this.database.dialect);
@@ -150,14 +153,16 @@ function ownerIn(state: unknown, column: string | undefined): string | null {
   }
 }
 
-/** Entries of a piece at most: for questions that few of them answer. */
+/** Most entries of a chunk: for queries that few of them satisfy. */
 const PIECE_ENTRIES = 1_000;
-/** Where the next entries end, `$3` at most of those after `$1` and up to `$2`. */
+/** Where the next entries end, at most `$3` of those after `$1` and up to `$2`. */
 const EXTENT_SQL =
   `SELECT max("sequence") AS "last" FROM ` +
   `(SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3) AS piece`;
 
-/** Of the entries up to a sequence, in pieces: the sequence before the first of each piece, and that of its last. */
+/**
+ * Divides the entries up to a sequence into chunks: the sequence before the first of each chunk, and that of its last.
+ */
 export async function* entryPieces(
   chain: Pick<SqlConnection, 'all'>,
   upTo: number,

@@ -14,13 +14,13 @@ import { SCHEMA_VERSION } from '../ledger/schema/schema-version';
 import { FIRST_ULID, isUlid } from '../ledger/chain/ulid-sequence';
 
 export interface TimedStateVerdict extends StateVerdict {
-  /** Milliseconds from the first look to the verdict. */
+  /** Milliseconds from the beginning to the verdict. */
   readonly duration: number;
 }
 
 /**
- * Holds every live record, and what is derived from records and entries, against the ledger. In pieces, each of one
- * moment, so that memory stays flat, other requests go on, and writes meanwhile raise no false alarm.
+ * Checks every live record, and what is derived from records and entries, against the ledger. It reads chunks, each
+ * from one snapshot, so that memory stays flat, other requests proceed, and concurrent writes raise no false alarm.
  */
 @Injectable()
 export class StateVerifier implements OnModuleDestroy {
@@ -28,7 +28,7 @@ export class StateVerifier implements OnModuleDestroy {
     this.timedRun(abandoned),
   );
   private isStopping = false;
-  /** Of the run that is under way: there is one at a time. */
+  /** Of the current run: there is one at a time. */
   private abandoned: AbortSignal | null = null;
 
   constructor(
@@ -42,7 +42,7 @@ export class StateVerifier implements OnModuleDestroy {
     return this.runs.call(0, { leaving });
   }
 
-  /** A run ends at its next piece, before the database is closed. */
+  /** A run ends at its next chunk, before the database is closed. */
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true;
     await this.runs.ended();
@@ -99,7 +99,10 @@ export class StateVerifier implements OnModuleDestroy {
     await this.checkHead(findings);
   }
 
-  /** Those of a module that is not loaded any more cannot be distinguished from others; its entries show that there was one. */
+  /**
+   * Counters of a module that is no longer loaded cannot be told apart from forged ones; its entries show that there
+   * was such a module.
+   */
   private async checkStrayCounters(findings: StateFindings): Promise<void> {
     let isOfUnknownKinds: boolean | null = null;
     for await (const names of this.derived.strayCounters()) {
@@ -137,7 +140,7 @@ export class StateVerifier implements OnModuleDestroy {
   }
 }
 
-/** The log says that its owner was removed, and the service is about to delete it. */
+/** The log says that its owner was removed, so the service is about to delete it. */
 function isToBeDeleted(record: LiveRecord, removedOwners: ReadonlySet<string>): boolean {
   const lostOwner = lostOwnerOf(record);
   return record.isLeftover && lostOwner !== null && removedOwners.has(lostOwner);
@@ -145,7 +148,7 @@ function isToBeDeleted(record: LiveRecord, removedOwners: ReadonlySet<string>): 
 
 function checkRecord(record: LiveRecord, removedOwners: ReadonlySet<string>, findings: StateFindings): void {
   const lostOwner = lostOwnerOf(record);
-  // With its owner it would have gone, too.
+  // It would have been removed with its owner.
   const isLeftOver = lostOwner !== null && removedOwners.has(lostOwner);
   const fault = isLeftOver ? 'added' : recordFault(record);
   if (fault !== undefined) findings.addRecord(record.codec.kind.subjectType, idOf(record), fault);
@@ -159,8 +162,8 @@ function wentWithOwner({ ownerId }: MissingRecord, removedOwners: ReadonlySet<st
 const BEGINNING = new Date(0).toISOString();
 
 /**
- * Columns of the head record that cannot be right. Where the chain ends (sequence and hash) is for the check of the chain
- * to tell; here it is the ledger's clock, its last identifier, and the mark by which processes follow one another.
+ * Columns of the head record that cannot be right. The end of the chain (sequence and hash) is left to the chain check;
+ * this covers the ledger's clock, its last identifier, and the mark by which processes follow each other.
  */
 function wrongHeadColumns(head: HeadRow | undefined, lastEffect: number): string[] {
   if (head === undefined) return ['id'];
@@ -177,7 +180,7 @@ function wrongHeadColumns(head: HeadRow | undefined, lastEffect: number): string
   ];
 }
 
-/** A column of SQLite takes values of any type. */
+/** A column of SQLite accepts values of any type. */
 function isInteger(value: SqlValue): value is number {
   return Number.isSafeInteger(value);
 }

@@ -2,14 +2,14 @@ import type { TreeNode } from '../ledger/merkle/tree-frontier';
 import type { TreeReader } from '../ledger/reading/tree-reader';
 import { KeptSubtrees, type RecomputedTree } from './tree-check';
 
-/** What the entries say of the tree, and whether what is stored of it says the same. */
+/** The tree computed from the entries, and whether the stored tree matches it. */
 export interface TreeVerdict {
   readonly size: number;
   readonly rootHash: string;
   readonly matches: boolean;
 }
 
-/** Holds the stored tree against the one that the entries make. Subtrees that were kept since are left alone. */
+/** Compares the stored tree with the one computed from the entries. Subtrees stored since then are ignored. */
 export async function treeVerdict(
   reader: Pick<TreeReader, 'kept' | 'size'>,
   recomputed: RecomputedTree,
@@ -19,15 +19,15 @@ export async function treeVerdict(
   const { stored, furthest } = await keptTree(reader, size);
   const levels = new Set([...Object.keys(stored), ...Object.keys(recomputed.kept)].map(Number));
   const areSame = [...levels].every((level) => stored[level] === recomputed.kept[level]);
-  // The log has grown meanwhile; but a subtree of entries that are still to come was put in by somebody else.
+  // The log has grown meanwhile; but a subtree over entries that do not exist yet was added by somebody else.
   const isWithinLog = furthest <= size || furthest <= (await reader.size());
   return { size, rootHash, matches: areSame && isWithinLog && (frontier ?? '') === recomputed.frontier };
 }
 
 interface KeptTree {
-  /** One hash over those of each level that end within the size. */
+  /** One hash per level, over the subtrees that end within the size. */
   readonly stored: Record<number, string>;
-  /** The last entry that one of them covers, beyond the size or not. */
+  /** The last entry that any of them covers, beyond the size or not. */
   readonly furthest: number;
 }
 
@@ -37,7 +37,7 @@ async function keptTree(reader: Pick<TreeReader, 'kept'>, size: number): Promise
   let last: TreeNode | undefined;
   for (let piece = await reader.kept(); piece.length > 0; piece = await reader.kept(last)) {
     for (const node of piece) {
-      // What is not a subtree belongs to no log, and what follows a number that was rounded cannot be asked for.
+      // Anything else is not part of a log, and nothing can be looked up after a rounded number.
       if (!isSubtree(node)) return { stored: {}, furthest: Infinity };
       last = node;
       const end = (node.position + 1) * 2 ** node.level;
@@ -48,7 +48,7 @@ async function keptTree(reader: Pick<TreeReader, 'kept'>, size: number): Promise
   return { stored: kept.finish(), furthest };
 }
 
-/** The driver rounds integers of more than 53 bits; and a column of SQLite takes values of any type. */
+/** The driver rounds integers of more than 53 bits, and a column of SQLite accepts values of any type. */
 function isSubtree(node: Record<keyof TreeNode, unknown>): node is TreeNode {
   return Number.isSafeInteger(node.level) && Number.isSafeInteger(node.position) && typeof node.hash === 'string';
 }

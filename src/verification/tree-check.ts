@@ -2,19 +2,19 @@ import { createHash, type Hash } from 'node:crypto';
 import { TreeFrontier, type TreeNode } from '../ledger/merkle/tree-frontier';
 import { leafHash, type TreeHash } from '../ledger/merkle/tree-hash';
 
-/** The Merkle tree that the entries make. */
+/** The Merkle tree computed from the entries. */
 export interface RecomputedTree {
   readonly size: number;
   readonly rootHash: TreeHash;
   /** As the head record should have it. */
   readonly frontier: string;
-  /** One hash over the kept subtrees of each level, by the level. */
+  /** One hash per level over its kept subtrees. */
   readonly kept: Readonly<Record<number, string>>;
-  /** The root at each of the sizes that were asked for, as far as the tree has grown. */
+  /** The root at each requested size that the tree has reached. */
   readonly roots: Readonly<Record<number, TreeHash>>;
 }
 
-/** Hashes kept subtrees level by level, so that two sets of any number can be compared without holding either. */
+/** Hashes kept subtrees level by level, so that two sets of any size can be compared without holding either. */
 export class KeptSubtrees {
   private readonly levels = new Map<number, Hash>();
 
@@ -29,7 +29,7 @@ export class KeptSubtrees {
   }
 }
 
-/** Grows the tree anew from the stored hashes of the entries, given in order. */
+/** Recomputes the tree from the stored hashes of the entries, given in order. */
 export class TreeCheck {
   private readonly frontier = TreeFrontier.empty();
   private readonly kept = new KeptSubtrees();
@@ -40,7 +40,7 @@ export class TreeCheck {
     this.note();
   }
 
-  /** @param entryHash as it is stored: what was altered may hold anything. */
+  /** @param entryHash as it is stored: an altered one may hold anything. */
   add(entryHash: unknown): void {
     const completed: TreeNode[] = [];
     this.frontier.append(leafHash(entryHash), completed);

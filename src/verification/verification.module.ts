@@ -4,7 +4,7 @@ import { DerivedDataReader } from './derived-data-reader';
 import { StateReader } from './state-reader';
 import { StateVerifier } from './state-verifier';
 
-/** Checks what is kept against the chain, and the chain against itself. */
+/** Checks the records against the chain, and the chain against itself. */
 @Module({
   providers: [ChainVerifier, StateVerifier, StateReader, DerivedDataReader],
   exports: [ChainVerifier, StateVerifier],

@@ -7,10 +7,13 @@ import type { HashingOrder } from './hashing-worker';
 
 const PROGRAM = join(__dirname, 'hashing-worker.js');
 
-/** Megabytes. Entries are looked at once and forgotten: more would be filled before it is cleared, for nothing. */
+/** Megabytes. Entries are processed once and dropped: a larger heap would only fill up before it is collected. */
 const YOUNG_GENERATION = 12;
 
-/** In a thread of its own; on this one where the sources run uncompiled, as in tests, since a thread takes JavaScript only. */
+/**
+ * In a separate thread; on the current one if the sources run uncompiled, as in tests, since a thread only runs
+ * JavaScript.
+ */
 export function openHasher(order: CheckOrder): ChainHasher {
   return existsSync(PROGRAM) ? new WorkerHasher(order) : new InlineHasher(order);
 }
@@ -20,7 +23,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Checks in a thread of its own, so that requests do not wait for it. */
+/** Checks in a separate thread, so that requests do not wait for it. */
 class WorkerHasher implements ChainHasher {
   private readonly worker: Worker;
   private readonly waiting: Waiting[] = [];
