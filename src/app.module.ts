@@ -44,7 +44,7 @@ import { ProvenanceModule } from './provenance/provenance.module';
 import { TokensModule } from './tokens/tokens.module';
 import { WebhooksModule } from './webhooks/webhooks.module';
 
-/** A module of routes: they stand under `/api/v1`. */
+/** A module of routes, which are served under `/api/v1`. */
 export type FeatureModule = Type;
 
 const FEATURE_MODULES: readonly FeatureModule[] = [
@@ -67,10 +67,10 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
   HealthModule,
 ];
 
-/** What Express does with every request before it looks for a route, in this order. */
+/** The middleware that Express runs for every request before routing, in this order. */
 export const MIDDLEWARE = [assignRequestId, securityHeaders(), keepOutOfSharedCaches] as const;
 
-/** What every request passes on its way to a controller, in this order, and what the guards share. */
+/** What every request passes on its way to a controller, in this order, and the providers that the guards share. */
 export const PIPELINE = [
   Authentication,
   { provide: APP_GUARD, useClass: AppThrottlerGuard },
@@ -83,7 +83,10 @@ export const PIPELINE = [
 
 @Module({})
 export class AppModule {
-  /** The application as `AppOptions` describes it: the environment or the process's, and extension modules besides its own. */
+  /**
+   * The application described by `AppOptions`: its environment or the process's, and its modules in addition to our
+   * own.
+   */
   static async forRoot(
     environment: Environment | undefined,
     extensions: readonly FeatureModule[],

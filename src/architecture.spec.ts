@@ -45,12 +45,12 @@ function importsOf(file: string): string[] {
 
 const IMPORTS: Imports = new Map(FILES.map((file) => [shown(file), importsOf(file)]));
 
-/** The file or folder directly in `folder` that a path is or lies in; undefined when it lies elsewhere. */
+/** The file or folder directly in `folder` that contains a path; undefined if the path lies elsewhere. */
 function roomIn(folder: string, path: string): string | undefined {
   return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1).split('/')[0] : undefined;
 }
 
-/** Which of a folder's rooms import which, by the file that does. */
+/** Which of a folder's rooms import which, and in which file. */
 function arrowsIn(folder: string): { from: string; to: string; file: string }[] {
   return [...IMPORTS].flatMap(([file, paths]) =>
     paths.flatMap((path) => {
@@ -60,7 +60,7 @@ function arrowsIn(folder: string): { from: string; to: string; file: string }[] 
   );
 }
 
-/** The arrows that lie on a circle: what is left when rooms that import no other are taken away, and again. */
+/** The arrows that are part of a cycle: what remains after repeatedly removing rooms that import no other. */
 function circlesIn(folder: string): string[] {
   let arrows = arrowsIn(folder);
   for (;;) {
@@ -76,7 +76,7 @@ const LADDERS = [...readFileSync(DOCUMENT, 'utf8').matchAll(LADDER)].map(([, fol
   steps: steps.split(' < ').map((step) => step.split(' ')),
 }));
 
-/** A room that no step names stands where the `*` does. */
+/** A room that is not named belongs to the step with the `*`. */
 function stepOf(room: string, steps: readonly (readonly string[])[]): number {
   const named = steps.findIndex((step) => step.includes(room));
   return named >= 0 ? named : steps.findIndex((step) => step.includes('*'));

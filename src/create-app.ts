@@ -20,9 +20,9 @@ import { ApplicationLogger } from './logging/application-logger';
 export interface AppOptions {
   /** Replaces `.env` and the process's environment altogether. */
   readonly environment?: Environment;
-  /** Modules of others, whose routes stand with ours under `/api/v1`. */
+  /** Extension modules, whose routes are served with ours under `/api/v1`. */
   readonly modules?: readonly FeatureModule[];
-  /** Takes the log's lines instead of standard output. */
+  /** Receives the log lines instead of standard output. */
   readonly logStream?: DestinationStream;
 }
 
@@ -36,13 +36,15 @@ export async function createApp({
   return assemble(await AppModule.forRoot(environment, modules, logStream));
 }
 
-/** Makes the application of a root module that has the service's pipeline; other roots serve for measuring it. */
+/**
+ * Builds the application of a root module that includes the service's pipeline; other roots are used to benchmark it.
+ */
 export async function assemble(root: DynamicModule): Promise<NestExpressApplication> {
   const adapter = new JsonAdapter();
   const application = await NestFactory.create<NestExpressApplication>(root, adapter, {
     abortOnError: false,
     bodyParser: false,
-    // A failed start is reported by what createApp throws, not by Nest's log of it.
+    // createApp throws the error of a failed start; Nest's own log of it would be a duplicate.
     bufferLogs: true,
     autoFlushLogs: false,
   });
@@ -58,7 +60,7 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
 function prepareHttp(application: NestExpressApplication): void {
   const { maxConnections, maxConnectionsPerAddress } = application.get(Configuration);
   const express = application.getHttpAdapter().getInstance() as Application;
-  // Express makes it of TRUST_PROXY. With a number of hops, whoever connects is the last of them.
+  // Express compiles it from TRUST_PROXY. With a number of hops, every direct peer counts as the last proxy.
   const isProxy = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
   const server = application.getHttpServer();
   const turns = limitServer(server, {
@@ -75,7 +77,7 @@ function prepareExpress(application: NestExpressApplication): void {
   application.disable('etag');
   application.disable('query parser');
   application.set('trust proxy', trustedProxies);
-  // Paths differ by case. Nest has made the router already, which asks for the setting only then.
+  // Paths are case-sensitive. Nest has created the router already, so the setting has to be changed on it.
   const { router } = application.getHttpAdapter().getInstance() as Application;
   Object.assign(router, { caseSensitive: true });
   application.use(...MIDDLEWARE);

@@ -1,5 +1,5 @@
 /**
- * What a program that depends on the package may use. Everything else is ours to change. The types are reported in
+ * What a program that depends on the package may use. Everything else may change. The types are listed in
  * docs/public-types.md.
  */
 
@@ -66,7 +66,7 @@ export { CounterReader, type LedgerCounts } from './ledger/reading/counter-reade
 export type { Comparison, Condition, Page, PageRequest, SortOrder } from './ledger/record-page';
 export type { JsonObject, JsonScalar, JsonValue } from './json/json-value';
 
-// Records of the service itself, for references to them.
+// The service's own kinds of record, for references to them.
 export { AGENT } from './agents/agent.kind';
 export { AGENT_KINDS, type AgentKind } from './agents/agent-kind';
 export { AGENT_STATUSES, type Agent, type AgentStatus } from './agents/agent.entity';

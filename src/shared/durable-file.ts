@@ -4,14 +4,14 @@ import { OWNER_ONLY } from './private-file';
 
 let written = 0;
 
-/** Replaces the file, or makes it: whoever reads it, also after a power cut, finds the previous text or the new one. */
+/** Replaces or creates the file: a reader, even after a power failure, finds the previous text or the new one. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = await writeTemporary(path, text);
   await orRemoved(temporary, rename(temporary, path));
   await syncToDisk(dirname(path));
 }
 
-/** Makes the file, whole from its first moment; throws EEXIST when another process was first. */
+/** Creates the file atomically; throws EEXIST if another process was first. */
 export async function createFile(path: string, text: string): Promise<void> {
   const temporary = await writeTemporary(path, text);
   try {
@@ -29,7 +29,7 @@ async function writeTemporary(path: string, text: string): Promise<string> {
   return temporary;
 }
 
-/** A file next to it that came to nothing is left to nobody: there can be one a minute. */
+/** A leftover temporary file is removed: there could be one a minute. */
 async function orRemoved(temporary: string, work: Promise<void>): Promise<void> {
   try {
     await work;
@@ -49,7 +49,7 @@ async function writeToDisk(path: string, text: string): Promise<void> {
   }
 }
 
-/** A file or a folder. The name of a file is in its folder, which is written to the disk apart. */
+/** For a file or a folder. A file's name is stored in its folder, which has to be synced separately. */
 export async function syncToDisk(path: string): Promise<void> {
   const opened = await open(path, 'r');
   try {

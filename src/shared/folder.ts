@@ -2,14 +2,14 @@ import { Logger } from '@nestjs/common';
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** For nobody but the user the service runs as. */
+/** Permissions for the service's own user only. */
 const OWNER_ONLY = 0o700;
-/** The right to write, of group and of others. */
+/** Write permission for group and others. */
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * Makes a folder, and those above it that are missing, for the owner alone. Folder by folder: Node's recursive `mkdir` never
- * returns where a parent exists that takes no folders, as in /proc.
+ * Creates a folder, and missing ones above it, for the owner alone. One folder at a time: Node's recursive `mkdir`
+ * never returns if an existing parent cannot contain folders, as in /proc.
  */
 export function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
@@ -17,12 +17,12 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: OWNER_ONLY });
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
 
-/** A folder that somebody else has made stays as it is: others may have been given it on purpose. */
+/** An existing folder is left as it is: others may have been given access on purpose. */
 export function warnWhereOthersMayWrite(folder: string): void {
   if ((statSync(folder).mode & WRITABLE_BY_OTHERS) === 0) return;
   new Logger('Files').warn(

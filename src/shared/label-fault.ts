@@ -1,8 +1,8 @@
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 
 /**
- * Says what a name that rules are about would have to be, or undefined when it is one: two such names must not look alike
- * because what distinguishes them cannot be seen.
+ * What a name that rules refer to has to be, or undefined if it is valid: two names must not look alike because their
+ * difference is invisible.
  */
 export function labelFault(text: string): string | undefined {
   if (text.trim() !== text) return 'must not begin or end with white space';

@@ -1,14 +1,14 @@
 import { Logger } from '@nestjs/common';
 import { chmodSync, closeSync, lstatSync, openSync, statSync } from 'node:fs';
 
-/** For nobody but the user the service runs as. */
+/** Permissions for the service's own user only. */
 export const OWNER_ONLY = 0o600;
-/** What group and others may do. */
+/** Permissions of group and others. */
 const NOT_THE_OWNER = 0o077;
-/** Of the owner's rights. */
+/** Permissions of the owner. */
 const THE_OWNER = 0o700;
 
-/** Makes an empty file for the owner alone, whatever the umask; closes one to others that is there. */
+/** Creates an empty file for the owner alone, whatever the umask; an existing file is closed to others. */
 export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', OWNER_ONLY));
@@ -18,7 +18,10 @@ export function makePrivateFile(path: string): void {
   }
 }
 
-/** Takes the rights of group and others from a file, where it is there. By name: to close a file drops SQLite's locks on it. */
+/**
+ * Removes the permissions of group and others from a file, if it exists. By name: closing a file drops SQLite's locks
+ * on it.
+ */
 export function closeToOthers(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isFile() !== true || (found.mode & NOT_THE_OWNER) === 0) return;
@@ -29,7 +32,7 @@ export function closeToOthers(path: string): void {
   }
 }
 
-/** True when others than the owner can do something with the file. */
+/** True if users other than the owner have any permission. */
 export function isOpenToOthers(path: string): boolean {
   return (statSync(path).mode & NOT_THE_OWNER) !== 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Does something again and again until it is stopped, one time after another; a little out of step with other processes, so
- * that one of them finds first what is to be done, and the others find it done.
+ * Repeats something until it is stopped, never overlapping, with jitter relative to other processes: one of them finds
+ * work first, and the others find it done.
  */
 export class Repeated {
   private timer: NodeJS.Timeout | null = null;
@@ -8,8 +8,8 @@ export class Repeated {
   private isStopped = false;
 
   /**
-   * @param interval milliseconds between the times on average.
-   * @param onFailure it is done again all the same.
+   * @param interval average milliseconds between repetitions.
+   * @param onFailure called with an error; repetition continues.
    */
   constructor(
     private readonly interval: number,
@@ -22,7 +22,7 @@ export class Repeated {
     this.timer = setTimeout(() => this.run(), this.interval * (0.5 + Math.random())).unref();
   }
 
-  /** Resolves when it is not under way any more. */
+  /** Resolves when it is no longer running. */
   async stop(): Promise<void> {
     this.isStopped = true;
     if (this.timer !== null) clearTimeout(this.timer);

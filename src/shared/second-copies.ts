@@ -1,10 +1,13 @@
 import { createRequire } from 'node:module';
 
-/** Packages that keep what they are given in memory of their own: with two copies, a module and the service miss each other. */
+/**
+ * Packages that keep module-level state: with two copies, a module and the service do not see each other's
+ * registrations.
+ */
 const SHARED =
   /^(.*[\\/]node_modules[\\/](@nestjs[\\/][^\\/]+|typeorm|class-validator|class-transformer|reflect-metadata))[\\/]/;
 
-/** What is wrong with the files that a process has loaded: a package of which there are two. Null: nothing. */
+/** What is wrong with the files that a process has loaded: a package that is loaded twice. Null: nothing. */
 export function secondCopy(files: Iterable<string>): string | null {
   const folders = new Map<string, string>();
   for (const file of files) {
@@ -20,10 +23,10 @@ export function secondCopy(files: Iterable<string>): string | null {
 
 const REMEDY = 'Depend on the very version that the service depends on, so that npm installs one.';
 
-/** @throws where a package that the modules share with the service is loaded twice. */
+/** @throws if a package that the modules share with the service is loaded twice. */
 export function refuseSecondCopies(): void {
   const nest = createRequire(require.resolve('@nestjs/common'));
-  // Nest loads these two once it validates.
+  // Nest loads these two when it first validates.
   const loadedLater = ['class-validator', 'class-transformer'].map((name) => nest.resolve(name));
   const fault = secondCopy([...Object.keys(require.cache), ...loadedLater]);
   if (fault !== null) throw new Error(fault);

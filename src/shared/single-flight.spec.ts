@@ -28,7 +28,7 @@ describe('SingleFlight', () => {
 
   const beginnings = (): number[] => begun.map(({ from }) => from);
 
-  /** Ends what runs, and lets the next one begin. */
+  /** Ends the current run, so that the next one begins. */
   async function endRun(): Promise<void> {
     begun.at(-1)?.end(`run ${begun.length}`);
     await nextTurn();
@@ -63,7 +63,7 @@ describe('SingleFlight', () => {
     await expect(runs.call(6)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await endRun();
     await endRun();
-    // The ordinary one, and the first of those that waited, have begun: there is a place.
+    // The ordinary run, and the first of the waiting ones, have begun: there is a place.
     expect(beginnings()).toEqual([1, ORDINARY, 2]);
     calls.push(runs.call(6));
     await expect(runs.call(7)).rejects.toMatchObject({ code: 'UNAVAILABLE' });

@@ -1,13 +1,13 @@
 import { unavailable } from '../errors/domain-error';
 
-/** Runs that may wait, each for another beginning; the ordinary one has a place of its own. */
+/** Most waiting runs, each from a different beginning; the ordinary one has a place of its own. */
 const MOST_WAITING = 4;
-/** Seconds after which a call that found no place may come again. */
+/** Seconds after which a call that found no place may retry. */
 const RETRY_AFTER = 5;
 
-/** What a call wants of a run. */
+/** What a call wants from a run. */
 interface CallOptions<Wish> {
-  /** What it wants to know besides; a run is given the wishes of all that share it. */
+  /** Additional results it needs; a run gets the wishes of all callers that share it. */
   readonly wishes?: readonly Wish[];
   /** Aborted when the caller leaves: a run that nobody waits for any more ends. */
   readonly leaving?: AbortSignal;
@@ -16,23 +16,23 @@ interface CallOptions<Wish> {
 type Work<Wish, Result> = (from: number, wishes: ReadonlySet<Wish>, abandoned: AbortSignal) => Promise<Result>;
 
 /**
- * Runs of something long, one at a time. Calls that arrive while a run is under way share the next one: a run that began
- * before the call might miss what the caller has just written.
+ * Runs a long task, one run at a time. Calls that arrive during a run share the next one: a run that began before the
+ * call might miss what the caller has just written.
  */
 export class SingleFlight<Wish, Result> {
-  /** The runs that have not begun, by where they begin, in the order in which they were first asked for. */
+  /** The runs that have not started, by where they begin, in the order in which they were first asked for. */
   private readonly waiting = new Map<number, SingleFlightRun<Wish, Result>>();
   private running: Promise<void> | null = null;
   private latest: number | null = null;
 
-  /** @param ordinary the beginning that most calls ask for: its run waits for one other at most. */
+  /** @param ordinary the beginning that most calls ask for: its run waits for at most one other. */
   constructor(
     private readonly work: Work<Wish, Result>,
     private readonly ordinary = 0,
   ) {}
 
   /**
-   * @param from where the run begins; calls share a run that begins at the same place.
+   * @param from where the run begins; calls with the same beginning share a run.
    * @throws UNAVAILABLE when too many runs wait; the reason of `leaving`.
    */
   async call(from: number, { wishes = [], leaving }: CallOptions<Wish> = {}): Promise<Result> {
@@ -44,7 +44,7 @@ export class SingleFlight<Wish, Result> {
     return result;
   }
 
-  /** Resolves when nothing runs any more. */
+  /** Resolves when nothing is running. */
   async ended(): Promise<void> {
     while (this.running !== null) await this.running;
   }
@@ -74,7 +74,7 @@ export class SingleFlight<Wish, Result> {
       });
   }
 
-  /** The ordinary run goes before the others, and after one of them where it was the latest: none waits for ever. */
+  /** The ordinary run takes precedence, except that after each it lets one other run go first: none waits for ever. */
   private next(): SingleFlightRun<Wish, Result> | undefined {
     const ordinary = this.waiting.get(this.ordinary);
     const [other] = this.others();
@@ -91,9 +91,9 @@ interface Sharer<Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** One run of something long, and those that wait for what it comes to. */
+/** One run of a long task, and the callers waiting for its result. */
 class SingleFlightRun<Wish, Result> {
-  /** What those that share it want to know besides. */
+  /** The additional results that its callers need. */
   readonly wishes = new Set<Wish>();
   private readonly sharers = new Set<Sharer<Result>>();
   private readonly abandonment = new AbortController();
@@ -114,7 +114,7 @@ class SingleFlightRun<Wish, Result> {
     });
   }
 
-  /** Resolves when the work has ended, whatever it came to. */
+  /** Resolves when the work has ended, whether it succeeded or not. */
   async perform(work: () => Promise<Result>): Promise<void> {
     try {
       const result = await work();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What the promise comes to, or the other value when that takes longer than the milliseconds given. */
+/** The result of the promise, or the other value if that takes longer than the given milliseconds. */
 export async function within<Result>(
   promise: Promise<Result>,
   milliseconds: number,

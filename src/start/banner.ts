@@ -1,4 +1,4 @@
-/** What an operator wants to see once the service listens. */
+/** What an operator wants to see once the service is listening. */
 export interface StartReport {
   /** Where the records are, without a password. */
   readonly database: string;
@@ -8,14 +8,14 @@ export interface StartReport {
   readonly url: string;
   readonly hasConsole: boolean;
   readonly hasDocs: boolean;
-  /** The key made for this run; null when the operator gave one, which is never shown. */
+  /** The key generated for this run; null if the operator gave one, which is never shown. */
   readonly generatedKey: string | null;
   readonly warnings: readonly string[];
 }
 
 const SHOWN_HASH_DIGITS = 12;
 
-/** A few lines; what comes after "Try" can be pasted into a shell. */
+/** A few lines; what follows "Try" can be pasted into a shell. */
 export function banner({ database, head, url, hasConsole, hasDocs, generatedKey, warnings }: StartReport): string {
   const api = `${url}/api/v1`;
   const rows: readonly (readonly [string, string | null])[] = [
@@ -34,7 +34,7 @@ export function banner({ database, head, url, hasConsole, hasDocs, generatedKey,
   return ['', 'The governance service is ready.', ...lines, ...commands, '', ''].join('\n');
 }
 
-/** Where a browser on this machine finds the server; an address that means "all" becomes localhost. */
+/** Where a browser on this machine finds the server; a wildcard address becomes localhost. */
 export function localUrl(host: string, port: number): string {
   const meansAll = host === '0.0.0.0' || host === '::';
   const name = meansAll ? 'localhost' : host;
@@ -46,7 +46,7 @@ function chainState({ sequence, hash }: StartReport['head']): string {
   return `${sequence} ${sequence === 1 ? 'entry' : 'entries'}, head ${hash.slice(0, SHOWN_HASH_DIGITS)}…`;
 }
 
-/** For an empty database, since names are taken once. A key that was given is not shown: the shell has it. */
+/** For an empty database, since names are unique. A key that was given is not shown: the shell has it. */
 function firstCommands(api: string, generatedKey: string | null): string[] {
   const execution = { action: 'read-report', resourceType: 'document' };
   const requests: readonly (readonly [string, object])[] = [

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../config/read-configuration';
 import { DatabaseInUseError } from '../database/database-in-use.error';
 import { startFailure } from './start-failure';
 
-/** The error Node gives when a server cannot listen. */
+/** The error Node reports when a server cannot listen. */
 async function listenError(host: string, port: number): Promise<unknown> {
   const server = createServer().listen(port, host);
   const [error] = (await once(server, 'error')) as unknown[];

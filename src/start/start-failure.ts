@@ -5,7 +5,7 @@ import { DatabaseInUseError } from '../database/database-in-use.error';
 import { HeadAheadError } from '../ledger/head/head-ahead.error';
 import { DamagedRowError } from '../ledger/records/damaged-row.error';
 
-/** Why the service did not start, for people and for what supervises the process. */
+/** Why the service did not start, for people and for process supervisors. */
 export interface StartFailure {
   readonly message: string;
   readonly exitCode: number;
@@ -37,7 +37,7 @@ function reasonOf(error: unknown): string {
   const isListening = syscall === 'listen' || syscall === 'getaddrinfo';
   if (isListening && fault !== undefined)
     return `it cannot listen on ${[address, port].join(' port ').trim()}: ${fault}.`;
-  // A fault of the program is found by its place, any other by its message.
+  // A programming error is located by its stack, any other error described by its message.
   return isProgrammingError(error) ? (error.stack ?? error.message) : error.message;
 }
 

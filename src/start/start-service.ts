@@ -11,8 +11,8 @@ import { startFailure } from './start-failure';
 import { stopOnSignals } from './stop-on-signals';
 
 /**
- * Runs the service as the process's only work: listens on HOST and PORT, prints the banner, stops on SIGTERM and SIGINT.
- * A start that fails prints why and ends the process with the exit code of the reason.
+ * Runs the service as the process's only task: listens on HOST and PORT, prints the banner, stops on SIGTERM and
+ * SIGINT. A failed start prints the reason and ends the process with the exit code for it.
  */
 export async function startService(options: AppOptions = {}): Promise<void> {
   process.on('uncaughtException', endAtOnce);
@@ -46,7 +46,7 @@ function bannerOf(application: NestExpressApplication): string {
   });
 }
 
-/** After a fault nobody caught, the state in memory cannot be trusted; what is on disk can. */
+/** After an uncaught error, the state in memory cannot be trusted; what is on disk can. */
 function endAtOnce(error: Error): void {
   new Logger('Main').fatal(error);
   process.exit(1);

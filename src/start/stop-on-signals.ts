@@ -2,14 +2,14 @@ import { type INestApplication, Logger } from '@nestjs/common';
 import type { Server } from 'node:http';
 import { shutDown } from '../http/shutdown/shut-down';
 
-/** Milliseconds after which the process ends whatever still runs: what was answered is on disk anyway. */
+/** Milliseconds after which the process ends whatever is still running: what was answered is on disk anyway. */
 const DEADLINE = 9_500;
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
 
 /**
- * On SIGTERM or SIGINT stops the application, also one that is still starting, and ends the process with 0. Further
- * signals change nothing: under `npm start` a Ctrl-C arrives twice.
+ * Stops the application on SIGTERM or SIGINT, even while it is starting, and ends the process with 0. Further signals
+ * change nothing: under `npm start` a Ctrl-C arrives twice.
  */
 export function stopOnSignals(starting: Promise<INestApplication<Server>>): AbortSignal {
   const stopping = new AbortController();

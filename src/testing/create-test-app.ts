@@ -3,28 +3,28 @@ import { type AppOptions, createApp } from '../create-app';
 import { type Answer, sendRequest, type Sent } from './send';
 import { temporaryDatabase } from './temporary-database';
 
-/** The key of every application made here, unless its environment has another. */
+/** The key of every application created here, unless its environment sets another. */
 export const TEST_API_KEY = 'a-key-for-tests-that-is-long-enough';
 
 export interface TestAppOptions extends AppOptions {
-  /** URL of a PostgreSQL server on which the database is made; without it the database is a SQLite file. */
+  /** URL of a PostgreSQL server on which to create the database; without it the database is a SQLite file. */
   readonly postgresServer?: string;
 }
 
-/** A running application and where it listens. */
+/** A running application and its address. */
 export interface TestApp {
   readonly application: NestExpressApplication;
   /** Such as `http://127.0.0.1:41235`. */
   readonly url: string;
   /** Sends a request with the API key; `path` begins with `/api/v1`. */
   send(method: string, path: string, sent?: Sent): Promise<Answer>;
-  /** Stops the application and removes the database that was made for it. */
+  /** Stops the application and removes the database that was created for it. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the application on a free port, with a rate limit that no test reaches; `environment` adds to that. Unless it names a
- * database, the application gets one of its own, which is removed with it.
+ * Starts the application on a free port, with a rate limit that no test reaches; `environment` adds to that. Unless it
+ * names a database, the application gets a new one, which is removed with it.
  */
 export async function createTestApp({ postgresServer, environment, ...others }: TestAppOptions = {}): Promise<TestApp> {
   const isGiven = environment?.['DATABASE_URL'] !== undefined;

@@ -7,7 +7,7 @@ interface NewDatabase {
   readonly settings?: string;
 }
 
-/** Makes an empty database on a PostgreSQL server and returns its URL. `server` names a database that is there already. */
+/** Creates an empty database on a PostgreSQL server and returns its URL. `server` names an existing database. */
 export async function createPostgresDatabase(
   server: string,
   { prefix = 'governance_test_', settings = '' }: NewDatabase = {},
@@ -17,12 +17,12 @@ export async function createPostgresDatabase(
   return Object.assign(new URL(server), { pathname: `/${name}` }).href;
 }
 
-/** Drops a database of the server, whoever is still connected. */
+/** Drops a database of the server, even if somebody is still connected. */
 export async function dropPostgresDatabase(server: string, name: string): Promise<void> {
   await runOnServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }
 
-/** Runs a statement on a connection of its own and returns the rows. */
+/** Runs a statement on a separate connection and returns the rows. */
 export async function runOnServer(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -13,11 +13,11 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The parsed body; undefined when it is empty or not JSON. */
+  /** The parsed body; undefined if it is empty or not JSON. */
   readonly body: Parsed;
 }
 
-/** Sends a request as an ordinary client does, with a key where `sent` has one. */
+/** Sends a request as an ordinary client would, with a key if `sent` has one. */
 export async function sendRequest(url: string, method: string, path: string, sent: Sent): Promise<Answer> {
   const { body, headers = {}, key = null } = sent;
   const answer = await fetch(url + path, {
@@ -34,7 +34,7 @@ export async function sendRequest(url: string, method: string, path: string, sen
   return { status: answer.status, headers: answer.headers, text, body: parsed(text) };
 }
 
-/** A stream of events has no end: what it began with is answered. */
+/** A stream of events has no end: its first chunk is returned. */
 async function textOf(answer: Response): Promise<string> {
   if (answer.headers.get('content-type') !== 'text/event-stream') return answer.text();
   await answer.body?.cancel();

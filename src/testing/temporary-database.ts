@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPostgresDatabase, dropPostgresDatabase } from './postgres-server';
 
-/** An empty database of a test, and a folder for whatever else it needs. */
+/** An empty database for a test, and a folder for anything else it needs. */
 export interface TemporaryDatabase {
   readonly folder: string;
-  /** The database's file, where it is SQLite's. */
+  /** The database file, if it is SQLite. */
   readonly path: string;
-  /** What makes the service use it. */
+  /** Settings that make the service use it. */
   readonly environment: { readonly DATABASE_URL: string; readonly CHECKPOINT_FOLDER: string };
   remove(): Promise<void>;
 }
 
 /**
- * A database that outlives the application, for tests that start it again or look into it: a SQLite file, or a new database on
- * the PostgreSQL server whose URL is given.
+ * A database that outlives the application, for tests that restart it or inspect it: a SQLite file, or a new database
+ * on the PostgreSQL server with the given URL.
  */
 export async function temporaryDatabase(postgresServer?: string): Promise<TemporaryDatabase> {
   if (postgresServer === undefined) return temporaryFolder((path) => `sqlite:${path}`);
