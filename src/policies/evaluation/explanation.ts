@@ -30,7 +30,7 @@ export interface NearPolicy {
 export interface Explanation {
   /** Number of policies in force. */
   readonly inForce: number;
-  /** The deciding policies first, then by priority, effect and age; at most {@link MAX_MATCHED}. */
+  /** The deciding policies first, then by priority, effect and age; at most {@link MOST_MATCHED}. */
   readonly matched: readonly MatchedPolicy[];
   /** Policies that fail in one part, and would otherwise change the effect. By priority, then the oldest. */
   readonly nearestBetterThan: (answered: PolicyEffect) => readonly NearPolicy[];
