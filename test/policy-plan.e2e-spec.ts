@@ -232,6 +232,11 @@ describe('A set of policies', () => {
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused.length).toBeLessThanOrEqual(2);
     for (const { status, headers } of refused) expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+    // Already before anything is read.
+    await applied([ONE]);
+    const faulty = Array.from({ length: 30 }, () => post('/plan', { policies: [{ ...ONE, effect: 'deny' }] }));
+    const statuses = (await Promise.all(faulty)).map(({ status }) => status);
+    expect([...new Set(statuses)].sort()).toEqual([400, 503]);
   });
 
   it('is planned with `read` or `policies`, applied with `policies`', async () => {
@@ -241,6 +246,23 @@ describe('A set of policies', () => {
     expect((await send(app, 'POST', '/api/v1/policies/plan', { key, body: planned })).status).toBe(200);
     expect((await send(app, 'POST', '/api/v1/policies/apply', { key, body: { ...planned, base } })).status).toBe(403);
   });
+});
+
+it('that cannot be compared in time is planned as far as it was, and says so', async () => {
+  const app = await createTestApp({ environment: { PLAN_TIMEOUT: '1' } });
+  const policies = Array.from({ length: 500 }, (_, index) => ({
+    ...ONE,
+    ...{ name: `policy-${index}`, resources: [`a/${index}`], priority: index % 2 },
+  }));
+  const { status, body } = await send(app, 'POST', '/api/v1/policies/plan', { body: { policies } });
+  expect({ status, ...body }).toMatchObject({ status: 200, base: setOf([]), complete: false });
+  expect(body.reason).toBe('The plan took longer than PLAN_TIMEOUT allows (1 ms).');
+  expect(body.changes).toHaveLength(500);
+  expect(body.effects.length).toBeLessThan(500);
+  // It can be applied all the same.
+  const apply = await send(app, 'POST', '/api/v1/policies/apply', { body: { base: body.base, policies } });
+  expect(apply.body.changes).toHaveLength(500);
+  await app.close();
 });
 
 it('may be larger than other bodies', async () => {

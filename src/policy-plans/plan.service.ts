@@ -18,10 +18,14 @@ import { CurrentPolicies } from './current-policies';
 import { comingIntoForce, goingOutOfForce, policyChanges } from './policy-changes';
 import type { PolicyChange } from './policy-changes';
 import type { Policy } from '../policies/policy.entity';
+import { Turns } from './turns';
 
 /** Computes what a set of policies would change. Writes nothing. */
 @Injectable()
 export class PlanService {
+  /** Taken before anything is read: many large plans would read and hold a lot. */
+  private readonly turns = new Turns('Another plan');
+
   constructor(
     private readonly current: CurrentPolicies,
     private readonly activePolicies: ActivePolicies,
@@ -34,12 +38,21 @@ export class PlanService {
 
   /**
    * @throws VALIDATION_ERROR when a version exists with other content, or a test names an agent that does not exist;
-   * PERMISSION_DENIED when the caller may only ask tests for its own agent; CONFLICT when there is no room for the set.
+   * PERMISSION_DENIED when the caller may only ask tests for its own agent; CONFLICT when there is no room for the set;
+   * UNAVAILABLE when another plan is already waiting.
    */
-  async plan(
+  async plan(caller: Caller, request: PlanPoliciesRequest): Promise<PolicyPlanResponse> {
+    const { planned, answer } = await this.turns.take(() => this.compared(caller, request));
+    const { replay } = request;
+    if (replay === undefined) return answer;
+    // Plans without replay do not wait for it.
+    return { ...answer, replay: await this.replays.run(caller, replayPeriod(replay), planned) };
+  }
+
+  private async compared(
     caller: Caller,
-    { policies, prune = false, tests, replay }: PlanPoliciesRequest,
-  ): Promise<PolicyPlanResponse> {
+    { policies, prune = false, tests }: PlanPoliciesRequest,
+  ): Promise<{ readonly planned: readonly PlannedPolicy[]; readonly answer: PolicyPlanResponse }> {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     const known = await this.current.knownFor(wanted);
     const changes = policyChanges({ policies: wanted, prune }, known);
@@ -47,8 +60,7 @@ export class PlanService {
     const planned = plannedPolicies(known.inForce, changes);
     const results = tests === undefined ? null : await this.tests.results(caller, tests, targetOf(planned));
     const compared = await this.comparisons.compare(planned);
-    const replayed = replay === undefined ? null : await this.replays.run(caller, replayPeriod(replay), planned);
-    return {
+    const answer = {
       base: policySetOf(known.inForce.map(({ id }) => id)),
       changes: changes.map((change) => PolicyChangeResponse.from(change)),
       effects: compared.effects,
@@ -57,8 +69,8 @@ export class PlanService {
       shadowed: compared.shadowed,
       warnings: await this.warningsOn(changes),
       ...(results !== null && { tests: PolicyTestsResponse.from(results) }),
-      ...(replayed !== null && { replay: replayed }),
     };
+    return { planned, answer };
   }
 
   /** Warnings for policies that would come into force: of new versions, and those stored with old ones at creation. */

@@ -9,7 +9,6 @@ import { Slices } from '../shared/slices';
 import { subjectOf } from '../policies/subject-of';
 import { Comparison, type ComparedPolicies, type ComparisonPart } from './effects/comparison';
 import type { PlannedPolicy } from './effects/effect';
-import { Turns } from './turns';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-worker.js');
 /** Policies sent to the thread at once. */
@@ -19,10 +18,9 @@ const GRACE = 1_000;
 /** Most memory for the thread, in megabytes. */
 const MEMORY = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
 
-/** Computes what changes between two sets of policies, in a separate thread, one comparison at a time. */
+/** Computes what changes between two sets of policies, in a separate thread. To be called for one plan at a time. */
 @Injectable()
 export class PolicyComparisons implements OnApplicationShutdown {
-  private readonly turns = new Turns('Another plan');
   private worker: Worker | null = null;
 
   constructor(
@@ -30,19 +28,14 @@ export class PolicyComparisons implements OnApplicationShutdown {
     private readonly configuration: Configuration,
   ) {}
 
-  /** @throws UNAVAILABLE when another comparison is already waiting. */
   async compare(policies: readonly PlannedPolicy[]): Promise<ComparedPolicies> {
-    return this.turns.take(() => this.run(policies));
+    const parts = this.partsOf(policies);
+    // A thread only runs JavaScript; the sources may be uncompiled, as in tests.
+    return existsSync(PROGRAM) ? this.inThread(parts) : inline(parts);
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.worker?.terminate();
-  }
-
-  private async run(policies: readonly PlannedPolicy[]): Promise<ComparedPolicies> {
-    const parts = this.partsOf(policies);
-    // A thread only runs JavaScript; the sources may be uncompiled, as in tests.
-    return existsSync(PROGRAM) ? this.inThread(parts) : inline(parts);
   }
 
   private async *partsOf(policies: readonly PlannedPolicy[]): AsyncGenerator<ComparisonPart> {

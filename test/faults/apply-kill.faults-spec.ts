@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chainIsValid } from '../support/factories';
+import { ROOT } from '../support/markdown';
+import type { Parsed } from '../support/send';
+import { startProgram, type StartedProgram } from '../support/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { randomFor } from './support/random';
+import { ROUNDS as ROUNDS_OF_ALL } from './support/rounds';
+
+const ROUNDS = Math.ceil(ROUNDS_OF_ALL / 2);
+const POLICIES = 100;
+const LONGEST_ROUND = 20_000;
+const RULES = { effect: 'allow', subjects: ['*'], actions: ['read'] };
+
+describe('kill -9 while a set of policies is applied', () => {
+  let database: TemporaryDatabase;
+  let program: StartedProgram;
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    await start();
+  });
+  afterAll(async () => {
+    await program.stop();
+    await database.remove();
+  });
+
+  async function start(): Promise<void> {
+    program = await startProgram(join(ROOT, 'dist', 'main.js'), database.environment);
+  }
+
+  /** The version that every policy has: that of the set before or that of the set after, never some of both. */
+  async function versionInForce(): Promise<{ version: string; policySet: string }> {
+    const { data, total } = (await program.send('GET', `/api/v1/policies?status=active&limit=${POLICIES}`)).body;
+    const versions = new Set<string>(data.map(({ version }: Parsed) => version));
+    expect({ total, versions: [...versions] }).toEqual({ total: POLICIES, versions: [expect.any(String)] });
+    const { base } = (await program.send('POST', '/api/v1/policies/plan', { body: { policies: [] } })).body;
+    const [version = ''] = versions;
+    return { version, policySet: base };
+  }
+
+  /** True when it was answered as applied; false when the process was gone before. */
+  async function apply(base: string, version: string): Promise<boolean> {
+    // Each set has other names, so that some go out of force and others come into it.
+    const policies = Array.from({ length: POLICIES }, (_, index) => {
+      const name = index % 2 === 0 ? `policy-${index}` : `policy-${index}-${version}`;
+      return { ...RULES, name, version, resources: [`area-${index}/*`] };
+    });
+    const body = { base, policies, prune: true };
+    const answer = await program.send('POST', '/api/v1/policies/apply', { body }).catch(() => null);
+    if (answer !== null) expect(answer.status).toBe(200);
+    return answer !== null;
+  }
+
+  it(
+    `leaves all of it or nothing, in ${ROUNDS} rounds`,
+    async () => {
+      const random = randomFor('apply');
+      const empty = (await program.send('POST', '/api/v1/policies/plan', { body: { policies: [] } })).body.base;
+      const begun = performance.now();
+      expect(await apply(empty, '0')).toBe(true);
+      const usual = performance.now() - begun;
+      for (let round = 1; round <= ROUNDS; round += 1) {
+        const before = await versionInForce();
+        const applying = apply(before.policySet, `${round}`);
+        await sleep(random.below(Math.ceil(usual)));
+        await program.stop('SIGKILL');
+        const isAnswered = await applying;
+        await start();
+        const after = await versionInForce();
+        if (isAnswered) expect(after.version).toBe(`${round}`);
+        else expect([before.version, `${round}`]).toContain(after.version);
+        expect(after.policySet === before.policySet).toBe(after.version === before.version);
+        await chainIsValid(program);
+      }
+    },
+    ROUNDS * LONGEST_ROUND,
+  );
+});
