@@ -21,13 +21,13 @@ export function knownMembers(given: Members, shape: DtoShape): Record<string, un
 
 /** As many as are reported. */
 export function unknownMembers(given: Members, shape: DtoShape, prefix: string): readonly FieldFault[] {
-  const message = `is not known here; known are ${[...shape.members].join(', ')}`;
-  const list = new FaultList();
-  for (const name of Object.keys(given)) {
-    if (list.isFull) break;
-    if (!shape.members.has(name)) list.add({ field: `${prefix}${shownKey(name)}`, message });
-  }
-  return list.faults;
+  const unknown = Object.keys(given).filter((name) => !shape.members.has(name));
+  return unknown.length === 0 ? [] : FaultList.of(faultsOf(unknown, shape, prefix)).faults;
+}
+
+function* faultsOf(unknown: readonly string[], { members }: DtoShape, prefix: string): Generator<FieldFault> {
+  const message = `is not known here; known are ${[...members].join(', ')}`;
+  for (const name of unknown) yield { field: `${prefix}${shownKey(name)}`, message };
 }
 
 /**

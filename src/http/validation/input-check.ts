@@ -35,6 +35,9 @@ export function checkTogether(part: object, check: InputCheck): void {
   checks.set(part, check);
 }
 
-export function checkOf(part: unknown): InputCheck | undefined {
-  return typeof part === 'object' && part !== null ? checks.get(part) : undefined;
+/** Throws the faults found, unless another part of the request has yet to be validated and reports both. */
+export function settle(part: unknown, faults: readonly FieldFault[]): void {
+  const check = typeof part === 'object' && part !== null ? checks.get(part) : undefined;
+  if (check !== undefined) check.settle(faults);
+  else if (faults.length > 0) throw invalid(faults);
 }

@@ -1,13 +1,13 @@
 import { type ArgumentMetadata, Injectable, type Type, ValidationPipe } from '@nestjs/common';
 import type { ValidationError, ValidatorOptions } from 'class-validator';
-import { type FieldFault, FaultList, invalid } from '../../errors/domain-error';
+import { type FieldFault, FaultList } from '../../errors/domain-error';
 import type { JsonObject } from '../../json/json-value';
 import { prepareCanonicalJson } from '../../ledger/chain/canonical-json';
 import { Slices } from '../../shared/slices';
 import { isLonger } from '../answers/text-length';
 import { knownMembers, liftContent, putBackContent, unknownMembers } from './dto-members';
 import { type DtoShape, dtoShape } from './dto-shape';
-import { checkOf } from './input-check';
+import { settle } from './input-check';
 import { fieldFaults } from './validation-faults';
 
 /** Characters of JSON above which other requests get a turn between steps. */
@@ -35,6 +35,8 @@ interface InspectedLists {
   readonly faults: readonly FieldFault[];
 }
 
+const NO_LISTS: InspectedLists = { items: {}, faults: [] };
+
 /** What class-validator found, on its way to the faults of the request. */
 class InvalidDto extends Error {
   constructor(readonly errors: readonly ValidationError[]) {
@@ -59,26 +61,29 @@ export class RequestValidationPipe extends ValidationPipe {
   }
 
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    const { metatype } = metadata;
+    const { metatype, type } = metadata;
     if (metatype === undefined || !this.toValidate(metadata)) {
-      settle(value, []);
+      if (type !== 'custom') settle(value, []);
       return value;
     }
     const given = (value ?? {}) as Members;
-    const { dto, faults } = await this.inspected(given, { ...metadata, metatype }, FIELD_PREFIX[metadata.type]);
+    const shape = dtoShape(metatype);
+    if (type === 'query' && isNothingToCheck(given, shape)) {
+      settle(value, wholeFaults(given, shape, FIELD_PREFIX[type]));
+      return new metatype();
+    }
+    const { dto, faults } = await this.inspected(given, shape, { ...metadata, metatype }, FIELD_PREFIX[type]);
     settle(value, faults);
-    await prepareLarge(given, dtoShape(metatype));
+    const large = largeMembers(given, shape);
+    if (large.length > 0) await prepare(large);
     return dto;
   }
 
   /** The DTO made from the members, or what is wrong with them. */
-  private async inspected(given: Members, metadata: DtoMetadata, prefix: string): Promise<Inspected> {
-    const shape = dtoShape(metadata.metatype);
+  private async inspected(given: Members, shape: DtoShape, metadata: DtoMetadata, prefix: string): Promise<Inspected> {
     const known = knownMembers(given, shape);
     const faults = [...unknownMembers(given, shape, prefix), ...wholeFaults(known, shape, prefix)];
-    if (metadata.type === 'query' && isNothingToCheck(given, shape))
-      return { dto: new metadata.metatype() as object, faults };
-    const lists = await this.inspectedLists(known, shape, prefix);
+    const lists = shape.lists.size === 0 ? NO_LISTS : await this.inspectedLists(known, shape, prefix);
     try {
       const dto = (await super.transform(liftContent(known, shape), metadata)) as object;
       return { dto: Object.assign(dto, lists.items), faults: [...faults, ...lists.faults] };
@@ -111,7 +116,7 @@ export class RequestValidationPipe extends ValidationPipe {
   private async inspectedItem(item: unknown, metatype: Type, field: string): Promise<Inspected> {
     if (typeof item !== 'object' || item === null || Array.isArray(item))
       return { dto: undefined, faults: [{ field, message: 'must be an object' }] };
-    return this.inspected(item as Members, { type: 'body', metatype }, `${field}.`);
+    return this.inspected(item as Members, dtoShape(metatype), { type: 'body', metatype }, `${field}.`);
   }
 
   /** Runs between the creation of the DTO and its validation, which needs to see lists and objects. */
@@ -132,28 +137,25 @@ function isNothingToCheck(given: object, { members, optional }: DtoShape): boole
   return optional.size === members.size && Object.keys(given).length === 0;
 }
 
+/** The large values of a request that are stored. */
+function largeMembers(given: Members, { members, unkept }: DtoShape): JsonObject[] {
+  const large: JsonObject[] = [];
+  for (const name of members) {
+    const member = Object.hasOwn(given, name) ? given[name] : undefined;
+    if (isObject(member) && !unkept.has(name) && isLonger(member, LARGE)) large.push(member as JsonObject);
+  }
+  return large;
+}
+
 /** Prepares the text of large values in chunks: later it is written, hashed and returned in one go. */
-async function prepareLarge(given: Members, { members, unkept }: DtoShape): Promise<void> {
-  const kept = [...members].filter((name) => !unkept.has(name) && Object.hasOwn(given, name));
-  const large = kept.map((name) => given[name]).filter((member) => isObject(member) && isLonger(member, LARGE));
-  if (large.length === 0) return;
+async function prepare(large: readonly JsonObject[]): Promise<void> {
   // Looking at the names of a hundred thousand members has used up a slice.
   const slices = await Slices.inTurn();
   for (const member of large) {
-    await prepareCanonicalJson(member as JsonObject, slices);
+    await prepareCanonicalJson(member, slices);
   }
 }
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
-}
-
-/** Throws the faults found, unless another part of the request has yet to be validated and reports both. */
-function settle(part: unknown, faults: readonly FieldFault[]): void {
-  const check = checkOf(part);
-  if (check !== undefined) {
-    check.settle(faults);
-  } else if (faults.length > 0) {
-    throw invalid(faults);
-  }
 }
