@@ -10,7 +10,7 @@ import { KnownHead } from './head/known-head';
 import { LedgerClock } from './head/ledger-clock';
 import { ensureHead, readHead } from './head/head-row';
 import type { LedgerObserver } from './ledger-observer';
-import { ledgerTime, type LedgerPosition } from './chain/ledger-position';
+import type { LedgerPosition } from './chain/ledger-position';
 import { treeOf } from './merkle/tree-frontier';
 import { LedgerQueue } from './writing/ledger-queue';
 import type { BeforeReplay, Command } from './ledger-transaction';
@@ -155,7 +155,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   /** ISO 8601: the time that the next entry would carry. */
   get now(): string {
-    return ledgerTime(this.clock.now(), this.head.timestamp);
+    return this.clock.timeAfter(this.head.timestamp);
   }
 
   /** @internal The ledger's clock, which may be behind the last entry. */

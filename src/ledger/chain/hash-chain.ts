@@ -85,14 +85,16 @@ export function sealText(entry: Omit<StoredEntry, 'hash'>): string {
  * microseconds to append them.
  */
 export function seal(entry: UnsealedEntry, previousHash: string): StoredEntry {
-  const unhashed = {
+  const sealed = {
+    hash: '',
     v: HASH_VERSION,
     auditHash: sha256(auditText(entry)),
     stateHash: entry.state === null ? null : sha256(entry.state),
     previousHash,
     ...entry,
   };
-  return { hash: sha256(sealText(unhashed)), ...unhashed };
+  sealed.hash = sha256(sealText(sealed));
+  return sealed;
 }
 
 /** True when every hash of the entry matches what is stored next to it. */

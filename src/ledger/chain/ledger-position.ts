@@ -11,9 +11,3 @@ export interface LedgerPosition {
   /** Schema version of the database: `SCHEMA_VERSION` of the latest service version that has opened it. */
   readonly schemaVersion: number;
 }
-
-/** The ledger's time: the clock's, but never earlier than the last entry. */
-export function ledgerTime(clockTime: number, lastTimestamp: string): string {
-  const now = new Date(clockTime).toISOString();
-  return now > lastTimestamp ? now : lastTimestamp;
-}

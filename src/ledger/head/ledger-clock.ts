@@ -39,6 +39,12 @@ export class LedgerClock {
     return Date.now() + this.ahead;
   }
 
+  /** ISO 8601: the clock's time, but never earlier than the last entry's. */
+  timeAfter(last: string): string {
+    const now = new Date(this.now()).toISOString();
+    return now > last ? now : last;
+  }
+
   /**
    * @throws UNAVAILABLE when writing has been stopped; DatabaseFault when the database cannot be asked for its time.
    */

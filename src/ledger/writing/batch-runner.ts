@@ -4,12 +4,12 @@ import { Batch } from './batch';
 import type { CommitProof } from '../../database/sql-connection';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
-import { ledgerTime, type LedgerPosition } from '../chain/ledger-position';
+import type { LedgerPosition } from '../chain/ledger-position';
 import type { GatheredCommands, QueuedCommand } from './ledger-queue';
 import type { Lookup } from '../lookup';
 import type { Projections } from './projections';
 import type { RecordCatalog } from '../records/record-catalog';
-import { runCommand, type CommandOutcome } from './run-command';
+import { CommandRunner, type CommandOutcome } from './command-runner';
 import { ReadCache } from './read-cache';
 import type { WriterConnection } from './writer-connection';
 
@@ -47,6 +47,7 @@ type FinishedBatch = Pick<CommittedBatch, 'hasEntries'> & { readonly proof: Comm
 export class BatchRunner {
   /** Monotonic milliseconds. */
   private tidiedAt = 0;
+  private readonly commands = new CommandRunner();
   /** What was already read for commands that were put back. */
   private carried: CarriedRows | null = null;
 
@@ -79,8 +80,8 @@ export class BatchRunner {
     const held = performance.now();
     const outcomes: CommandOutcome[] = [];
     for (const command of commands.all) {
-      const now = ledgerTime(this.clock.now(), batch.position.timestamp);
-      const outcome = await runCommand(batch, kept, command, now);
+      const now = this.clock.timeAfter(batch.position.timestamp);
+      const outcome = await this.commands.run(batch, kept, command, now);
       outcomes.push(outcome);
       // Its effects must be applied before a later command runs.
       if (outcome.effects.length > 0 || batch.isFull || kept.isFull) break;

@@ -54,16 +54,16 @@ export class Batch {
     return this.ulids.next(Date.parse(now));
   }
 
-  /** Merges what a finished command changed, and seals its entries. */
-  async join(command: PendingChanges): Promise<void> {
+  /** Merges what a finished command changed, and seals its entries. Returns null when there is nothing to wait for. */
+  join(command: PendingChanges): Promise<void> | null {
     this.rows.addAll(command.rows);
     for (const pending of command.entries) this.addEntry(pending);
     this.writer.count(command.counts);
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
-    if (command.ownedRemovals.length === 0) return;
+    if (command.ownedRemovals.length === 0) return null;
     this.removals.push(...command.ownedRemovals);
     this.leavesRows ||= command.ownedRemovals.some(({ count }) => count > LEFTOVER_PIECE);
-    await this.flush();
+    return this.flush();
   }
 
   /** Writes what was merged, so that statements on the connection see it. */
@@ -151,6 +151,8 @@ export class Batch {
     this.tree.append(leafHash(entry.hash), this.nodes);
     this.writer.count(entryCounts(entry));
     this.size += entry.state?.length ?? 0;
-    this.position = { ...this.position, sequence, hash: entry.hash, timestamp, lastUlid: this.ulids.last };
+    const { effectSequence, frontier, schemaVersion } = this.position;
+    const { last: lastUlid } = this.ulids;
+    this.position = { sequence, hash: entry.hash, timestamp, lastUlid, effectSequence, frontier, schemaVersion };
   }
 }

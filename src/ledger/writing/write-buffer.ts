@@ -33,8 +33,9 @@ export class WriteBuffer {
   }
 
   put(change: RowChange): void {
-    const isNew = this.changes.get(change.id)?.isNew ?? change.isNew;
-    this.changes.set(change.id, { ...change, isNew });
+    const earlier = this.changes.get(change.id);
+    const isOther = earlier !== undefined && earlier.isNew !== change.isNew;
+    this.changes.set(change.id, isOther ? { ...change, isNew: earlier.isNew } : change);
     const { kind } = change.codec;
     if (change.row === null) return;
     for (const columns of kind.uniqueKeys ?? []) {
