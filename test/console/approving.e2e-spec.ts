@@ -66,6 +66,25 @@ describeInBrowser('Approving in the console', () => {
     expect(await reported.innerText()).toContain('pay-invoice on supplier/Nordwind GmbH by payment-bot');
   });
 
+  it('whoever may not follow the trail looks every ten seconds, and reads the list again when something was written', async () => {
+    const { program, finn } = company;
+    const page = await browser.open(`${program.url}/console`);
+    await page.clock.install();
+    await page.reload();
+    const asks: string[] = [];
+    page.on('request', (request) => asks.push(new URL(request.url()).pathname));
+    const lists = (): number => asks.filter((path) => path.endsWith('/decisions')).length;
+    await signIn(page, finn.key);
+    await page.getByText('Every 10 s').waitFor();
+    // What waits for finn, and all: as the page opens, and at the first look.
+    while (lists() < 4) await page.clock.runFor(100);
+    await Promise.all([page.waitForResponse(/\/stats$/), page.clock.runFor(10_000)]);
+    await page.clock.runFor(1_000);
+    expect(lists()).toBe(4);
+    const { decisionId } = await askToPay(company, { invoice: 'seen at the next look' });
+    await Promise.all([page.locator(`a[href$="${decisionId}"]`).waitFor(), page.clock.runFor(10_000)]);
+  });
+
   it('a hidden page closes its event stream, and one that is shown again opens it', async () => {
     const { program, sara } = company;
     const page = await browser.open(`${program.url}/console`);

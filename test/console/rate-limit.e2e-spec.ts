@@ -12,7 +12,7 @@ describeInBrowser('A person at work in the console', () => {
 
   beforeAll(async () => {
     // The default, which making the company counts against, too.
-    company = await startCompany({ RATE_LIMIT: '100' });
+    company = await startCompany({ RATE_LIMIT: '100', MAX_PENDING_APPROVALS: '1000' });
     browser = await TestBrowser.launch();
   }, 120_000);
   afterAll(async () => {
@@ -20,14 +20,15 @@ describeInBrowser('A person at work in the console', () => {
     await company.program.stop();
   });
 
-  async function clickForAMinute(page: Page): Promise<void> {
+  async function clickForAMinute(page: Page, minute: number): Promise<void> {
     const navigation = page.getByRole('navigation', { name: 'Screens' });
     for (const screen of SCREENS) {
       await navigation.getByRole('link', { name: screen }).click();
       await page.getByRole('heading', { level: 1, name: screen }).waitFor();
       await page.locator('.loading').first().waitFor({ state: 'detached' });
     }
-    for (const { decisionId } of [await askToPay(company), await askToPay(company, { invoice: 'another' })]) {
+    for (const invoice of [`first of ${minute}`, `second of ${minute}`]) {
+      const { decisionId } = await askToPay(company, { invoice });
       await page
         .getByRole('link', { name: /pay-invoice/ })
         .first()
@@ -48,7 +49,7 @@ describeInBrowser('A person at work in the console', () => {
       await signIn(page, company.sara.key);
       for (let minute = 0; minute < MINUTES; minute += 1) {
         const began = Date.now();
-        await clickForAMinute(page);
+        await clickForAMinute(page, minute);
         if (minute + 1 < MINUTES) await page.waitForTimeout(Math.max(0, MINUTE - (Date.now() - began)));
       }
       expect(statuses.filter((status) => status >= 400)).toEqual([]);

@@ -21,11 +21,14 @@ export class Feed {
   private readonly listeners = new Set<Listener>();
   private readonly modeListeners = new Set<(mode: FeedMode) => void>();
   private stopping: AbortController | null = null;
+  /** Entries of the ledger at the last look. */
+  private seen: number | null = null;
   mode: FeedMode = 'paused';
 
   constructor(
     private readonly client: GovernanceClient,
     private readonly mayFollow: boolean,
+    private readonly mayCount: boolean,
   ) {}
 
   /** Begins, and answers what ends it. */
@@ -58,6 +61,7 @@ export class Feed {
   private resume(): void {
     this.stopping?.abort();
     this.stopping = new AbortController();
+    this.seen = null;
     void this.run(this.stopping.signal);
   }
 
@@ -67,7 +71,7 @@ export class Feed {
       // What was awaited may have ended it.
       if (isAborted(signal)) return;
       this.setMode('looking');
-      this.tell(null);
+      if (await this.hasChanged(signal)) this.tell(null);
       await pause(LOOK_EVERY, signal);
     }
   }
@@ -82,6 +86,19 @@ export class Feed {
       for await (const entry of this.client.events({ after: data[0]?.sequence ?? 0, signal })) this.tell(entry);
     } catch {
       // The page looks by itself for a while, then tries again.
+    }
+  }
+
+  /** Whether anything was written since the last look: fifty lists are not read again for nothing. True where nobody says. */
+  private async hasChanged(signal: AbortSignal): Promise<boolean> {
+    if (!this.mayCount) return true;
+    try {
+      const { provenanceEntries } = await this.client.get('/api/v1/stats', { signal });
+      const isSame = provenanceEntries === this.seen;
+      this.seen = provenanceEntries;
+      return !isSame;
+    } catch {
+      return !signal.aborted;
     }
   }
 

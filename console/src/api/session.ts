@@ -42,7 +42,7 @@ export async function openSession(key: string, onRefused: () => void): Promise<S
     one: (id) => client.get('/api/v1/entities/{id}', { path: { id }, query: {} }),
   };
   const [names, entityNames] = [new Names(agents, has('read')), new Names(entities, has('read'))];
-  return { client, connection, me, names, entityNames, feed: new Feed(client, has('audit')), has };
+  return { client, connection, me, names, entityNames, feed: new Feed(client, has('audit'), has('read')), has };
 }
 
 /** A key that has ended is refused in the middle of something: whoever holds the session hears of it. */

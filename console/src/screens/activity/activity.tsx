@@ -93,7 +93,7 @@ function Entries({ entries }: { readonly entries: readonly AuditEntry[] }): JSX.
         <li key={entry.id}>
           <At at={entry.timestamp} />
           <span>
-            <strong>{sentence(entry)}</strong> {withNames(aboutText(entry) ?? '')}{' '}
+            <strong>{sentence(entry)}</strong> {withNames(aboutText(entry, nameOf))}{' '}
             <span class="quiet">by {actorText(entry, nameOf)}</span>
             {entry.outcome === 'success' ? null : (
               <>

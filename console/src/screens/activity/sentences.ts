@@ -35,11 +35,22 @@ export function sentence({ action, details }: Pick<AuditEntry, 'action' | 'detai
   return `${words(kind).replace(/^./, (first) => first.toUpperCase())} ${words(what)}`.trim();
 }
 
-/** What an execution's entry is about, such as `refund on customer/customers/1`; null for other entries. */
-export function aboutText({ details }: Pick<AuditEntry, 'details'>): string | null {
-  const { action, resourceType, resourceId } = details;
-  const isComplete = [action, resourceType, resourceId].every((part) => typeof part === 'string');
-  return isComplete ? `${String(action)} on ${String(resourceType)}/${String(resourceId)}` : null;
+/** What an entry is about, such as `refund on customer/customers/1`, with the ids of entities; empty where its link says it. */
+export function aboutText(
+  { action, agentId, entityId, details }: Pick<AuditEntry, 'action' | 'agentId' | 'entityId' | 'details'>,
+  nameOf: (id: string) => string,
+): string {
+  const { action: asked, resourceType, resourceId, policies } = details;
+  const isComplete = [asked, resourceType, resourceId].every((part) => typeof part === 'string');
+  if (isComplete) return `${String(asked)} on ${String(resourceType)}/${String(resourceId)}`;
+  if (action.startsWith('policy.')) return policyText(policies);
+  if (action.startsWith('api_key.')) return agentId === null ? '' : `for ${nameOf(agentId)}`;
+  return entityId ?? '';
+}
+
+function policyText(policies: unknown): string {
+  const [policy] = (Array.isArray(policies) ? policies : []) as readonly Readonly<Record<string, unknown>>[];
+  return policy === undefined ? '' : `${String(policy['name'])} ${String(policy['version'])}`;
 }
 
 /** Who caused an entry. */

@@ -16,7 +16,7 @@ import { Outcome } from './outcome.js';
 import { Reviewers } from './reviewers.js';
 import { Settle } from './settle.js';
 import { Target } from './target.js';
-import { WhyPanel } from './why.js';
+import { WhyPanel, WhyProposed } from './why.js';
 
 /** One decision: everything that somebody who decides has to see, then the decision itself. */
 export function DecisionScreen({ id }: { readonly id: string }): JSX.Element {
@@ -77,8 +77,8 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
       <Head of={of} />
       {isPending ? null : <Outcome of={of} />}
       <Action of={of} given={given} onOpen={() => setOpen(true)} />
-      {execution === null ? null : <WhyPanel why={why} execution={execution} />}
-      <Target target={target} isAllowed={mayRead} />
+      {execution === null ? <WhyProposed decision={decision} /> : <WhyPanel why={why} execution={execution} />}
+      {execution === null && target.data?.length === 0 ? null : <Target target={target} isAllowed={mayRead} />}
       {execution === null ? null : <History history={history} />}
       <Reviewers decision={decision} approvers={approvers} />
       {isPending ? <Settle decision={decision} approvers={approvers.data} missing={missing} done={refresh} /> : null}

@@ -96,8 +96,7 @@ function Eligible({ approvers: { data, total, feasible } }: { readonly approvers
         {others.length === 0 ? null : (
           <span class="quiet">
             {' '}
-            Not any more, or not this one:{' '}
-            {others.map(({ name, why }) => `${name} (${REASONS[why ?? ''] ?? ''})`).join(', ')}.
+            Cannot approve it: {others.map(({ name, why }) => `${name} (${REASONS[why ?? ''] ?? ''})`).join(', ')}.
           </span>
         )}
         {total > data.length ? (

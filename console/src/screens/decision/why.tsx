@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
-import type { Execution, Policy } from '../../api/types.js';
+import { useNames } from '../../api/names.js';
+import type { Decision, Execution, Policy } from '../../api/types.js';
 import { counted, listText, words } from '../../ui/format.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
@@ -44,6 +45,23 @@ export function WhyPanel({ why, execution }: WhyProps): JSX.Element {
           )
         }
       </When>
+    </Panel>
+  );
+}
+
+/** Why people decide what no policy sent to them. */
+export function WhyProposed({ decision }: { readonly decision: Decision }): JSX.Element {
+  const nameOf = useNames();
+  const { proposedBy, riskLevel, requiredApprovals, approvers } = decision;
+  const needed = counted(requiredApprovals, 'approval');
+  return (
+    <Panel title="Why it needs approval">
+      <p>
+        {nameOf(proposedBy)} proposed it for people to decide; no policy asked for that.{' '}
+        {approvers === null
+          ? `At ${riskLevel} risk, a decision needs ${needed} here.`
+          : `It named who has to approve, ${needed} in all.`}
+      </p>
     </Panel>
   );
 }

@@ -25,11 +25,11 @@ export function needsText({ approvers, requiredApprovals, reviews, status }: Dec
 }
 
 /** Why a pending decision is not the caller's to settle, as far as the decision itself tells. */
-export function whyNotMine({ proposedBy, reviews, approvers }: Decision, { agentId, scopes }: Me): string {
+export function whyNotMine({ proposedBy, reviews }: Decision, { agentId, scopes }: Me): string {
   if (agentId === null) return 'your key is bound to nobody';
   if (proposedBy === agentId) return 'you proposed it';
   const review = reviews.find(({ approverId }) => approverId === agentId);
   if (review !== undefined) return review.verdict === 'approve' ? 'you approved it' : 'you rejected it';
   if (!scopes.some((scope) => scope === 'review' || scope === 'admin')) return 'deciding needs the scope review';
-  return approvers === null ? 'you may not approve it' : 'you are not one of them, or a policy denies it';
+  return 'not yours to approve';
 }
