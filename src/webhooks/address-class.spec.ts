@@ -1,6 +1,6 @@
 import { isRefusedAddress } from './address-class';
 
-/** The first and the last address of each network, and others that are refused. */
+/** The first and the last address of each refused network, and some others that are refused. */
 const REFUSED = [
   ...['0.0.0.0', '0.255.255.255', '10.0.0.0', '10.255.255.255', '100.64.0.0', '100.127.255.255'],
   ...['127.0.0.1', '127.255.255.255', '169.254.0.0', '169.254.169.254', '169.254.255.255'],
@@ -19,7 +19,7 @@ const REFUSED = [
     'fe80::1%eth0',
   ],
 ];
-/** Next to a network that is refused. */
+/** Addresses adjacent to a refused network. */
 const PUBLIC = [
   ...['1.0.0.0', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '126.255.255.255', '128.0.0.0'],
   ...['168.63.129.15', '168.63.129.17', '169.253.255.255', '169.255.0.0', '172.15.255.255', '172.32.0.0'],
@@ -34,7 +34,7 @@ const PUBLIC = [
   ],
   ...['2001:4860:4860::8888', '2606:4700::1111', 'fbff::1', '64:ff9a::1'],
 ];
-/** Forms of IPv6 that hold an IPv4 address, for one that is given as four numbers. */
+/** Forms of IPv6 that embed an IPv4 address, which is given as four numbers. */
 const FORMS: readonly (readonly [name: string, form: (hex: string, dotted: string) => string])[] = [
   ['compatible', (_, dotted) => `::${dotted}`],
   ['mapped', (_, dotted) => `::ffff:${dotted}`],

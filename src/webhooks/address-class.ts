@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Addresses that are not of the public internet, or that cloud providers answer their metadata at. */
+/** Networks that are not part of the public internet, or where cloud providers serve their metadata. */
 const REFUSED_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -27,7 +27,7 @@ const REFUSED_IPV6: readonly (readonly [network: string, prefix: number])[] = [
 ];
 
 const GROUPS = 8;
-/** Groups that begin addresses with an IPv4 address in them, and where that stands. */
+/** Prefixes, in groups, of addresses that embed an IPv4 address, and the group at which it starts. */
 const TRANSLATED: readonly { readonly begin: readonly number[]; readonly at: number; readonly isInverted?: true }[] = [
   // Compatible, mapped, translated (SIIT) and NAT64.
   { begin: [0, 0, 0, 0, 0, 0], at: 6 },
@@ -39,7 +39,7 @@ const TRANSLATED: readonly { readonly begin: readonly number[]; readonly at: num
   { begin: [0x2001, 0], at: 2 },
   { begin: [0x2001, 0], at: 6, isInverted: true },
 ];
-/** Interface identifiers of ISATAP, which end with an IPv4 address. */
+/** Interface identifiers of ISATAP, which are followed by an IPv4 address. */
 const ISATAP: readonly number[] = [0, 0x0200];
 const ISATAP_MARK = 0x5efe;
 
@@ -47,7 +47,10 @@ const refused = new BlockList();
 for (const [network, prefix] of REFUSED_IPV4) refused.addSubnet(network, prefix, 'ipv4');
 for (const [network, prefix] of REFUSED_IPV6) refused.addSubnet(network, prefix, 'ipv6');
 
-/** Whether nothing may be delivered to an address unless private ones are allowed; what is not an address is refused, too. */
+/**
+ * Whether deliveries to an address are refused unless private ones are allowed; anything that is not an address is
+ * refused, too.
+ */
 export function isRefusedAddress(address: string): boolean {
   const [bare = ''] = address.split('%');
   switch (isIP(bare)) {

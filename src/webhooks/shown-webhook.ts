@@ -1,6 +1,6 @@
 import type { Webhook } from './webhook.entity';
 
-/** A webhook without its secrets: what may be answered, and kept for an idempotency key. */
+/** A webhook without its secrets: may be returned, and stored for an idempotency key. */
 export type ShownWebhook = Omit<Webhook, 'secrets'>;
 
 export function shownWebhook(webhook: Webhook): ShownWebhook {

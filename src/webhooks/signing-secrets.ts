@@ -1,15 +1,15 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** What Standard Webhooks begin a secret with; the rest is its bytes in base64. */
+/** The prefix of a Standard Webhooks secret; the rest is its bytes in base64. */
 const MARK = 'whsec_';
 const RANDOM_BYTES = 32;
-/** Milliseconds for which the previous secret signs, too, once there is a new one. */
+/** Milliseconds for which the previous secret still signs after a new one was created. */
 const OVERLAP = 24 * 3_600_000;
 
 /** A secret that deliveries are signed with. */
 export interface SigningSecret {
   readonly secret: string;
-  /** ISO 8601: it signs before; null: until there is a new one. */
+  /** ISO 8601: the end of its validity; null: until there is a new one. */
   readonly until: string | null;
 }
 
@@ -17,12 +17,12 @@ export function newSecret(): string {
   return MARK + randomBytes(RANDOM_BYTES).toString('base64');
 }
 
-/** All that the sealed state has of a secret: SHA-256, in hex. */
+/** All that the sealed state contains of a secret: SHA-256, in hex. */
 export function hashOfSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-/** The secrets once there is a new one: the newest two sign for a day. */
+/** The secrets after a new one was added: the newest two sign for a day. */
 export function rotated(secrets: readonly SigningSecret[], secret: string, now: string): readonly SigningSecret[] {
   const until = new Date(Date.parse(now) + OVERLAP).toISOString();
   const previous = secrets.slice(0, 1).map((newest) => ({ secret: newest.secret, until }));
@@ -34,12 +34,12 @@ export function signingAt(secrets: readonly SigningSecret[], now: string): reado
   return secrets.filter(({ until }) => until === null || now < until).map(({ secret }) => secret);
 }
 
-/** The bytes that a secret stands for. */
+/** The bytes that a secret encodes. */
 export function keyOf(secret: string): Buffer {
   return Buffer.from(secret.slice(MARK.length), 'base64');
 }
 
-/** Whether the newest of stored secrets is the one that was sealed. */
+/** Whether the newest of the stored secrets is the sealed one. */
 export function isOfHash(stored: unknown, sealed: unknown): boolean {
   try {
     const [newest] = JSON.parse(String(stored)) as Partial<SigningSecret>[];

@@ -5,7 +5,7 @@ import { WEBHOOK } from './webhook.kind';
 
 const MOST_WEBHOOKS = 100;
 
-/** @throws CONFLICT where there are as many webhooks as may be. */
+/** @throws CONFLICT when the maximum number of webhooks exists. */
 export async function requireRoom(transaction: LedgerTransaction): Promise<void> {
   const counts = await Promise.all(WEBHOOK_STATUSES.map((status) => transaction.count(WEBHOOK, { status })));
   if (counts.reduce((sum, count) => sum + count, 0) < MOST_WEBHOOKS) return;

@@ -1,7 +1,7 @@
 import type { EntryNote } from '../ledger/ledger-transaction';
 import type { Webhook } from './webhook.entity';
 
-/** Members of a webhook that an entry names when they have changed. */
+/** Members of a webhook that an entry lists when they have changed. */
 export type ChangedMember = 'url' | 'actions' | 'agentId' | 'description' | 'secret' | 'status';
 
 export function createdNote({ actions }: Pick<Webhook, 'actions'>): EntryNote {

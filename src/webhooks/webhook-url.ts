@@ -1,17 +1,20 @@
 import { isIP } from 'node:net';
 import { isRefusedAddress } from './address-class';
 
-/** What the operator lets webhooks be delivered to. */
+/** What the operator permits as targets of deliveries. */
 export interface WebhookTerms {
   readonly webhookAllowHttp: boolean;
   readonly webhookAllowPrivate: boolean;
 }
 
 const FORM = /^(https?):\/\/([^/?]+)/i;
-/** A URL parser would drop them, or take a backslash for a slash. */
+/** A URL parser would drop these characters, or take a backslash for a slash. */
 const UNPRINTABLE = /[\s\p{Cc}\p{Cf}\\]/u;
 
-/** What is wrong with a URL as the target of deliveries; undefined when nothing is. Its name is looked up when a connection is made. */
+/**
+ * What is wrong with a URL as the target of deliveries; undefined if nothing is. Its name is looked up when a
+ * connection is opened.
+ */
 export function webhookUrlFault(text: string, terms: WebhookTerms): string | undefined {
   const [, scheme = '', authority = ''] = FORM.exec(text) ?? [];
   if (UNPRINTABLE.test(text) || authority === '' || !URL.canParse(text)) return 'must be an absolute URL';
@@ -24,7 +27,7 @@ export function webhookUrlFault(text: string, terms: WebhookTerms): string | und
   return undefined;
 }
 
-/** Whether a host is an address, and one that is refused. */
+/** Whether a host is an address that is refused. */
 export function isRefusedLiteral(host: string): boolean {
   return isIP(host) !== 0 && isRefusedAddress(host);
 }

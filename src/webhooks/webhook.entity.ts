@@ -17,7 +17,7 @@ export class Webhook {
   @Column('text')
   readonly url!: string;
 
-  /** Patterns of the actions that it gets. */
+  /** Patterns of the actions it receives. */
   @Column('simple-json')
   readonly actions!: readonly string[];
 
@@ -32,7 +32,7 @@ export class Webhook {
   @Column('text')
   readonly secretHash!: string;
 
-  /** What deliveries are signed with, the newest first: in clear, and here alone. It is not hashed, and in no answer. */
+  /** The secrets that sign deliveries, newest first: unencrypted, and only here. Not hashed, and in no answer. */
   @Column('simple-json')
   readonly secrets!: readonly SigningSecret[];
 

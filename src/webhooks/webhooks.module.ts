@@ -12,7 +12,7 @@ import { WebhooksController } from './webhooks.controller';
 import { WebhooksSchema1764200000010 } from './webhooks-schema.migration';
 import { WebhooksService } from './webhooks.service';
 
-/** Their migration comes with that of the records. */
+/** Their migration is part of the records' migration. */
 const BESIDE_THE_LEDGER = new SchemaContribution([WebhookStanding, WebhookLease], []);
 
 @Module({

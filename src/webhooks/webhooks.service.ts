@@ -23,10 +23,10 @@ import { requireRoom } from './webhook-capacity';
 import type { Webhook } from './webhook.entity';
 import { WEBHOOK } from './webhook.kind';
 
-/** Attempts that callers ask for, under way at a time. */
+/** Most concurrent test deliveries. */
 const MOST_TESTS = 10;
 
-/** What a webhook is to be. */
+/** The members of a new webhook. */
 export interface NewWebhook {
   readonly url: string;
   readonly actions: readonly string[];
@@ -35,13 +35,13 @@ export interface NewWebhook {
   readonly description?: string | undefined;
 }
 
-/** A webhook and its newest secret, which is shown this once. */
+/** A webhook and its newest secret, which is only shown this once. */
 export interface WebhookWithSecret {
   readonly webhook: ShownWebhook;
   readonly secret: string;
 }
 
-/** A webhook and where its endpoint stands. */
+/** A webhook and the delivery position of its endpoint. */
 export interface StandingWebhook {
   readonly webhook: ShownWebhook;
   readonly standing: Pick<WebhookStanding, 'sequence' | 'lastAttemptAt' | 'lastStatus' | 'nextAttemptAt'>;
@@ -76,7 +76,10 @@ export class WebhooksService {
     return { webhook, standing };
   }
 
-  /** @throws VALIDATION_ERROR for a URL that is not delivered to, or an unknown agent; CONFLICT where there are too many. */
+  /**
+   * @throws VALIDATION_ERROR for a URL that must not be delivered to, or an unknown agent; CONFLICT when there are too
+   * many.
+   */
   async create(caller: Caller, request: NewWebhook): Promise<WebhookWithSecret> {
     this.requireUrl(request.url);
     const secret = newSecret();
@@ -102,7 +105,7 @@ export class WebhooksService {
     return { webhook: created, secret };
   }
 
-  /** Where the endpoint stands stays as it is. @throws NOT_FOUND; VALIDATION_ERROR as at creation. */
+  /** The delivery position stays as it is. @throws NOT_FOUND; VALIDATION_ERROR as at creation. */
   async update(caller: Caller, id: string, request: Partial<NewWebhook>): Promise<ShownWebhook> {
     if (request.url !== undefined) this.requireUrl(request.url);
     const updated = await this.ledger
@@ -141,7 +144,7 @@ export class WebhooksService {
     return { webhook, secret };
   }
 
-  /** One attempt, which changes nothing here. @throws NOT_FOUND; UNAVAILABLE where too many are under way. */
+  /** A single attempt, which changes nothing here. @throws NOT_FOUND; UNAVAILABLE when too many are in progress. */
   test(caller: Caller, id: string): Promise<Pick<Attempt, 'status' | 'durationMs'>> {
     return this.answers.answer(caller, async () => {
       const webhook = await this.existing(id);
@@ -155,7 +158,7 @@ export class WebhooksService {
     });
   }
 
-  /** @throws NOT_FOUND; VALIDATION_ERROR for a place beyond the head. */
+  /** @throws NOT_FOUND; VALIDATION_ERROR for a position beyond the head. */
   replay(caller: Caller, id: string, after: number): Promise<ShownWebhook> {
     return this.answers.answer(caller, async () => {
       await this.existing(id);
@@ -223,7 +226,7 @@ async function agentOf(transaction: LedgerTransaction, { agentId }: Partial<NewW
   return agentId === undefined ? undefined : (await referencedAgent(transaction, 'agentId', agentId)).id;
 }
 
-/** Where nothing has changed there is no entry. */
+/** If nothing has changed, no entry is written. */
 function withChanges(
   transaction: LedgerTransaction,
   before: Webhook,

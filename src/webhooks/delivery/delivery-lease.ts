@@ -1,11 +1,11 @@
-/** Milliseconds for which the right to deliver is good, by the database's clock. */
+/** Milliseconds for which the lease is valid, by the database's clock. */
 export const LEASE = 8_000;
-/** Milliseconds between two renewals, and between two looks of those that wait for it. */
+/** Milliseconds between renewals, and between checks by processes that wait for the lease. */
 export const RENEWAL = 2_000;
-/** Milliseconds by which it ends earlier for its holder: clocks run at different speeds, and what is sent takes a moment. */
+/** Milliseconds by which it ends earlier for its holder: clocks run at different speeds, and sending takes a moment. */
 const MARGIN = 1_000;
 
-/** Both clocks of a moment: one may stand still while the machine sleeps, and the other may be set. */
+/** Both clocks at one moment: one may stop while the machine sleeps, and the other may be set. */
 export interface Moment {
   readonly monotonic: number;
   readonly wall: number;
@@ -15,17 +15,20 @@ export function thisMoment(): Moment {
   return { monotonic: performance.now(), wall: Date.now() };
 }
 
-/** The right of one process to deliver: so many milliseconds after it asked for it, whatever has held it up since. */
+/**
+ * The right of one process to deliver, valid for this many milliseconds after the process asked for it, whatever has
+ * delayed it since.
+ */
 export class DeliveryLease {
   private renewedAt: Moment | null = null;
   private current = 0;
 
-  /** Each holder's number is higher than the one before: what a previous one writes late is refused by it. */
+  /** A fencing token: higher for each holder, so that late writes of a previous holder are rejected. */
   get term(): number {
     return this.current;
   }
 
-  /** @param asked the moment before the database was asked. */
+  /** @param asked the moment before the request to the database. */
   renewed(term: number, asked: Moment): void {
     this.current = term;
     this.renewedAt = asked;

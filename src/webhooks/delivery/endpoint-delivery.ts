@@ -14,20 +14,20 @@ import { nextAttemptAt } from './retry-schedule';
 import type { Attempt, WebhookSender } from './webhook-sender';
 import type { WebhookStanding } from './webhook-standing.entity';
 
-/** Entries that wait for one endpoint in memory; what comes beyond is read again later. */
+/** Most entries held in memory for one endpoint; further ones are read again later. */
 const MOST_WAITING = 500;
-/** Entries that are none of the endpoint's, after which it is written down that they are behind it. */
+/** After this many entries that do not concern the endpoint, its position is moved past them on disk. */
 const SKIPPED = 1_000;
-/** Milliseconds that a delivery may take to its end when it is to stop. */
+/** Milliseconds that a delivery in progress may take when it is told to stop. */
 const GRACE = 3_000;
 
-/** What an endpoint's deliveries need of the process. */
+/** What an endpoint's deliveries need from the process. */
 export interface DeliveryMeans {
   readonly entries: EntryReader;
   readonly counters: CounterReader;
   readonly live: LiveEntries;
   readonly sender: WebhookSender;
-  /** Writes where it stands; false: that is for somebody else to say now. */
+  /** Writes its position; returns false if another process, or a caller, has set it since. */
   readonly write: (standing: WebhookStanding) => Promise<boolean>;
   readonly mayDeliver: () => boolean;
   readonly term: () => number;
@@ -39,7 +39,7 @@ export class EndpointDelivery implements EntryFollower {
   private readonly over = new AbortController();
   private readonly connections;
   private readonly waiting: AnsweredListedEntry[] = [];
-  /** All entries up to it have been read. */
+  /** All entries up to this sequence have been read. */
   private read: number;
   private isLive = false;
   private wake: (() => void) | null = null;
@@ -85,14 +85,14 @@ export class EndpointDelivery implements EntryFollower {
     this.wake?.();
   }
 
-  /** Goes on by the record as it is now; false where other entries than before are the endpoint's. */
+  /** Continues with the changed record; returns false if other entries than before now concern the endpoint. */
   follow(webhook: Webhook): boolean {
     const isSame = JSON.stringify(filterOf(webhook)) === JSON.stringify(filterOf(this.webhook));
     if (isSame) this.webhook = webhook;
     return isSame;
   }
 
-  /** Resolves when nothing of it is under way: what is has a moment to its end. */
+  /** Resolves when nothing is in progress; a delivery under way gets a moment to finish. */
   async stop(): Promise<void> {
     this.over.abort();
     this.wake?.();
@@ -108,7 +108,7 @@ export class EndpointDelivery implements EntryFollower {
     }
   }
 
-  /** The next entry that is the endpoint's; null: it may look again. */
+  /** The next entry that concerns the endpoint; null: look again. */
   private async next(): Promise<AnsweredListedEntry | null> {
     const entry = this.waiting.shift();
     if (entry !== undefined) return entry;
@@ -126,7 +126,7 @@ export class EndpointDelivery implements EntryFollower {
     return null;
   }
 
-  /** Reads what was committed before. */
+  /** Reads entries that were committed before. */
   private async readOn(): Promise<void> {
     const { entries, counters } = this.means;
     const filter = filterOf(this.webhook);
@@ -137,7 +137,10 @@ export class EndpointDelivery implements EntryFollower {
     this.read = Math.max(this.read, last, page.more ? 0 : head);
   }
 
-  /** Tries until it is confirmed; false where somebody else has the endpoint, or it has failed for good. */
+  /**
+   * Retries until the delivery is confirmed; returns false if somebody else has taken over the endpoint, or it has
+   * failed for good.
+   */
   private async deliver(entry: AnsweredListedEntry): Promise<boolean> {
     const body = bodyOf(entry);
     while (!this.isOver) {
@@ -174,7 +177,7 @@ export class EndpointDelivery implements EntryFollower {
     if (delay > 0) await sleep(delay, undefined, { signal: this.over.signal }).catch(() => undefined);
   }
 
-  /** Null: this process may deliver nothing more. */
+  /** Null: this process may no longer deliver. */
   private async attempt(entry: AnsweredListedEntry, body: Buffer): Promise<Attempt | null> {
     const { sender, mayDeliver } = this.means;
     const mayStill = (): boolean => !this.isOver && mayDeliver();
@@ -188,15 +191,15 @@ export class EndpointDelivery implements EntryFollower {
   }
 
   /**
-   * The next delivery begins while this one's place is written, and the one after it does not: after a crash two are repeated
-   * at most.
+   * The next delivery starts while the position after this one is being written, but the one after it does not: after a
+   * crash at most two are repeated.
    */
   private async confirmed(sequence: number, { status }: Attempt, at: string): Promise<boolean> {
     const isKept = await this.writing;
     const none = { attempts: 0, failingSince: null, nextAttemptAt: null };
     this.standing = { ...this.standing, ...none, sequence, lastAttemptAt: at, lastStatus: status };
     this.writing = this.written();
-    // What fails is thrown where it is waited for.
+    // An error is thrown where the write is awaited.
     this.writing.catch(() => undefined);
     return isKept;
   }

@@ -3,7 +3,7 @@ import { type Failure, nextAttemptAt } from './retry-schedule';
 const NOW = Date.parse('2026-01-01T00:00:00.000Z');
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
-/** What gives the delay without jitter. */
+/** The random value that gives the delay without jitter. */
 const MIDDLE = 0.5;
 
 function delay(failure: Partial<Failure>, random = MIDDLE): number | null {

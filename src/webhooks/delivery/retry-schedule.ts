@@ -1,8 +1,8 @@
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
-/** Milliseconds after the first failure for which a delivery is tried again. */
+/** Milliseconds after the first failure during which a delivery is retried. */
 const PATIENCE = 72 * HOUR;
-/** Part by which a delay is longer or shorter, so that endpoints that failed together are not asked together. */
+/** The fraction by which a delay varies, so that endpoints that failed together are not retried together. */
 const JITTER = 0.1;
 const GONE = 410;
 const DIGITS = /^\d{1,9}$/;
@@ -13,13 +13,13 @@ export interface Failure {
   readonly status: number | null;
   /** As the endpoint sent it. */
   readonly retryAfter: string | null;
-  /** Attempts that have failed, this one too. */
+  /** Number of failed attempts, including this one. */
   readonly attempts: number;
   /** When the first of them failed. */
   readonly since: number;
 }
 
-/** When to try again; null: never, since the endpoint is gone or has failed for too long. @param random from 0 to 1. */
+/** When to retry; null: never, since the endpoint is gone or has failed for too long. @param random from 0 to 1. */
 export function nextAttemptAt(failure: Failure, random: number): number | null {
   const { now, status, attempts, since, retryAfter } = failure;
   const end = since + PATIENCE;
@@ -30,7 +30,7 @@ export function nextAttemptAt(failure: Failure, random: number): number | null {
   return Math.min(now + Math.max(delay, asked), end);
 }
 
-/** Seconds, or a date; 0 where it is neither. */
+/** Accepts seconds or a date; 0 for anything else. */
 function millisecondsOf(retryAfter: string | null, now: number): number {
   if (retryAfter === null) return 0;
   if (DIGITS.test(retryAfter)) return Number(retryAfter) * SECOND;

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { keyOf } from '../signing-secrets';
 
-/** What is signed of a delivery, after the Standard Webhooks specification. */
+/** The signed parts of a delivery, according to the Standard Webhooks specification. */
 export interface SignedContent {
   readonly id: string;
   /** Seconds since 1970. */

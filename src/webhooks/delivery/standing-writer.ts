@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Standings } from './standings';
 import type { WebhookStanding } from './webhook-standing.entity';
 
-/** Milliseconds after which what could not be written is written again. */
+/** Milliseconds after which a failed write is retried. */
 const RETRY = 500;
 
 interface Pending {
@@ -11,18 +11,18 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes where endpoints stand, those of many in one statement: what comes while one is under way goes with the next. */
+/** Writes the positions of endpoints, many in one statement: those that arrive during a write are part of the next. */
 export class StandingWriter {
   private pending: Pending[] = [];
   private isWriting = false;
 
-  /** @param mayWrite false: somebody else delivers now. */
+  /** @param mayWrite false: another process delivers now. */
   constructor(
     private readonly standings: Standings,
     private readonly mayWrite: () => boolean,
   ) {}
 
-  /** Resolves when it is on disk; false: that is for somebody else to say now. One of an endpoint at a time. */
+  /** Resolves when it is on disk; false if somebody else has set it since. One write per endpoint at a time. */
   write(standing: WebhookStanding): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.pending.push({ standing, resolve, reject });
@@ -40,7 +40,7 @@ export class StandingWriter {
     this.isWriting = false;
   }
 
-  /** While the database is away it is tried again, as long as this process delivers. */
+  /** Retries while the database is unavailable, as long as this process delivers. */
   private async writeGroup(group: readonly Pending[]): Promise<void> {
     for (;;) {
       try {

@@ -37,10 +37,13 @@ const HOLD =
   `WHERE lease."holder" = excluded."holder" OR lease."until" < ${NOW} RETURNING "term"`;
 const GIVE_UP = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
 
-/** Milliseconds after which a statement that found a SQLite file locked by the ledger's writer is tried again. */
+/** Milliseconds after which a statement is retried that found a SQLite file locked by the ledger's writer. */
 const BUSY_PAUSE = 5;
 
-/** Where the endpoints stand, and who delivers: written next to the ledger, on a connection of its own. */
+/**
+ * The delivery positions of endpoints, and which process delivers: written outside the ledger, on a separate
+ * connection.
+ */
 @Injectable()
 export class Standings implements OnApplicationShutdown {
   private readonly upsert: string;
@@ -67,7 +70,10 @@ export class Standings implements OnApplicationShutdown {
     return row;
   }
 
-  /** Answers the ids of those that were written: the others were set by somebody else, or are another process's by now. */
+  /**
+   * Returns the ids of those that were written: the others have since been set by a caller, or belong to another
+   * process.
+   */
   async write(standings: readonly WebhookStanding[]): Promise<ReadonlySet<string>> {
     const rows = standings.map((standing) => COLUMNS.map(({ name }) => standing[name]));
     const written = await this.run<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
@@ -78,7 +84,7 @@ export class Standings implements OnApplicationShutdown {
     await this.run(REPLAY, [webhookId, after]);
   }
 
-  /** Of one that was failing, as if it had never failed. */
+  /** Clears the failures of an endpoint. */
   async resume(webhookId: string): Promise<void> {
     await this.run(RESUME, [webhookId]);
   }
@@ -91,7 +97,7 @@ export class Standings implements OnApplicationShutdown {
     await this.run(DELETE, [webhookId]);
   }
 
-  /** The term of the lease where this process has it; null: another one has. */
+  /** The term of the lease if this process holds it; null: another one does. */
   async hold(): Promise<number | null> {
     if (!this.database.isShared) return 1;
     const [lease] = await this.run<{ term: number }>(HOLD, [this.database.processId]);
@@ -112,7 +118,7 @@ export class Standings implements OnApplicationShutdown {
     await this.close();
   }
 
-  /** A file is written by one at a time, and the ledger's writer goes first. */
+  /** A SQLite file has one writer at a time, and the ledger's takes precedence. */
   private async run<Row = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]> {
     this.connection ??= this.database.openSideWriter();
     const connection = await this.connection.catch((error: unknown) => this.unopened(error));

@@ -18,12 +18,12 @@ import { Standings } from './standings';
 import { type Attempt, WebhookSender } from './webhook-sender';
 import type { WebhookStanding } from './webhook-standing.entity';
 
-/** Webhooks that are read at once. */
+/** Webhooks read at once. */
 const PIECE = 100;
 
 /**
- * Delivers audit entries to the endpoints of webhooks, each at its own pace. Of several processes the one with the lease
- * does; the ledger is what it reads from, so that a crash loses nothing.
+ * Delivers audit entries to the endpoints of webhooks, each at its own pace. If there are several processes, the one
+ * with the lease does it; it reads from the ledger, so a crash loses nothing.
  */
 @Injectable()
 export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
@@ -71,14 +71,14 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       .catch((error: unknown) => this.logger.warn(`The lease lapses later: ${String(error)}`));
   }
 
-  /** To be called when a webhook was changed here; what other processes have changed is found out within three seconds. */
+  /** To be called when a webhook was changed here; changes by other processes are noticed within three seconds. */
   lookSoon(): void {
     if (this.repeated.isStopping) return;
     this.looks.call(0).catch((error: unknown) => this.logger.debug(`Webhooks are looked at later: ${String(error)}`));
   }
 
   private async look(): Promise<void> {
-    // In this order: one that was made meanwhile is among the webhooks.
+    // In this order, so that the webhook of every position is found, even if it was created in between.
     const standings = await this.standings.all();
     const webhooks = await this.all();
     if (webhooks.length === 0 && standings.size === 0) return this.stopAll();
@@ -101,7 +101,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     return all;
   }
 
-  /** Begins what is missing, and stops what is not to go on as it is. */
+  /** Starts missing deliveries, and stops those that must not continue as they are. */
   private align(webhooks: readonly Webhook[], standings: ReadonlyMap<string, WebhookStanding>): void {
     const active = new Map(
       webhooks.filter(({ status }) => status === 'active').map((webhook) => [webhook.id, webhook]),
@@ -122,7 +122,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     this.deliveries.set(webhook.id, new EndpointDelivery(webhook, standing, this.means, onFailure));
   }
 
-  /** Another one begins when nothing of this is under way. */
+  /** A new delivery starts only when nothing of this one is in progress. */
   private stop(id: string, delivery: EndpointDelivery): void {
     void delivery.stop().then(() => {
       if (this.deliveries.get(id) !== delivery) return;
@@ -147,7 +147,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   }
 }
 
-/** After its own creation. */
+/** A new webhook starts after its own creation. */
 function startOf({ id, createdSequence }: Webhook): WebhookStanding {
   const none = { attempts: 0, failingSince: null, lastAttemptAt: null, lastStatus: null, nextAttemptAt: null };
   return { webhookId: id, sequence: createdSequence, epoch: 0, term: 0, ...none };

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Which process delivers, where several share a database: one row. */
+/** Which process delivers, if several share a database: a single row. */
 @Entity('webhook_leases')
 export class WebhookLease {
   @PrimaryColumn('integer')
@@ -9,7 +9,7 @@ export class WebhookLease {
   @Column('text')
   readonly holder!: string;
 
-  /** Higher for each holder. */
+  /** Increased for each holder. */
   @Column('bigint')
   readonly term!: number;
 

@@ -10,25 +10,25 @@ import { signatures, type SignedContent } from './signature';
 
 /** Milliseconds from the beginning of an attempt to the end of its answer. */
 const LONGEST_ATTEMPT = 15_000;
-/** Bytes that are read of an answer. */
+/** Most bytes read of an answer. */
 const MOST_READ = 64 * 1024;
-/** Milliseconds for which a connection is kept. */
+/** Milliseconds for which an idle connection is kept. */
 const KEPT = 30_000;
-/** Names that are looked up at a time. Each lookup takes a thread of the pool that reads files, too. */
+/** Concurrent name lookups. Each takes a thread of the pool that also serves file access. */
 const LOOKUPS_AT_ONCE = 2;
-/** How a connection that was kept shows that the other end has closed it. */
+/** Errors that show that the other end has closed a kept connection. */
 const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
-/** What is sent to whom. */
+/** What is sent, and to whom. */
 export interface Delivery extends Pick<SignedContent, 'id' | 'body'> {
   readonly url: string;
   readonly secrets: readonly string[];
   readonly connections: Connections;
-  /** Asked right before it is sent: false, and nothing is. */
+  /** Checked right before sending: if false, nothing is sent. */
   readonly mayStill: () => boolean;
 }
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface Attempt {
   /** Null: no answer came in time. */
   readonly status: number | null;
@@ -36,14 +36,17 @@ export interface Attempt {
   readonly durationMs: number;
 }
 
-/** The connections that are kept to one endpoint. */
+/** The kept connections to one endpoint. */
 export interface Connections {
   readonly http: HttpAgent;
   readonly https: HttpsAgent;
   close(): void;
 }
 
-/** Sends deliveries, to public addresses alone unless private ones are allowed: each is looked at when the connection is made. */
+/**
+ * Sends deliveries, only to public addresses unless private ones are allowed: each address is checked when a connection
+ * is opened.
+ */
 @Injectable()
 export class WebhookSender {
   private readonly allowsPrivate: boolean;
@@ -69,7 +72,7 @@ export class WebhookSender {
     const began = performance.now();
     const over = AbortSignal.timeout(LONGEST_ATTEMPT);
     const first = await this.exchange(delivery, over);
-    // The endpoint had closed the connection that was kept: nobody knows whether it saw anything of this.
+    // The endpoint had closed the kept connection: it is unknown whether it received anything.
     const answer = first === 'stale' ? await this.exchange(delivery, over) : first;
     const { status, retryAfter } = answer === 'stale' ? NO_ANSWER : answer;
     return { status, retryAfter, durationMs: Math.round(performance.now() - began) };
@@ -118,7 +121,7 @@ export class WebhookSender {
       : httpRequest(url, { ...options, agent: connections.http });
   }
 
-  /** Refuses a name any of whose addresses is refused: which one would be connected to is not for the name's owner to say. */
+  /** Refuses a name if any of its addresses is refused: the name's owner must not influence which one is used. */
   private readonly lookup: LookupFunction = (host, options, callBack) => {
     this.inTurn((done) => {
       resolve(host, { ...options, all: true }, (error, addresses) => {
@@ -159,7 +162,7 @@ function onceConnected(socket: Socket, callBack: () => void): void {
   else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', callBack);
 }
 
-/** What is not read keeps a connection from being used again; what is endless is not read to its end. */
+/** Unread data keeps a connection from being reused; an endless answer is not read to its end. */
 function readSome(response: IncomingMessage): void {
   let bytes = 0;
   response.on('data', (chunk: Buffer) => {
@@ -169,7 +172,7 @@ function readSome(response: IncomingMessage): void {
   response.on('error', () => undefined);
 }
 
-/** Without the name, which belongs to a URL that is in no log line. */
+/** Without the name, which is part of a URL that must not be logged. */
 function refusal(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error('The address is refused.'), { code });
 }

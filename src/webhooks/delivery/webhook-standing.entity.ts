@@ -1,24 +1,27 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Where an endpoint stands. Written next to the ledger: a delivery is not a change of a record, and nothing is hashed here. */
+/**
+ * The delivery position of an endpoint. Written outside the ledger: a delivery is not a change of a record, and nothing
+ * is hashed here.
+ */
 @Entity('webhook_standings')
 export class WebhookStanding {
   @PrimaryColumn('text')
   readonly webhookId!: string;
 
-  /** Of the last entry that needs no delivery any more. */
+  /** Sequence of the last entry that no longer needs delivery. */
   @Column('bigint')
   readonly sequence!: number;
 
-  /** Raised when somebody sets where the endpoint stands: what the deliverer knew before does not count any more. */
+  /** Incremented when somebody sets the position: what the deliverer knew before is then outdated. */
   @Column('bigint')
   readonly epoch!: number;
 
-  /** Of the lease under which it was written. */
+  /** Term of the lease under which it was written. */
   @Column('bigint')
   readonly term!: number;
 
-  /** Attempts that failed since the last that did not. */
+  /** Failed attempts since the last successful one. */
   @Column('integer')
   readonly attempts!: number;
 
@@ -33,7 +36,7 @@ export class WebhookStanding {
   @Column('integer', { nullable: true })
   readonly lastStatus!: number | null;
 
-  /** Null: nothing is waited for. */
+  /** Null: no retry is pending. */
   @Column('text', { nullable: true })
   readonly nextAttemptAt!: string | null;
 }

@@ -45,7 +45,7 @@ export class CreateWebhookRequest {
   readonly description?: string;
 }
 
-/** What is absent stays; a list is replaced whole. */
+/** Absent members stay unchanged; a list is replaced as a whole. */
 @AtLeastOneOf('url', 'actions', 'agentId', 'description')
 export class UpdateWebhookRequest {
   @OptionalText(URL)
