@@ -85,7 +85,7 @@ function alikeQuery(
   const piece =
     `SELECT ${selected.join(', ')}, CASE WHEN ${areLong} THEN 1 ELSE 0 END AS ${quoted(IS_LONG)}, ` +
     `${columnOf(source.table, 'id')} AS "#id", ${rows.order} AS "sequence" ${from} ` +
-    `ORDER BY ${rows.order} ${direction} LIMIT ${parameters.add(atOnce)}`;
+    `ORDER BY ${rows.order} ${direction} LIMIT ${parameters.addCount(atOnce)}`;
   const sql =
     `SELECT ${names}, min("#id") AS "id", ${dialect.jsonRows(['sequence'])} AS ${quoted(SEQUENCES)} ` +
     `FROM (${piece}) AS piece GROUP BY ${names}`;

@@ -44,7 +44,7 @@ export function pageQuery(
   const from = position === null ? rows.sql() : rows.sql(`${rows.order} ${beyond} ${parameters.add(position)}`);
   const page =
     `SELECT ${columnsSql(source, request.mostBytes, parameters)} ${from} ORDER BY ${rows.order} ${direction} ` +
-    `LIMIT ${parameters.add(request.limit + 1)} OFFSET ${parameters.add(request.offset)}`;
+    `LIMIT ${parameters.addCount(request.limit + 1)} OFFSET ${parameters.addCount(request.offset)}`;
   const sql =
     `SELECT page.*, counted.total AS "${TOTAL_COLUMN}", counted.head AS "${HEAD_COLUMN}" ` +
     `FROM (SELECT ${total} AS total, ${HEAD} AS head) AS counted ` +
@@ -89,12 +89,14 @@ function counterFor({ counter, countedBy, listColumns }: PageSource, conditions:
 
 /** Bytes of free-form content in a page, unless a single row has more. */
 const PAGE_BYTES = 8 * 1024 * 1024;
+/** Bytes of free-form content that are read without knowing how much there is. */
+const UNSEEN_BYTES = 2 * 1024 * 1024;
 /** Larger than any value either database can store. */
 export const ANY_SIZE = 2 ** 31 - 1;
 
 /** Bytes that each row of a page of this limit, and the one beyond it, may have without checking the others. */
 export function shareOf(limit: number): number {
-  return Math.floor(PAGE_BYTES / (limit + 1));
+  return Math.floor(UNSEEN_BYTES / (limit + 1));
 }
 
 /** How many of the first rows of these sizes fit in a page: at least one. */

@@ -21,6 +21,7 @@ import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
 import { arraysOfOne } from '../records/statements';
+import { readRows } from './row-lists';
 import { sourceOf } from './source-of';
 import { totalInPieces } from './total-pieces';
 
@@ -167,7 +168,12 @@ export class RecordReader {
   private async read(source: PageSource, request: SizedRequest): Promise<ListedRows> {
     const { lists, dialect } = this.database;
     const { sql, parameters } = pageQuery(source, request, dialect, this.countedAtOnce);
-    const rows = await lists.all(sql, parameters);
+    const columns = [...source.columns, SIZE_COLUMN, TOTAL_COLUMN, HEAD_COLUMN];
+    // As one text, large rows would be parsed in one go.
+    const isSmall = request.mostBytes < ANY_SIZE;
+    const rows = await (isSmall
+      ? readRows({ connection: lists, dialect, columns }, sql, parameters)
+      : lists.all(sql, parameters));
     const total = rows[0]?.[TOTAL_COLUMN] ?? null;
     return {
       rows: rows.filter((row) => row[source.orderColumn] !== null),

@@ -1,6 +1,6 @@
 import { DatabaseFault } from '../../database/database-fault';
 import { quoted, type Dialect, type StorageForms } from '../../database/dialect';
-import type { SqlConnection, SqlValue } from '../../database/sql-connection';
+import type { SqlConnection, SqlRow, SqlValue } from '../../database/sql-connection';
 import { storedValue } from '../records/stored-form';
 
 /** A table to read from, and the columns to read, in this order. */
@@ -19,16 +19,29 @@ const REPLACEMENT = '\ufffd';
  */
 export async function rowLists(source: RowSource, sql: string, parameters: readonly SqlValue[]): Promise<string> {
   const { storageForms } = source.dialect;
-  if (storageForms === null) return writtenRows(source, sql, parameters);
-  return (
-    (await ordinaryRows(source, storageForms, [sql, parameters])) ?? storedRows(source, storageForms, [sql, parameters])
-  );
+  const ordinary = await ordinaryRows(source, sql, parameters);
+  if (ordinary !== null || storageForms === null) return ordinary ?? '[]';
+  return storedRows(source, storageForms, [sql, parameters]);
+}
+
+/** The rows of a query as the driver returns them, but read as one text: that takes less time than a value at a time. */
+export async function readRows(source: RowSource, sql: string, parameters: readonly SqlValue[]): Promise<SqlRow[]> {
+  const text = await ordinaryRows(source, sql, parameters);
+  if (text === null) return source.connection.all(sql, parameters);
+  const { columns } = source;
+  return (JSON.parse(text) as SqlValue[][]).map((values) => {
+    const row: SqlRow = {};
+    columns.forEach((column, index) => (row[column] = values[index] ?? null));
+    return row;
+  });
 }
 
 type Query = readonly [sql: string, parameters: readonly SqlValue[]];
 
 /** Null: a row may hold something other than what it shows. */
-async function ordinaryRows(source: RowSource, forms: StorageForms, [sql, parameters]: Query): Promise<string | null> {
+async function ordinaryRows(source: RowSource, sql: string, parameters: readonly SqlValue[]): Promise<string | null> {
+  const { storageForms: forms } = source.dialect;
+  if (forms === null) return writtenRows(source, sql, parameters);
   const { connection, dialect, columns } = source;
   const hasBytes = columns.map((column) => forms.isBytes(quoted(column))).join(' OR ');
   const text = `SELECT ${dialect.jsonRows(columns)} AS "lists", max(${hasBytes}) AS "hasBytes" FROM (${sql}) AS piece`;

@@ -35,6 +35,11 @@ export class Parameters {
   add(value: SqlValue): string {
     return `$${this.values.push(value)}`;
   }
+
+  /** The same for LIMIT and OFFSET. SQLite compiles a statement again whenever a bare placeholder there gets a value. */
+  addCount(value: number): string {
+    return `CAST(${this.add(value)} AS INTEGER)`;
+  }
 }
 
 /** Selects the rows that meet the conditions; each condition is written so that an index can be used. */
