@@ -32,7 +32,7 @@ import { securityHeaders } from './http/answers/security-headers';
 import { AppThrottlerGuard } from './http/rate-limit/app-throttler.guard';
 import { RateLimitModule } from './http/rate-limit/rate-limit.module';
 import { RequestInputGuard } from './http/pipeline/request-input.guard';
-import { ShutdownGuard } from './http/shutdown/shutdown.guard';
+import { ShutdownGate } from './http/shutdown/shutdown-gate';
 import { ShutdownModule } from './http/shutdown/shutdown.module';
 import { RequestValidationPipe } from './http/validation/request-validation.pipe';
 import { LedgerModule } from './ledger/ledger.module';
@@ -74,7 +74,7 @@ export const MIDDLEWARE = [assignRequestId, securityHeaders(), keepOutOfSharedCa
 export const PIPELINE = [
   Authentication,
   { provide: APP_GUARD, useClass: AppThrottlerGuard },
-  { provide: APP_GUARD, useClass: ShutdownGuard },
+  { provide: APP_GUARD, useExisting: ShutdownGate },
   { provide: APP_GUARD, useClass: AccessGuard },
   { provide: APP_GUARD, useClass: RequestInputGuard },
   { provide: APP_PIPE, useClass: RequestValidationPipe },

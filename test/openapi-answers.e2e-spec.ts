@@ -256,7 +256,7 @@ describe('Answers are as the document says', () => {
   });
 
   it('when something unforeseen happens', async () => {
-    const broken = jest.spyOn(app.application.get(ShutdownGate), 'admit').mockImplementation(() => {
+    const broken = jest.spyOn(app.application.get(ShutdownGate), 'canActivate').mockImplementation(() => {
       throw new Error('unforeseen');
     });
     const faults = await faultsOfAll(having(500), (documented) => call(documented));

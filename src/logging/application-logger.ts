@@ -2,8 +2,8 @@ import { Inject, Injectable, type LoggerService } from '@nestjs/common';
 import { format } from 'node:util';
 import { isNativeError } from 'node:util/types';
 import type { Level, Logger } from 'pino';
-import { currentRequestId } from './current-request';
 import { LOG } from './log';
+import { currentRequestId } from './request-log';
 
 /** Nest logs each module and route it sets up; the banner tells an operator what is needed in a few lines. */
 const START_CONTEXTS: readonly unknown[] = ['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer'];

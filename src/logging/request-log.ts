@@ -1,14 +1,21 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Response } from 'express';
 import type { Server, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { clientAddress } from '../http/request/client-address';
 import { routeTemplate } from '../http/request/route-template';
 import type { ServiceRequest } from '../http/request/service-request';
-import { beginRequest } from './current-request';
 import { cutText } from './cut-text';
 import { LOG } from './log';
+
+const current = new AsyncLocalStorage<ServiceRequest>();
+
+/** The id of the request being served, for log lines; undefined if there is none. */
+export function currentRequestId(): string | undefined {
+  return current.getStore()?.id;
+}
 
 /** Characters: paths of the service are shorter, and searching a long one for keys takes long. */
 const LONGEST_PATH = 1024;
@@ -39,7 +46,8 @@ export class RequestLog implements OnModuleInit {
     const server = this.host.httpAdapter.getHttpServer() as Server;
     // Before Express, so that its part of the work is included in the time, and its log lines have the request's id.
     server.prependListener('request', (request: ServiceRequest, response: ServerResponse) => {
-      beginRequest(request);
+      // From here on, everything started in this turn of the event loop belongs to the request.
+      current.enterWith(request);
       this.await(request, response as Response);
     });
   }

@@ -37,7 +37,8 @@ export class Authentication {
   }
 
   /** Whether a signature has to be verified to identify the sender. */
-  needsVerification({ rawHeaders }: ServiceRequest): boolean {
+  needsVerification({ headers, rawHeaders }: ServiceRequest): boolean {
+    if (headers.authorization === undefined) return false;
     const credential = presentedCredential(rawHeaders);
     if (credential === undefined || !isToken(credential)) return false;
     const digest = digestOf(credential.secret);

@@ -35,14 +35,11 @@ class Coming {
 
   /** The next step of a reader. */
   goOn(chunk: number): void {
-    if (!this.hasBegun) {
-      this.hasBegun = true;
-      if (this.body.isAnnounced) this.waitFor(this.share.begin());
-    } else {
-      this.arrived = Math.min(this.body.length, this.arrived + chunk);
-      const turn = this.share.grow(this.arrived);
-      if (turn !== null) this.waitFor(turn);
-    }
+    if (this.hasBegun) this.arrived = Math.min(this.body.length, this.arrived + chunk);
+    const isAnnouncing = !this.hasBegun && this.body.isAnnounced;
+    const turn = isAnnouncing ? this.share.begin() : this.share.grow(this.arrived);
+    this.hasBegun = true;
+    if (turn !== null) this.waitFor(turn);
   }
 
   answer(): void {

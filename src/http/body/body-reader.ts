@@ -40,9 +40,8 @@ export class BodyReader {
     }
     const most = length > 0 ? length : limit;
     const share = new BodyReservation(this.room, countedClient(clientAddress(request)), response, most);
-    if (length > 0) {
-      await share.begin();
-    }
+    const turn = length > 0 ? share.begin() : null;
+    if (turn !== null) await turn;
     if (request.expectsContinue === true) {
       response.writeContinue();
     }

@@ -19,9 +19,9 @@ export class BodyReservation {
     private readonly most: number,
   ) {}
 
-  /** Before a body of known length is read: waits if there is no room for all of it now. */
-  async begin(): Promise<void> {
-    if (this.most > SMALL_BODY && !this.room.isFreeFor(this.rest)) await this.takeRest();
+  /** Before a body of known length is read: waits if there is no room for all of it now; null if there is. */
+  begin(): Promise<void> | null {
+    return this.most > SMALL_BODY && !this.room.isFreeFor(this.rest) ? this.takeRest() : null;
   }
 
   /**

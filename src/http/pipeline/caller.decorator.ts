@@ -8,10 +8,10 @@ export const Caller = createParamDecorator((_data: unknown, context: ExecutionCo
   const [request, response] = context.getArgs<Exchange>();
   const { caller } = request;
   if (caller === undefined) throw new Error('A public route asked for its caller; nobody has to say who asks there.');
-  const idempotency = idempotentRequest(request, response, caller.actor);
-  if (idempotency === undefined) return caller;
+  const { idempotencyKey: key } = request;
+  if (key === undefined) return caller;
   const { requestId, ip } = caller;
-  return callerOf(caller, { requestId, ip, idempotency });
+  return callerOf(caller, { requestId, ip, idempotency: idempotentRequest(key, request, response, caller.actor) });
 });
 
 export type Caller = LedgerCaller;

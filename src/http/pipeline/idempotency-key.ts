@@ -29,15 +29,14 @@ export function readIdempotencyKey(request: ServiceRequest, answersSecret: boole
 
 /**
  * Makes a POST with an `Idempotency-Key` take effect once: caller, method, path and key identify it; body and query are
- * its content. Undefined without a key.
+ * its content.
  */
 export function idempotentRequest(
+  key: string,
   request: ServiceRequest,
   response: Response,
   { type, id }: Actor,
-): IdempotentRequest | undefined {
-  const { idempotencyKey: key } = request;
-  if (key === undefined) return undefined;
+): IdempotentRequest {
   const content = (): string => canonicalJson([request.body as JsonObject, request.query as JsonObject]);
   return new IdempotentRequest([type, id, request.method, ...routeOf(request), key], content, () => {
     // The client may have been answered already, for sending too slowly.

@@ -16,7 +16,8 @@ export function clientAddress(request: ServiceRequest): string {
 }
 
 function readAddress(request: ServiceRequest): string {
-  const stated = request.ip ?? '';
+  // Without that header the socket's address is all there is to say.
+  const stated = request.headers['x-forwarded-for'] === undefined ? '' : (request.ip ?? '');
   const address = isIP(stated) === 0 ? (request.socket.remoteAddress ?? '') : stated;
   return unmapped(address);
 }

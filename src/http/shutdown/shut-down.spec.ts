@@ -7,7 +7,6 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shutDown } from './shut-down';
 import { ShutdownGate } from './shutdown-gate';
-import { ShutdownGuard } from './shutdown.guard';
 import { ShutdownModule } from './shutdown.module';
 
 /** Emits `begun` when a request is being served; emitting `end` lets it finish. */
@@ -40,7 +39,7 @@ class WorkController {
 @Module({
   imports: [ShutdownModule],
   controllers: [WorkController],
-  providers: [{ provide: APP_GUARD, useClass: ShutdownGuard }],
+  providers: [{ provide: APP_GUARD, useExisting: ShutdownGate }],
 })
 class WorkModule {}
 

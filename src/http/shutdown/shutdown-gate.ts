@@ -1,9 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
+import { unavailable } from '../../errors/domain-error';
+import type { Exchange } from '../request/service-request';
 
 /** Knows which requests are being served, and admits no more once shutdown begins. */
 @Injectable()
-export class ShutdownGate {
+export class ShutdownGate implements CanActivate {
   private readonly closing = new AbortController();
   private readonly unanswered = new Set<ServerResponse>();
   private onEmpty: (() => void) | null = null;
@@ -23,11 +25,16 @@ export class ShutdownGate {
     return performance.now() - this.lastArrival;
   }
 
-  /** Counts a request until its response is sent or its client is gone. False: the gate is closed. */
-  admit(response: ServerResponse): boolean {
+  /**
+   * Counts a request until its response is sent or its client is gone. Refuses requests on kept connections during
+   * shutdown, so that the client goes elsewhere.
+   */
+  canActivate(context: ExecutionContext): boolean {
+    const [, response] = context.getArgs<Exchange>();
     if (this.isClosed) {
       this.lastArrival = performance.now();
-      return false;
+      response.setHeader('Connection', 'close');
+      throw unavailable('The service is stopping.');
     }
     this.unanswered.add(response);
     response.on('close', () => this.leave(response));
