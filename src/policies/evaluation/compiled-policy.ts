@@ -34,11 +34,12 @@ export interface CompiledPolicy extends ListedNames {
   readonly approval: ApprovalRequirement | null;
   /** Orders by priority, then by strength of the effect; of the matching policies, those of the highest rank decide. */
   readonly rank: number;
+  readonly isAllow: boolean;
   /** Its place among all policies in force, maintained by `PolicyOrder`; lower places take precedence. */
   place: number;
-  /** Change numbers between which it is in force: the change that added it, and the one that removed it. */
+  /** Change numbers between which it is in force: the change that added it, and the one that removed it, if any. */
   readonly from: number;
-  until: number;
+  until: number | null;
   /** The number of its lists by which it is filed, in the order in which the index divides by them. */
   readonly divisions: number;
   readonly subjectBits: number;
@@ -67,8 +68,9 @@ export function compilePolicy(policy: PolicyRules, names: ListedNames, from: num
     actionBits: bitsOf(names.actions),
     resourceTypeBits: bitsOf(names.resourceTypes),
     subjectBits: bitsOf(names.subjects),
-    from,
-    until: Infinity,
+    isAllow: effect === 'allow',
+    until: null,
+    reference: Object.freeze({ id, name, version, effect }),
     actions: names.actions,
     resourceTypes: names.resourceTypes,
     subjects: names.subjects,
@@ -76,7 +78,7 @@ export function compilePolicy(policy: PolicyRules, names: ListedNames, from: num
     resources,
     conditions: compileConditions(policy.conditions),
     approval,
-    reference: Object.freeze({ id, name, version, effect }),
+    from,
   };
 }
 
@@ -93,10 +95,10 @@ export function matchesBesidesPath(policy: CompiledPolicy, asked: AskedNames, us
     (policy.actionBits & asked.actionBits) !== 0 &&
     (policy.resourceTypeBits & asked.resourceTypeBits) !== 0 &&
     (policy.subjectBits & asked.subjectBits) !== 0 &&
-    usesPath(policy, use) &&
     haveCommonName(policy.subjects, asked.subjects) &&
     haveCommonName(policy.actions, asked.actions) &&
     haveCommonName(policy.resourceTypes, asked.resourceTypes) &&
+    usesPath(policy, use) &&
     !(asked.isReview && (policy.approval !== null || policy.conditions !== null)) &&
     matchesConditions(policy, asked)
   );
@@ -107,18 +109,23 @@ export function matchesConditions(policy: CompiledPolicy, asked: AskedNames): bo
 }
 
 /** Whether it is in force at a change number. */
-export function isInForceAt({ from, until }: CompiledPolicy, change: number): boolean {
-  return from <= change && change < until;
+export function isInForceAt(policy: CompiledPolicy, change: number): boolean {
+  return policy.from <= change && !isRemovedBy(policy, change);
+}
+
+/** Whether it was removed by a change number. */
+export function isRemovedBy({ until }: CompiledPolicy, change: number): boolean {
+  return until !== null && until <= change;
 }
 
 /** Leaving a parameter out must not evade a rule: only an allow needs its conditions to be known to hold. */
 function conditionsLet(
-  { reference }: CompiledPolicy,
+  { isAllow }: CompiledPolicy,
   conditions: readonly CompiledCondition[],
   { parameters }: AskedNames,
 ): boolean {
   const truth = truthOf(conditions, parameters);
-  return reference.effect === 'allow' ? truth === true : truth !== false;
+  return isAllow ? truth === true : truth !== false;
 }
 
 /**
@@ -137,8 +144,8 @@ function divisionsOf({ actions, resourceTypes, subjects }: ListedNames, resource
 }
 
 /** Whether a path of the request counts for the policy. */
-export function usesPath({ reference, resourceTypes }: CompiledPolicy, { allow, others }: PathUse): boolean {
-  if (reference.effect !== 'allow') return others;
+export function usesPath({ isAllow, resourceTypes }: CompiledPolicy, { allow, others }: PathUse): boolean {
+  if (!isAllow) return others;
   return allow === 'every' || (allow === 'typed' && resourceTypes !== null);
 }
 

@@ -84,8 +84,7 @@ function resourceMeets(resources: ResourceMatches, request: EvaluationRequest): 
   const meets = new Map<CompiledPolicy, 'whole' | 'but for the type'>();
   resources.each(request, (policy, use) => {
     if (usesPath(policy, use)) meets.set(policy, 'whole');
-    else if (policy.reference.effect === 'allow' && use.allow === 'typed' && !meets.has(policy))
-      meets.set(policy, 'but for the type');
+    else if (policy.isAllow && use.allow === 'typed' && !meets.has(policy)) meets.set(policy, 'but for the type');
   });
   return meets;
 }

@@ -1,4 +1,4 @@
-import { compilePolicy, type CompiledPolicy, type PolicyRules, compareByRank } from './compiled-policy';
+import { compilePolicy, type CompiledPolicy, type PolicyRules, compareByRank, isRemovedBy } from './compiled-policy';
 import type { Evaluation, EvaluationRequest } from './evaluation-request';
 import { explanationOf, type Explanation } from './explanation';
 import { PolicyNames, releaseNames } from './policy-names';
@@ -122,8 +122,8 @@ export class PolicyEvaluator {
     if (this.leaving.length === 0) return;
     const oldest = Math.min(...this.open);
     const { leaving } = this;
-    const left = leaving.filter(({ until }) => until <= oldest);
-    this.leaving = leaving.filter(({ until }) => until > oldest);
+    const left = leaving.filter((policy) => isRemovedBy(policy, oldest));
+    this.leaving = leaving.filter((policy) => !isRemovedBy(policy, oldest));
     for (const policy of left) this.resources.remove(policy);
     this.order.remove(left);
     for (const policy of left) releaseNames(policy);

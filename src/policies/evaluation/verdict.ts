@@ -81,7 +81,8 @@ export class Verdict {
 function evaluationOf(deciding: readonly CompiledPolicy[]): Evaluation {
   const [first] = deciding;
   if (first === undefined) return NOTHING_MATCHES;
-  const policies = deciding.slice(0, MAX_DECIDING_POLICIES).map((policy) => policy.reference);
+  const shown = deciding.length > MAX_DECIDING_POLICIES ? deciding.slice(0, MAX_DECIDING_POLICIES) : deciding;
+  const policies = shown.map(({ reference }) => reference);
   return { effect: first.reference.effect, policies, requirement: requirementOf(first.approval, deciding) };
 }
 

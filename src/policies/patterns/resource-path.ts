@@ -6,7 +6,6 @@ const MOST_SEGMENTS = 64;
 const CONTROL_OR_FORMAT_CHARACTER = /[\p{Cc}\p{Cf}]/u;
 /** URL parsers read `http:a` and `http:/a` as `http://a`. */
 const URL_SCHEME = /^(?:https?|wss?|ftp|file):/i;
-const NOT_ASCII = /[^\0-\x7f]/;
 /** Ends the path of a URL; some servers cut a segment off there. */
 const END_OF_PATH = /[?#;]/;
 
@@ -21,7 +20,12 @@ export function withoutLeadingSlash(path: string): string {
 /** The path as allow policies compare it: as spelled, in normal form C. */
 export function spelledPath(path: string): string {
   const plain = withoutLeadingSlash(path);
-  return NOT_ASCII.test(plain) ? plain.normalize('NFC') : plain;
+  return isAscii(plain) ? plain : plain.normalize('NFC');
+}
+
+/** By its length in UTF-8: a regular expression would take ten times as long. */
+function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length;
 }
 
 /** The path as policies that forbid compare it: by its meaning, however it is percent-encoded. */

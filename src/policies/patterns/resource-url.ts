@@ -9,9 +9,12 @@ const HOST = /^(?:[a-z0-9\-_~!$&'()+,=]+(?:\.[a-z0-9\-_~!$&'()+,=]+)*|\[[0-9a-f:
 const NOT_CANONICAL =
   'must be a URL in its canonical form: a lower-case scheme and host, no default port, and only what is read as it is written';
 
-/** Whether a resource is a URL. A valid path never is: it would have an empty segment. */
+/**
+ * Whether a resource is a URL. A valid path never is: it would have an empty segment. A scheme contains no `/`, so the one
+ * after it is the first.
+ */
 export function isUrl(resource: string): boolean {
-  return resource.includes('://') && URL_START.test(resource);
+  return resource.startsWith('://', resource.indexOf('/') - 1) && URL_START.test(resource);
 }
 
 /** The index of the `/` where the path of a URL begins; -1 if it has none. */
