@@ -21,6 +21,7 @@ export type ReadEvaluation =
   { readonly question: AskedPermission } | { readonly invalid: InvalidReason; readonly who: AskedPermission['who'] };
 
 export const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as const;
+export type EvaluationPart = (typeof EVALUATION_PARTS)[number];
 
 const LONGEST_TYPE = 100;
 const LONGEST_ID = 500;
@@ -44,12 +45,9 @@ export function evaluationFaults(members: JsonObject): FieldFault[] {
 export function readEvaluation({ subject, action, resource }: AccessEvaluation): ReadEvaluation {
   const who = subjectOf(subject);
   if (who === null) return { invalid: 'subject_invalid', who: NOBODY };
-  const faults = [
-    textFault(action.name, ACTION),
-    textFault(resource.type, RESOURCE_TYPE),
-    textFault(resource.id, RESOURCE_ID),
-  ];
-  if (faults.some((fault) => fault !== undefined)) return { invalid: 'resource_invalid', who };
+  const fault =
+    textFault(action.name, ACTION) ?? textFault(resource.type, RESOURCE_TYPE) ?? textFault(resource.id, RESOURCE_ID);
+  if (fault !== undefined) return { invalid: 'resource_invalid', who };
   const asked = { action: action.name, resourceType: resource.type, resourceId: resource.id };
   return { question: { who, ...asked, parameters: action.properties ?? {} } };
 }

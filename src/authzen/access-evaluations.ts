@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../json/json-value';
 import {
   type AccessEvaluation,
   EVALUATION_PARTS,
+  type EvaluationPart,
   evaluationFaults,
   isObject,
   objectFaults,
@@ -48,8 +49,13 @@ export function listedEvaluations(body: JsonObject): ListedEvaluation[] {
   const items = (body['evaluations'] ?? []) as readonly JsonValue[];
   return items.map((item) => {
     if (!isObject(item)) return { faults: [{ field: 'the evaluation', message: 'must be an object' }] };
-    const parts = EVALUATION_PARTS.map((part) => [part, item[part] ?? body[part] ?? null] as const);
-    return evaluationOf(Object.fromEntries(parts));
+    const part = (name: EvaluationPart): JsonValue => item[name] ?? body[name] ?? null;
+    return evaluationOf({
+      subject: part('subject'),
+      action: part('action'),
+      resource: part('resource'),
+      context: part('context'),
+    });
   });
 }
 
