@@ -15,6 +15,13 @@ export interface ToolResult {
   readonly content: readonly { readonly type: string; readonly text: string }[];
 }
 
+/** What a server asks the user of a client. */
+export interface Asked {
+  readonly mode?: string;
+  readonly message: string;
+  readonly url?: string;
+}
+
 /** What these tests use of the client of the official SDK. */
 export interface McpClient {
   connect(transport: unknown): Promise<void>;
@@ -23,7 +30,7 @@ export interface McpClient {
     call: { name: string; arguments?: Record<string, unknown> },
     options?: { signal?: AbortSignal; timeout?: number; onprogress?: (progress: { message?: string }) => void },
   ): Promise<ToolResult>;
-  setRequestHandler(method: string, handler: (request: { params: { message: string } }) => Promise<unknown>): void;
+  setRequestHandler(method: string, handler: (request: { params: Asked }) => Promise<unknown>): void;
   getProtocolEra(): Era;
   close(): Promise<void>;
 }
@@ -37,7 +44,8 @@ export interface ProxyOptions {
   readonly runs: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly words?: readonly string[];
-  readonly elicitation?: boolean;
+  /** How the client lets itself be asked. */
+  readonly elicitation?: 'form' | 'url';
 }
 
 /** A client of a proxy of a server: over pipes, or all over HTTP. */
@@ -49,10 +57,10 @@ export interface Connection {
 }
 
 export async function connectThroughProxy(options: ProxyOptions): Promise<Connection> {
-  const { way, era, runs, environment, words = [], elicitation = false } = options;
+  const { way, era, runs, environment, words = [], elicitation } = options;
   const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
   const mode = era === 'modern' ? { pin: '2026-07-28' } : 'legacy';
-  const capabilities = elicitation ? { elicitation: { form: {} } } : {};
+  const capabilities = elicitation === undefined ? {} : { elicitation: { [elicitation]: {} } };
   const client: McpClient = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, capabilities });
   const toolServer = [TOOL_SERVER, CLI, runs, way, era];
   if (way === 'stdio') {

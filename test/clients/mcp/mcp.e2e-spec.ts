@@ -84,7 +84,7 @@ describeOnSqlite('gov mcp', () => {
       const options = { way, era, runs, environment };
       [holding, hasty] = await Promise.all([
         connectThroughProxy(options),
-        connectThroughProxy({ ...options, words: ['--hold', '0'], elicitation: true }),
+        connectThroughProxy({ ...options, words: ['--hold', '0'], elicitation: 'form' }),
       ]);
     }, 60_000);
     afterAll(async () => {

@@ -1,7 +1,8 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 // An MCP server as others write them, on the official SDK. It notes each run of a tool, so that tests can count them.
 const [folder, runs, way, era] = process.argv.slice(2);
@@ -10,7 +11,7 @@ const { McpServer, createMcpHandler } = require('@modelcontextprotocol/server');
 const { serveStdio } = require('@modelcontextprotocol/server/stdio');
 const { toNodeHandler } = require('@modelcontextprotocol/node');
 
-const TOOLS = ['echo', 'refund', 'brief', 'wipe', 'limited', 'fail', 'slow', 'open', 'a/../b'];
+const TOOLS = ['echo', 'refund', 'brief', 'wipe', 'limited', 'fail', 'slow', 'open', 'held', 'a/../b'];
 const legacy = era === 'modern' ? 'reject' : way === 'stdio' ? 'serve' : 'stateless';
 
 function make() {
@@ -22,6 +23,7 @@ function make() {
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { signal } }) => {
     appendFileSync(runs, `${JSON.stringify([params.name, params.arguments ?? null])}\n`);
     if (params.name === 'slow') await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    while (params.name === 'held' && !existsSync(`${runs}.go`)) await sleep(20);
     const text = params.name === 'fail' ? 'The till is empty.' : JSON.stringify(params.arguments ?? null);
     return { content: [{ type: 'text', text }], ...(params.name === 'fail' ? { isError: true } : {}) };
   });

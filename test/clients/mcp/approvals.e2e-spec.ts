@@ -1,0 +1,103 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExecutionResponse } from '../../../src/executions/dto/execution.response';
+import { approve, company, type Company, EXECUTIONS } from '../../approvals/support';
+import { createTestApp, type TestApp } from '../../support/create-test-app';
+import { describeOnSqlite } from '../../support/database-kind';
+import { createPolicy, issueKey } from '../../support/factories';
+import { send } from '../../support/send';
+import { buildCommandLine } from '../command-line';
+import { type Asked, connectThroughProxy, type Connection, type Era, textOf } from './mcp-clients';
+
+const PUBLIC_URL = 'https://governance.example';
+/** Seconds for which an approval is good. */
+const GOOD_FOR = 1;
+
+describeOnSqlite('gov mcp in front of a service with a console', () => {
+  let app: TestApp;
+  let people: Company;
+  let folder: string;
+
+  beforeAll(async () => {
+    await buildCommandLine();
+    app = await createTestApp({ environment: { PUBLIC_URL, RATE_LIMIT: '1000000' } });
+    people = await company(app);
+    folder = mkdtempSync(join(tmpdir(), 'gov-mcp-approvals-'));
+    const approval = { approvers: [{ subjects: ['role:finance'] }], executeWithin: `PT${GOOD_FOR}S` };
+    const shop = { resources: ['tool/shop/*'], resourceTypes: ['tool'] };
+    await createPolicy(app, { ...shop, effect: 'require_approval', actions: ['refund'], approval });
+  }, 120_000);
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await app.close();
+  });
+
+  describe.each<Era>(['legacy', 'modern'])('%s protocol', (era) => {
+    let connection: Connection;
+    let runs: string;
+
+    beforeAll(async () => {
+      runs = join(folder, era);
+      const { secret } = await issueKey(app, { name: era, scopes: ['execute'], agentId: people.bot.id });
+      const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
+      const words = ['--hold', '0'];
+      connection = await connectThroughProxy({ way: 'stdio', era, runs, environment, words, elicitation: 'url' });
+    }, 60_000);
+    afterAll(() => connection.close());
+
+    function ran(): string {
+      return existsSync(runs) ? readFileSync(runs, 'utf8') : '';
+    }
+
+    async function newest(): Promise<ExecutionResponse> {
+      return (await send(app, 'GET', `${EXECUTIONS}?agentId=${people.bot.id}&order=desc&limit=1`)).body.data[0];
+    }
+
+    function answerWith(answer: (asked: Asked) => Promise<'accept' | 'decline'>): void {
+      connection.client.setRequestHandler('elicitation/create', async ({ params }) => ({
+        action: await answer(params),
+      }));
+    }
+
+    it('sends the user of a client that opens pages to the decision, whose answer approves nothing', async () => {
+      const told: Asked[] = [];
+      answerWith(async (asked) => {
+        told.push(asked);
+        return 'accept';
+      });
+      const call = { name: 'refund', arguments: { order: era } };
+      const unapproved = await connection.client.callTool(call);
+      const { decisionId } = await newest();
+      expect(told).toEqual([
+        expect.objectContaining({ mode: 'url', url: `${PUBLIC_URL}/console/decisions/${String(decisionId)}` }),
+      ]);
+      expect(textOf(unapproved)).toContain('Approval pending');
+      expect(ran()).toBe('');
+      answerWith(async () => {
+        await approve(app, decisionId, people.ann);
+        return 'accept';
+      });
+      expect(textOf(await connection.client.callTool(call))).toBe(JSON.stringify({ order: era }));
+      expect(ran()).toBe(`["refund",{"order":"${era}"}]\n`);
+    });
+
+    it('runs nothing on an approval that is too old, and asks for another', async () => {
+      const before = ran();
+      answerWith(async () => 'decline');
+      const call = { name: 'refund', arguments: { order: `late ${era}` } };
+      await connection.client.callTool(call);
+      const asked = await newest();
+      await approve(app, asked.decisionId, people.ann);
+      await sleep(1_000 * GOOD_FOR);
+      const late = await connection.client.callTool(call);
+      const again = await newest();
+      expect(textOf(late)).toContain(`It waits for the decision ${String(again.decisionId)}`);
+      expect(again).toMatchObject({ outcome: 'pending_approval', actionHash: asked.actionHash });
+      expect(again.decisionId).not.toBe(asked.decisionId);
+      expect((await send(app, 'GET', `${EXECUTIONS}/${asked.id}`)).body.outcome).toBe('expired');
+      expect(ran()).toBe(before);
+    });
+  });
+});

@@ -1,0 +1,76 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EXECUTIONS } from '../../approvals/support';
+import { describeOnSqlite } from '../../support/database-kind';
+import { createAgent, createPolicy, issueKey } from '../../support/factories';
+import { ROOT } from '../../support/markdown';
+import { startProgram, type StartedProgram } from '../../support/started-program';
+import { openTcpGate, type TcpGate } from '../../support/tcp-gate';
+import { buildCommandLine } from '../command-line';
+import { connectThroughProxy, type Connection, textOf, type ToolResult } from './mcp-clients';
+
+const PROGRAM = join(ROOT, 'dist', 'main.js');
+
+/** A tool runs while the service is killed, and ends while it is away. */
+describeOnSqlite('gov mcp, when the service is killed between its permission and the report', () => {
+  let folder: string;
+  let gate: TcpGate;
+  let program: StartedProgram;
+  let connection: Connection;
+  let runs: string;
+
+  beforeAll(async () => {
+    await buildCommandLine();
+  }, 120_000);
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gov-mcp-killed-'));
+    runs = join(folder, 'runs');
+    gate = await openTcpGate('127.0.0.1', 1);
+    program = await start('governance.db');
+    const { id } = await createAgent(program, { name: 'bot', capabilities: ['held'] });
+    await createPolicy(program, { actions: ['held'], resources: ['tool/shop/*'], resourceTypes: ['tool'] });
+    const { secret } = await issueKey(program, { name: 'bot', scopes: ['execute'], agentId: id });
+    const environment = { GOVERNANCE_URL: `http://127.0.0.1:${gate.port}`, GOVERNANCE_API_KEY: secret };
+    connection = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
+  }, 60_000);
+  afterEach(async () => {
+    await connection.close();
+    await program.stop();
+    await gate.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function start(database: string): Promise<StartedProgram> {
+    const started = await startProgram(PROGRAM, { DATABASE_URL: `sqlite:${join(folder, database)}` });
+    gate.aim(Number(new URL(started.url).port));
+    return started;
+  }
+
+  /** Calls the tool, kills the service while it runs, and starts it with this database once the tool has ended. */
+  async function callWhileKilled(database: string): Promise<ToolResult> {
+    const calling = connection.client.callTool({ name: 'held', arguments: { n: 1 } });
+    while (!existsSync(runs)) await sleep(20);
+    await program.stop('SIGKILL');
+    writeFileSync(`${runs}.go`, '');
+    await sleep(300);
+    program = await start(database);
+    return calling;
+  }
+
+  it('reports at last what ran once', async () => {
+    const result = await callWhileKilled('governance.db');
+    expect(result).not.toHaveProperty('isError');
+    expect(textOf(result)).toBe('{"n":1}');
+    expect(readFileSync(runs, 'utf8')).toBe('["held",{"n":1}]\n');
+    const { body } = await program.send('GET', EXECUTIONS);
+    expect(body.data).toEqual([expect.objectContaining({ outcome: 'executed', parameters: { n: 1 } })]);
+  }, 60_000);
+
+  it('says so with the result, where the service that comes back does not know of it', async () => {
+    const result = await callWhileKilled('another.db');
+    expect(textOf(result)).toMatch(/^\{"n":1\}\nThe action was carried out, .* Do not repeat the call\.$/);
+    expect(readFileSync(runs, 'utf8')).toBe('["held",{"n":1}]\n');
+  }, 60_000);
+});
