@@ -199,7 +199,10 @@ class Governance:
                 raise _error_of(error) from None
         except (OSError, http.client.HTTPException) as error:
             raise GovernanceError(f"The governance service at {self._url} cannot be reached.", "UNREACHABLE") from error
-        return json.loads(text) if text else None
+        try:
+            return json.loads(text) if text else None
+        except ValueError:
+            raise _unexpected(text.decode("utf-8", "replace"), None) from None
 
 
 class Guard:
@@ -260,7 +263,8 @@ class Guard:
 
     def _ask(self, agent: str, request: Mapping[str, Any]) -> Any:
         try:
-            return self._governance.request("POST", f"/api/v1/agents/{urllib.parse.quote(agent, '')}/execute", request)
+            path = f"/api/v1/agents/{urllib.parse.quote(agent, '')}/execute"
+            return _execution(self._governance.request("POST", path, request))
         except GovernanceError as error:
             if error.status == 403:
                 error.explanation = self._explanation({"agent": agent, **request, "explain": True})
@@ -282,7 +286,7 @@ class Guard:
                 raise ApprovalPending(execution)
             execution = self._look(execution, min(int(left) + 1, _LONGEST_HOLD))
         if execution["outcome"] == "approved":
-            execution = self._governance.request("POST", f"/api/v1/executions/{execution['id']}/resume")
+            execution = _execution(self._governance.request("POST", f"/api/v1/executions/{execution['id']}/resume"))
         while execution["outcome"] == "running":
             execution = self._look(execution, _LONGEST_HOLD)
         outcome = execution["outcome"]
@@ -295,7 +299,8 @@ class Guard:
         return execution
 
     def _look(self, execution: Any, hold: int) -> Any:
-        return self._governance.request("GET", f"/api/v1/executions/{execution['id']}", query={"wait": hold})
+        path = f"/api/v1/executions/{execution['id']}"
+        return _execution(self._governance.request("GET", path, query={"wait": hold}))
 
 
 class GuardedExecution:
@@ -363,18 +368,32 @@ def _is_temporary(error: GovernanceError, has_secret: bool) -> bool:
     return is_unknown and not has_secret
 
 
+def _execution(answer: Any) -> Any:
+    """What stands between may answer in the service's place."""
+    if isinstance(answer, dict) and isinstance(answer.get("id"), str) and isinstance(answer.get("outcome"), str):
+        return answer
+    raise _unexpected("it is not an execution.", None)
+
+
+def _unexpected(text: str, status: Optional[int]) -> GovernanceError:
+    shown = text[:200] if status is None else f"{status} {text[:200]}"
+    return GovernanceError(f"The answer is not the governance service's: {shown}", "UNEXPECTED_ANSWER", status)
+
+
 def _error_of(answer: urllib.error.HTTPError) -> GovernanceError:
-    text = answer.read().decode("utf-8", "replace")
+    try:
+        text = answer.read().decode("utf-8", "replace")
+    except (OSError, http.client.HTTPException):
+        # The status says enough.
+        text = ""
     try:
         found = json.loads(text)["error"]
-        faults = "; ".join(f"{fault['field']}: {fault['message']}" for fault in found.get("details", []))
-        message = f"{found['message']} {faults}".strip()
         error = GovernanceError(
-            message, found["code"], answer.code, found.get("reason"), found.get("requestId"), found.get("details")
+            *(found["message"], found["code"], answer.code),
+            *(found.get("reason"), found.get("requestId"), found.get("details")),
         )
-    except (ValueError, KeyError, TypeError):
-        message = f"The answer is not the governance service's: {answer.code} {text[:200]}"
-        error = GovernanceError(message, "UNEXPECTED_ANSWER", answer.code)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        error = _unexpected(text, answer.code)
     seconds = answer.headers.get("Retry-After", "0")
     error.retry_after = float(seconds) if seconds.isdigit() else 0.0
     return error

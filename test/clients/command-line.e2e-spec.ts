@@ -150,7 +150,21 @@ _gov; echo "\${COMPREPLY[*]}"`;
     const noRecord = await gov(['show', 'xyz_1']);
     expect(noRecord).toMatchObject({ exitCode: 1, errors: expect.stringContaining('agt_') });
     const away = await gov(['whoami'], { GOVERNANCE_URL: 'http://127.0.0.1:9' });
-    expect(away).toMatchObject({ exitCode: 1, errors: expect.stringContaining('cannot be reached') });
+    expect(away).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('cannot be reached. Start it by `gov up`'),
+    });
+    const unknown = await gov(['whoami'], { GOVERNANCE_API_KEY: 'wrong' });
+    expect(unknown).toMatchObject({ exitCode: 1, errors: expect.stringContaining('gov login') });
+    const unbound = await gov(['approve', 'dec_1']);
+    expect(unbound).toMatchObject({ exitCode: 1, errors: expect.stringContaining('say who decides by --as') });
+    const scheme = await gov(['whoami'], { GOVERNANCE_URL: 'localhost:3000' });
+    expect(scheme).toMatchObject({ exitCode: 1, errors: expect.stringContaining('such as http://') });
+    expect(await printed(['whoami'], { GOVERNANCE_URL: `${app.url}/api/v1/` })).toContain('scopes:');
+    const { errors } = await gov(['events', '--after', 'x']);
+    expect(errors.match(/sequence of an entry/g)).toHaveLength(1);
+    const { errors: faulty } = await gov(['audit', '--from', 'yesterday']);
+    expect(faulty.match(/must be an RFC 3339 time/g)).toHaveLength(1);
   }, 60_000);
 });
 

@@ -8,7 +8,7 @@ import type { Settings } from './settings.js';
  * Writes the chain, from the entry after `after` on, as lines of JSON.
  * @throws GovernanceError where it is refused, or breaks before its end: what was written is not complete then.
  */
-export async function writeChain(settings: Settings, to: NodeJS.WritableStream, after?: string): Promise<void> {
+export async function writeChain(settings: Settings, to: NodeJS.WritableStream, after?: number): Promise<void> {
   const query = after === undefined ? '' : `?after=${encodeURIComponent(after)}`;
   const request = { method: 'get', path: `/api/v1/provenance/export${query}` } as const;
   // Its body is read outside of `send`, which would begin anew where the connection breaks.

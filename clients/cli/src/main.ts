@@ -52,12 +52,20 @@ try {
 
 /** What people can act on is said in a line; anything else is a defect, and is thrown. */
 function exitCodeOf(error: unknown): number {
-  if (error instanceof CommanderError) {
-    if (error.code === 'commander.invalidArgument') process.stderr.write(`${error.message}\n`);
-    return error.exitCode;
-  }
+  // Said already, with the command's help.
+  if (error instanceof CommanderError) return error.exitCode;
   if (!EXPECTED.some((kind) => error instanceof kind)) throw error;
   const id = error instanceof GovernanceError && error.requestId !== null ? ` (request ${error.requestId})` : '';
-  process.stderr.write(`${(error as Error).message}${id}\n`);
+  const advice = error instanceof GovernanceError ? adviceOn(error) : '';
+  process.stderr.write(`${(error as Error).message}${advice}${id}\n`);
   return 1;
+}
+
+/** What its user can do about a refusal that its message, which is for every caller, does not say. */
+function adviceOn({ code, status, details }: GovernanceError): string {
+  if (code === 'UNREACHABLE') return ' Start it by `gov up`, or say where it is: GOVERNANCE_URL, or `gov login --url`.';
+  if (status === 401) return ' `gov login` keeps another key; the one in GOVERNANCE_API_KEY goes before it.';
+  if (details.some(({ field }) => field === 'approverId'))
+    return ' Your key is bound to no agent: say who decides by --as.';
+  return '';
 }

@@ -26,12 +26,21 @@ export function settings(): Settings {
   if (found === undefined || found === '') {
     throw new SettingsError('No key: run `gov login`, or set GOVERNANCE_API_KEY.');
   }
-  return { url: url ?? kept?.url ?? DEFAULT_URL, key: found };
+  return { url: url === undefined ? (kept?.url ?? DEFAULT_URL) : serviceAddress(url), key: found };
 }
 
 /** Where the service is, whoever asks. */
 export function serviceUrl(): string {
-  return process.env['GOVERNANCE_URL'] ?? keptSettings()?.url ?? DEFAULT_URL;
+  const url = process.env['GOVERNANCE_URL'];
+  return url === undefined ? (keptSettings()?.url ?? DEFAULT_URL) : serviceAddress(url);
+}
+
+/** As people give it, who may copy the address of the API. @throws SettingsError where it is none. */
+export function serviceAddress(text: string): string {
+  if (URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol)) {
+    return text.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
+  }
+  throw new SettingsError(`The service's address is such as ${DEFAULT_URL}; it was ${text}.`);
 }
 
 /** Writes a file that only its owner can read. Returns its path. */

@@ -82,7 +82,7 @@ export function errorOf(status: number, text: string): GovernanceError {
     });
   }
   const { code, message, reason, requestId, details } = error;
-  return new GovernanceError(`${message}${detailsText(details)}`, {
+  return new GovernanceError(message, {
     ...{ code, status },
     reason: reason ?? null,
     requestId: requestId ?? null,
@@ -105,8 +105,4 @@ function errorMember(text: string): ErrorMember | null {
   } catch {
     return null;
   }
-}
-
-function detailsText(details: readonly FieldFault[] = []): string {
-  return details.length === 0 ? '' : ` ${details.map(({ field, message }) => `${field}: ${message}`).join('; ')}`;
 }

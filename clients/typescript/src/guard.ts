@@ -83,7 +83,7 @@ async function ask(
   const body = { action, resourceType, resourceId, ...(parameters === undefined ? {} : { parameters }) };
   const path = `/api/v1/agents/${encodeURIComponent(agent)}/execute`;
   try {
-    return (await transport.json({ method: 'post', path, body, signal })) as Execution;
+    return executionIn(await transport.json({ method: 'post', path, body, signal }));
   } catch (error) {
     if (error instanceof GovernanceError && error.status === 403) {
       error.explanation = await explanation(transport, { agent, ...body });
@@ -122,11 +122,20 @@ async function permitted(
 }
 
 async function look(transport: Transport, { id }: Execution, hold: number, signal?: AbortSignal): Promise<Execution> {
-  return (await transport.json({ method: 'get', path: `/api/v1/executions/${id}?wait=${hold}`, signal })) as Execution;
+  return executionIn(await transport.json({ method: 'get', path: `/api/v1/executions/${id}?wait=${hold}`, signal }));
 }
 
 async function resumed(transport: Transport, { id }: Execution, signal: AbortSignal | undefined): Promise<Execution> {
-  return (await transport.json({ method: 'post', path: `/api/v1/executions/${id}/resume`, signal })) as Execution;
+  return executionIn(await transport.json({ method: 'post', path: `/api/v1/executions/${id}/resume`, signal }));
+}
+
+/** What stands between may answer in the service's place. @throws GovernanceError for an answer that is no execution. */
+function executionIn(answer: unknown): Execution {
+  const { id, outcome } = (answer ?? {}) as Partial<Record<string, unknown>>;
+  if (typeof id === 'string' && typeof outcome === 'string') return answer as Execution;
+  throw new GovernanceError("The answer is not the governance service's: it is not an execution.", {
+    ...{ code: 'UNEXPECTED_ANSWER', status: null },
+  });
 }
 
 /** Once the handler that runs it has ended. */

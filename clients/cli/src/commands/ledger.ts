@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { writeChain } from '../chain-export.js';
 import { plain, printLine, styled } from '../output.js';
 import { runService, runToTheEnd } from '../service-program.js';
@@ -10,15 +10,15 @@ export function addLedgerCommands(program: Command): void {
   program
     .command('events')
     .description('the audit trail as it grows, until it is interrupted')
-    .option('--after <sequence>', 'begins after this entry; with those to come unless given', Number)
+    .option('--after <sequence>', 'begins after this entry; with those to come unless given', sequence)
     .option('--action <action...>', 'exact, or a family such as decision.*')
     .option('--json', 'one entry of JSON on each line')
     .action(follow);
   program
     .command('export')
     .description('the whole chain as lines of JSON, for the offline verifier')
-    .option('--after <sequence>', 'begins after this entry')
-    .action(({ after }: { after?: string }) => writeChain(settings(), process.stdout, after));
+    .option('--after <sequence>', 'begins after this entry', sequence)
+    .action(({ after }: { after?: number }) => writeChain(settings(), process.stdout, after));
   program
     .command('verify [parameters...]')
     .description('the offline verifier, with what it takes: a database, an export, a checkpoint')
@@ -47,4 +47,9 @@ async function follow({ after, action, json }: { after?: number; action?: string
 function lineOf({ timestamp, action, subjectId, actor, outcome }: AuditEntry): string {
   const described = outcome === 'success' ? action : styled('red', `${action} (${outcome})`);
   return `${timestamp}  ${described}  ${plain(subjectId)}  by ${actor.type} ${plain(actor.id)}`;
+}
+
+function sequence(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is the sequence of an entry, such as 42, or 0.');
 }

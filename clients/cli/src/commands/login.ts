@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { GovernanceClient } from '../../../typescript/src/index.js';
 import { printLine } from '../output.js';
-import { client, keepSettings, serviceUrl, SettingsError } from '../settings.js';
+import { client, keepSettings, serviceAddress, serviceUrl, SettingsError } from '../settings.js';
 
 export function addLoginCommands(program: Command): void {
   program
@@ -16,7 +16,8 @@ export function addLoginCommands(program: Command): void {
   program.command('whoami').description('whose key this is, and what it may do').action(whoAmI);
 }
 
-async function login({ url = serviceUrl() }: { url?: string }): Promise<void> {
+async function login({ url: given }: { url?: string }): Promise<void> {
+  const url = given === undefined ? serviceUrl() : serviceAddress(given);
   const key = (await readKey()).trim();
   if (key === '') throw new SettingsError('No key was given.');
   const { actor, agentId } = await new GovernanceClient({ url, key }).get('/api/v1/me');

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Column, printJson, printTable } from '../output.js';
-import { client } from '../settings.js';
+import { client, SettingsError } from '../settings.js';
 import { addPolicyFileCommands } from './policies.js';
 import { GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 
@@ -84,9 +84,7 @@ async function list<Row>(
 async function show(id: string): Promise<void> {
   const path = PATHS[id.slice(0, 3) as keyof typeof PATHS] as (typeof PATHS)[keyof typeof PATHS] | undefined;
   if (path === undefined) {
-    throw new InvalidArgumentError(
-      `"${id}" is not the id of a record: those begin with ${Object.keys(PATHS).join('_, ')}_.`,
-    );
+    throw new SettingsError(`"${id}" is not the id of a record: those begin with ${Object.keys(PATHS).join('_, ')}_.`);
   }
   printJson(await client().get(path, { path: { id } }));
 }

@@ -1,8 +1,10 @@
-import { type Command, CommanderError } from 'commander';
+import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { answerClaudeCode } from './claude-code.js';
 
 /** What a hook ends with to block a tool call; every other code but 0 would let it go on. */
 const BLOCKED = 2;
+/** Seconds: a hook that Claude Code gives up on, after 60 unless told otherwise, blocks nothing. */
+const TIMEOUT = 45;
 
 export function addHookCommand(program: Command): void {
   const hook = program.command('hook').description('for agents that ask a program before they use a tool');
@@ -10,10 +12,17 @@ export function addHookCommand(program: Command): void {
     .command('claude-code')
     .description('a hook of Claude Code: PreToolUse asks the policies, PostToolUse and PostToolUseFailure report')
     .option('--map <file>', 'JSON that says how tools become actions and resources')
+    .option(
+      '--timeout <seconds>',
+      "when to block for want of an answer; less than the hook's own timeout",
+      seconds,
+      TIMEOUT,
+    )
     .exitOverride(({ exitCode, code, message }) => {
       throw new CommanderError(exitCode === 0 ? 0 : BLOCKED, code, message);
     })
-    .action(async ({ map }: { map?: string }) => {
+    .action(async ({ map, timeout }: { map?: string; timeout: number }) => {
+      blockAfter(timeout);
       try {
         const answer = await answerClaudeCode(await standardInput(), map);
         if (answer !== null) process.stdout.write(`${JSON.stringify(answer)}\n`);
@@ -29,4 +38,19 @@ async function standardInput(): Promise<string> {
   let text = '';
   for await (const part of process.stdin.setEncoding('utf8')) text += String(part);
   return text;
+}
+
+/** Whatever it waits for then: a service that takes the question and never answers, too. */
+function blockAfter(timeout: number): void {
+  setTimeout(() => {
+    process.stderr.write(
+      `The governance service does not answer within ${timeout} seconds: nothing runs without it.\n`,
+    );
+    process.exit(BLOCKED);
+  }, timeout * 1_000).unref();
+}
+
+function seconds(text: string): number {
+  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is a number of seconds, 1 to 999.');
 }

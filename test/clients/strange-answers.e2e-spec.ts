@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describeOnSqlite } from '../support/database-kind';
+import { ROOT } from '../support/markdown';
+import { run } from '../support/shell';
+import { buildCommandLine, gov } from './command-line';
+import { builtClient } from './typescript-client';
+
+type Answer = (response: ServerResponse) => void;
+/** Which request of a guarded action is answered strangely. */
+type Step = 'execute' | 'resume' | 'result';
+
+const hasPython = spawnSync('python3', ['--version']).status === 0;
+
+/** What proxies, portals and broken connections answer in the place of a service. */
+const STRANGE: readonly (readonly [string, Answer])[] = [
+  ['null', (response) => response.end('null')],
+  ['a list', (response) => response.end('[]')],
+  ['an outcome of nothing', (response) => response.end('{"outcome":"authorized"}')],
+  ['a page', (response) => response.end('<html>Sign in</html>')],
+  ['nothing', (response) => response.writeHead(204).end()],
+  ['a redirect', (response) => response.writeHead(302, { Location: '/elsewhere' }).end()],
+  ['a fault', (response) => response.writeHead(500).end('<html>')],
+  ['a fault in a list', (response) => response.writeHead(500).end('[]')],
+  ['a fault that breaks off', (response) => breakOff(response, 500)],
+  ['an answer that breaks off', (response) => breakOff(response, 200)],
+];
+
+function breakOff(response: ServerResponse, status: number): void {
+  response.writeHead(status, { 'Content-Length': '100' }).write('{"id":');
+  setTimeout(() => response.destroy(), 20);
+}
+
+const EXECUTION = { id: 'exe_1', decisionId: 'dec_1', failureReason: null, result: null };
+
+const PROGRAM = `
+import sys
+from governance import Governance, GovernanceError
+governance = Governance(sys.argv[1], "key", patience=0)
+try:
+    with governance.guard("send", "mail", "mails/1", agent="bot"):
+        print("ran")
+except GovernanceError as error:
+    print(error.code)
+`;
+
+describeOnSqlite('Where something else answers in the place of the service', () => {
+  let server: Server;
+  let url: string;
+  let client: Awaited<ReturnType<typeof builtClient>>;
+  let strange: { step: Step; answer: Answer };
+
+  beforeAll(async () => {
+    await buildCommandLine();
+    client = await builtClient();
+    server = createServer((request, response) => {
+      request.resume();
+      const path = request.url ?? '';
+      const step = (['execute', 'resume', 'result'] as const).find((name) => path.endsWith(name)) ?? 'execute';
+      if (step === strange.step || path === '/elsewhere') strange.answer(response);
+      else if (step === 'execute' && strange.step === 'resume') send(response, 'approved');
+      else send(response, 'authorized');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }, 180_000);
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  function send(response: ServerResponse, outcome: string): void {
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ ...EXECUTION, outcome }));
+  }
+
+  describe.each(STRANGE)('with %s', (_name, answer) => {
+    it.each(['execute', 'resume'] as const)('nothing runs: %s', async (step) => {
+      strange = { step, answer };
+      const action = jest.fn();
+      const governance = new client.GovernanceClient({ url, key: 'key', patience: 0 });
+      const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+      await expect(governance.guard(request, action)).rejects.toThrow(client.GovernanceError);
+      expect(action).not.toHaveBeenCalled();
+    });
+
+    it('nothing runs in Python', async () => {
+      strange = { step: 'execute', answer };
+      if (hasPython) expect(await python()).toMatch(/^(UNREACHABLE|UNEXPECTED_ANSWER)\n$/);
+    });
+  });
+
+  it.each(STRANGE.slice(3, 4))('says that the result is not on record, with %s', async (_name, answer) => {
+    strange = { step: 'result', answer };
+    const governance = new client.GovernanceClient({ url, key: 'key', patience: 0 });
+    const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+    const guarded = governance.guard(request, () => 'sent');
+    await expect(guarded).rejects.toMatchObject({ code: 'RESULT_NOT_REPORTED', result: 'sent' });
+    if (hasPython) expect(await python()).toBe('ran\nRESULT_NOT_REPORTED\n');
+  });
+
+  async function python(): Promise<string> {
+    const environment = { PYTHONPATH: join(ROOT, 'clients', 'python'), PYTHONDONTWRITEBYTECODE: '1' };
+    const { output, errors } = await run('python3', ['-c', PROGRAM, url], { environment });
+    expect(errors).toBe('');
+    return output;
+  }
+
+  it('blocks a tool of Claude Code, also where no answer comes', async () => {
+    const hook = async (): Promise<unknown> => {
+      const members = { session_id: '1', hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: {} };
+      const environment = { GOVERNANCE_URL: url, GOVERNANCE_API_KEY: 'key' };
+      const words = ['hook', 'claude-code', '--timeout', '1'];
+      const { exitCode, output } = await gov(words, { environment, input: JSON.stringify(members) });
+      return exitCode === 2 ? 'blocked' : JSON.parse(output).hookSpecificOutput.permissionDecision;
+    };
+    for (const answer of [() => undefined, (response: ServerResponse) => void response.end('{"agentId":"a"}')]) {
+      strange = { step: 'execute', answer };
+      expect(await hook()).toMatch(/^(blocked|deny)$/);
+    }
+  }, 60_000);
+});
