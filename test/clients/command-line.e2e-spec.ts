@@ -145,6 +145,10 @@ _gov; echo "\${COMPREPLY[*]}"`;
     expect(output.trim().split(' ')).toEqual(expect.arrayContaining(named));
   });
 
+  it('says which version it is', async () => {
+    expect(await printed(['--version'])).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
   it('says what is wrong with its words', async () => {
     expect(await gov(['unheard-of'])).toMatchObject({ exitCode: 1, errors: expect.stringContaining('unheard-of') });
     const noRecord = await gov(['show', 'xyz_1']);

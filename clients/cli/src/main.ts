@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addCompletionCommand } from './commands/completion.js';
 import { addReviewCommands } from './commands/decide.js';
@@ -18,7 +19,11 @@ import { GovernanceError } from '../../typescript/src/index.js';
 /** What people can act on. */
 const EXPECTED = [GovernanceError, SettingsError, DemoCompanyError];
 
+const PACKAGE = new URL('../../../package.json', import.meta.url);
+const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
+
 const program = new Command('gov')
+  .version(version)
   .description('The command line of the agent governance service.')
   .addHelpText(
     'after',

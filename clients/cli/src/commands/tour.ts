@@ -10,7 +10,7 @@ const OPENING = `A service that stands between AI agents and what they act on: i
 what needs it, and keeps a record that nobody can alter unnoticed. This tour starts one of its own, and
 removes it at the end; nothing of yours is touched.`;
 
-const CLOSING = `To go on:
+const CLOSING = `To go on (in a clone, write npm run gov -- in place of gov):
   gov up             start the service on a database in this folder
   gov login          keep its key for the other commands
   gov seed           a demo company to look around in
