@@ -18,17 +18,23 @@ export type Answering = (response: ServerResponse, received: Received, index: nu
 /** A server that webhooks are delivered to. */
 export class WebhookEndpoint {
   readonly received: Received[] = [];
+  /** Of the entries that were delivered, in the order in which they came. */
+  readonly sequences: number[] = [];
   answering: Answering = (response) => response.writeHead(204).end();
   private wake: (() => void)[] = [];
 
-  private constructor(private readonly server: Server) {
+  private constructor(
+    private readonly server: Server,
+    private readonly keepsAll: boolean,
+  ) {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.take(request, response));
   }
 
-  static async start(answering?: Answering): Promise<WebhookEndpoint> {
+  /** With `keepsAll` false it keeps the sequences alone: a million deliveries would not fit into memory. */
+  static async start(answering?: Answering, { keepsAll = true } = {}): Promise<WebhookEndpoint> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const endpoint = new WebhookEndpoint(server);
+    const endpoint = new WebhookEndpoint(server, keepsAll);
     if (answering !== undefined) endpoint.answering = answering;
     return endpoint;
   }
@@ -37,13 +43,9 @@ export class WebhookEndpoint {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/hook`;
   }
 
-  get sequences(): number[] {
-    return this.received.map(({ body }) => body.data.sequence as number);
-  }
-
   /** Resolves when so many deliveries have come. */
   async until(count: number): Promise<void> {
-    while (this.received.length < count) await new Promise<void>((resolve) => this.wake.push(resolve));
+    while (this.sequences.length < count) await new Promise<void>((resolve) => this.wake.push(resolve));
   }
 
   async close(): Promise<void> {
@@ -62,8 +64,9 @@ export class WebhookEndpoint {
       signature: header('webhook-signature'),
       ...{ text, body: JSON.parse(text) },
     };
-    this.received.push(received);
-    this.answering(response, received, this.received.length - 1);
+    if (this.keepsAll) this.received.push(received);
+    this.sequences.push(received.body.data.sequence as number);
+    this.answering(response, received, this.sequences.length - 1);
     this.wake.splice(0).forEach((wake) => wake());
   }
 }

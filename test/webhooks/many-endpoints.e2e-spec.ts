@@ -25,7 +25,7 @@ describe('Webhooks to many endpoints, one dead and one slow, of a service that i
     database = await temporaryDatabase();
     program = await start();
     for (let made = 0; made < ENDPOINTS; made += 1) {
-      const endpoint = await WebhookEndpoint.start();
+      const endpoint = await WebhookEndpoint.start(undefined, { keepsAll: false });
       endpoints.push(endpoint);
       const body = { url: endpoint.url, actions: ['entity.*'] };
       expect((await program.send('POST', '/api/v1/webhooks', { body })).status).toBe(201);
@@ -88,13 +88,17 @@ describe('Webhooks to many endpoints, one dead and one slow, of a service that i
     const quick = endpoints.slice(2);
     const last = all.at(-1) ?? 0;
     while (!quick.every(({ sequences }) => sequences.at(-1) === last)) await sleep(50);
-    for (const { received, sequences } of quick) {
+    for (const { sequences } of quick) {
       expect([...new Set(sequences)]).toEqual(all);
-      expect(received.length - all.length).toBeLessThanOrEqual(REPEATED * KILLS);
+      expect(sequences.length - all.length).toBeLessThanOrEqual(REPEATED * KILLS);
+    }
+    if (IN_FULL) {
+      const repeated = quick.map(({ sequences }) => sequences.length - all.length);
+      process.stdout.write(`none lost; repeated after ${KILLS} kills: ${Math.max(...repeated)} at most, by endpoint\n`);
     }
     // It is behind, and holds nobody back; what it has is without a gap.
     const behind = [...new Set(slow().sequences)];
     expect(behind).toEqual(all.slice(0, behind.length));
     expect(behind.length).toBeGreaterThan(0);
-  }, 1_800_000);
+  }, 7_200_000);
 });

@@ -60,6 +60,11 @@ export class Standings implements OnApplicationShutdown {
       `RETURNING "webhookId"`;
   }
 
+  /** Whether other processes may deliver, too. */
+  get areShared(): boolean {
+    return this.database.isShared;
+  }
+
   async all(): Promise<ReadonlyMap<string, WebhookStanding>> {
     const rows = await this.database.points.all<WebhookStanding>(SELECT);
     return new Map(rows.map((row) => [row.webhookId, row]));
@@ -99,13 +104,13 @@ export class Standings implements OnApplicationShutdown {
 
   /** The term of the lease if this process holds it; null: another one does. */
   async hold(): Promise<number | null> {
-    if (!this.database.isShared) return 1;
+    if (!this.areShared) return 1;
     const [lease] = await this.run<{ term: number }>(HOLD, [this.database.processId]);
     return lease?.term ?? null;
   }
 
   async giveUp(): Promise<void> {
-    if (this.database.isShared) await this.run(GIVE_UP, [this.database.processId]);
+    if (this.areShared) await this.run(GIVE_UP, [this.database.processId]);
   }
 
   /** Before the ledger closes the database. */

@@ -30,6 +30,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   private readonly logger = new Logger('Webhooks');
   private readonly lease = new DeliveryLease();
   private readonly deliveries = new Map<string, EndpointDelivery>();
+  /** Webhooks whose deliveries have stopped since the standings were read: where those stand by now is not known. */
+  private readonly stopped = new Set<string>();
   private readonly means: DeliveryMeans;
   private readonly looks = new SingleFlight<never, void>(() => this.look());
   private readonly repeated = new Repeated(
@@ -47,7 +49,9 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     live: LiveEntries,
     sender: WebhookSender,
   ) {
-    const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(thisMoment());
+    // A file has one process, which nobody takes over from: what it was held up in stays its own.
+    const isOurs = (): boolean => !standings.areShared || this.lease.isHeldAt(thisMoment());
+    const mayDeliver = (): boolean => !this.repeated.isStopping && isOurs();
     const writer = new StandingWriter(standings, mayDeliver);
     this.means = {
       ...{ entries, counters, live, sender, mayDeliver },
@@ -78,6 +82,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   }
 
   private async look(): Promise<void> {
+    this.stopped.clear();
     // In this order, so that the webhook of every position is found, even if it was created in between.
     const standings = await this.standings.all();
     const webhooks = await this.all();
@@ -112,7 +117,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       if (delivery.isOver || webhook === undefined || !isCurrent || !delivery.follow(webhook)) this.stop(id, delivery);
     }
     for (const [id, webhook] of active) {
-      if (!this.deliveries.has(id)) this.begin(webhook, standings.get(id) ?? startOf(webhook));
+      if (!this.deliveries.has(id) && !this.stopped.has(id)) this.begin(webhook, standings.get(id) ?? startOf(webhook));
     }
   }
 
@@ -127,6 +132,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     void delivery.stop().then(() => {
       if (this.deliveries.get(id) !== delivery) return;
       this.deliveries.delete(id);
+      this.stopped.add(id);
       this.lookSoon();
     });
   }
