@@ -34,7 +34,7 @@ export class ApprovalsController {
   @RequiresScope('execute')
   @HttpCode(200)
   @ApiOperation({
-    summary: 'Cancel an execution before it goes on',
+    summary: 'Cancel an execution before it proceeds',
     description:
       'One that waits for its approval, with its decision, or one that has it. The reason is in the audit trail.',
   })

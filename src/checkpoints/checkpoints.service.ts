@@ -92,7 +92,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     try {
       await this.keep(this.signer.sign(known));
     } catch (error) {
-      this.logger.error(`Of the chain that the database has lost no checkpoint is kept: ${String(error)}`);
+      this.logger.error(`No checkpoint of the chain that the database has lost could be kept: ${String(error)}`);
     }
   }
 
@@ -100,7 +100,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     try {
       await this.kept.keep(issued);
     } catch (error) {
-      this.logger.error(`The checkpoint cannot be kept in ${this.kept.path}, so it is not given out: ${String(error)}`);
+      this.logger.error(`The checkpoint cannot be kept in ${this.kept.path}, so it is not issued: ${String(error)}`);
       throw unavailable('The checkpoint cannot be kept now.');
     }
   }

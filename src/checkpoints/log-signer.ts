@@ -52,9 +52,7 @@ export class LogSigner {
     const seed = await readOrMakeSigningKey(path);
     if (isOpenToOthers(path)) {
       closeToOthers(path);
-      this.logger.warn(
-        `Others than the owner could read the signing key in ${path}. Replace it where one of them may have.`,
-      );
+      this.logger.warn(`Users other than the owner could read the signing key in ${path}. Replace it if one may have.`);
     }
     return seed;
   }

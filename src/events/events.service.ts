@@ -68,7 +68,7 @@ export class EventsService implements OnModuleDestroy {
     const filter = await withAgentId(this.records, asked.filter, 'agentId');
     if (this.gate.isClosed) throw unavailable('The service is stopping.');
     if (stream.signal.aborted) return;
-    if (!this.places.enter(caller)) throw unavailable('As many streams of events are open as may be.', RETRY_AFTER);
+    if (!this.places.enter(caller)) throw unavailable('Too many event streams are open.', RETRY_AFTER);
     stream.signal.addEventListener('abort', () => this.places.leave(caller), { once: true });
     stream.open({ 'X-Head-Sequence': String(head) });
     void this.serve(new EventReader(this.source, { caller, filter, after, stream }), stream);
@@ -80,7 +80,7 @@ export class EventsService implements OnModuleDestroy {
     try {
       await reader.read();
     } catch (error) {
-      this.logger.error({ err: error }, 'A stream of events was broken off.');
+      this.logger.error({ err: error }, 'An event stream was cut short.');
       stream.breakOff();
     }
     this.open.delete(reader);

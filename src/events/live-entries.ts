@@ -96,7 +96,7 @@ export class LiveEntries implements OnModuleDestroy {
       if (this.followers.size > 0) this.retry ??= setTimeout(() => this.readAgain(), RETRY).unref();
       return;
     }
-    this.logger.error({ err: error }, 'New entries cannot be read: streams of events are broken off.');
+    this.logger.error({ err: error }, 'New entries cannot be read: event streams are closed.');
     for (const follower of [...this.followers]) follower.breakOff();
   }
 

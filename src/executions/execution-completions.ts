@@ -40,7 +40,7 @@ export class ExecutionCompletions {
       const isFinal = isRefusedByRule(error);
       this.logger.error(
         { err: error, executionId: completion.execution.id },
-        `A completion could not be written; ${isFinal ? 'it never will be, and is given up' : 'it is tried again'}.`,
+        `A completion could not be written; ${isFinal ? 'it is abandoned' : 'it will be retried'}.`,
       );
       if (!isFinal) this.retryLater(completion);
       return completion.execution;
@@ -61,7 +61,7 @@ export class ExecutionCompletions {
     if (written.outcome !== outcome.outcome) {
       this.logger.error(
         { executionId: execution.id, ended: outcome.outcome },
-        `Another process took this one for ended and marked the execution as ${written.outcome}; that stays on record.`,
+        `Another process considered this one ended and marked the execution as ${written.outcome}; that stays on record.`,
       );
     }
     return written;

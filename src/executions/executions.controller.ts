@@ -75,7 +75,7 @@ export class ExecutionsController {
   @RequiresScope('execute')
   @HttpCode(200)
   @ApiOperation({
-    summary: 'Report what came of an execution',
+    summary: 'Report the outcome of an execution',
     description: 'Of one that was `authorized`, so that its caller carried it out; once.',
   })
   @ApiRecordId(EXECUTION)

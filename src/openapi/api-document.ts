@@ -17,7 +17,7 @@ export class ApiDocument {
 
   get(): Buffer {
     if (this.make === null) {
-      throw new Error('The document was asked for before the application stood.');
+      throw new Error('The document was requested before the application was complete.');
     }
     this.json ??= Buffer.from(JSON.stringify(this.make()));
     return this.json;

@@ -50,7 +50,7 @@ export class PolicyComparisons implements OnApplicationShutdown {
     this.worker = worker;
     try {
       const answer = answerOf(worker, this.configuration.planTimeout);
-      // Where the thread ends early, what was being read for it is still read to its end.
+      // If the thread ends early, what was being read for it is still read to the end.
       answer.catch(() => undefined);
       const slices = new Slices();
       for await (const part of parts) {

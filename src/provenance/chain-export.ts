@@ -104,7 +104,7 @@ export class ChainExport {
 }
 
 function refusal(underWay: string, bound: string): DomainError {
-  return unavailable(`There are ${underWay} under way, which is as many as are made ${bound}.`, RETRY_AFTER);
+  return unavailable(`${underWay} are running, which is the maximum ${bound}.`, RETRY_AFTER);
 }
 
 function headOf({ sequence, hash }: ChainExtent): ChainHeadResponse {

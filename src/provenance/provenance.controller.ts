@@ -72,7 +72,7 @@ export class ProvenanceController {
     summary: 'Verify the chain',
     description:
       'Recomputes every hash and link, of the whole chain or from a sequence on, up to the head found at the start. Calls ' +
-      'that arrive meanwhile share the next run. With `state` the records themselves are held against the chain, too. With a ' +
+      'that arrive meanwhile share the next run. With `state` the records themselves are checked against the chain, too. With a ' +
       'checkpoint it also says whether the log extends it: whether history was cut, forked or rewritten since, even where ' +
       'the chain and its head are sound.',
   })

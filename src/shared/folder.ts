@@ -26,6 +26,6 @@ export function makeFolder(folder: string): void {
 export function warnWhereOthersMayWrite(folder: string): void {
   if ((statSync(folder).mode & WRITABLE_BY_OTHERS) === 0) return;
   new Logger('Files').warn(
-    `Others than the owner may write to the folder ${folder}, and so put other files in place of the service's: chmod go-w it.`,
+    `Users other than the owner may write to ${folder}, and so replace the service's files: chmod go-w it.`,
   );
 }

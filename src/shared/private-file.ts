@@ -28,7 +28,7 @@ export function closeToOthers(path: string): void {
   try {
     chmodSync(path, found.mode & THE_OWNER);
   } catch (error) {
-    new Logger('Files').warn(`Others than the owner can open ${path}: chmod 600 it (${String(error)}).`);
+    new Logger('Files').warn(`Users other than the owner can open ${path}: chmod 600 it (${String(error)}).`);
   }
 }
 

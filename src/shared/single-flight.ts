@@ -51,7 +51,7 @@ export class SingleFlight<Wish, Result> {
 
   private added(from: number): SingleFlightRun<Wish, Result> {
     if (from !== this.ordinary && this.others().length >= MOST_WAITING) {
-      throw unavailable('Too many runs that begin elsewhere are waiting.', RETRY_AFTER);
+      throw unavailable('Too many other runs are waiting.', RETRY_AFTER);
     }
     const run = new SingleFlightRun<Wish, Result>(from);
     this.waiting.set(from, run);

@@ -40,7 +40,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   private readonly repeated = new Repeated(
     INTERVAL,
     () => this.refresh(),
-    (error) => this.logger.error(`Keys of issuers are not fetched: ${String(error)}`),
+    (error) => this.logger.error(`The keys of issuers cannot be fetched: ${String(error)}`),
   );
 
   constructor(

@@ -4,7 +4,7 @@ import type { LiveRecord } from './live-record';
 import type { SqlValue } from '../database/sql-connection';
 
 /**
- * What is wrong with a record, held against the ledger.
+ * What is wrong with a record, compared with the ledger.
  * - `changed`: it is not as its last entry left it.
  * - `added`: no entry made it, or the last one removed it.
  * - `missing`: its last entry left it there, and it is not.

@@ -9,5 +9,5 @@ const MOST_WEBHOOKS = 100;
 export async function requireRoom(transaction: LedgerTransaction): Promise<void> {
   const counts = await Promise.all(WEBHOOK_STATUSES.map((status) => transaction.count(WEBHOOK, { status })));
   if (counts.reduce((sum, count) => sum + count, 0) < MOST_WEBHOOKS) return;
-  throw conflict(`There are ${MOST_WEBHOOKS} webhooks, which is as many as may be. Delete one first.`);
+  throw conflict(`There are ${MOST_WEBHOOKS} webhooks already, which is the maximum. Delete one first.`);
 }

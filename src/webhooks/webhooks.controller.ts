@@ -121,7 +121,7 @@ export class WebhooksController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'Resume a webhook',
-    description: 'One that was given up goes on where it was; one that waits to try again tries now.',
+    description: 'One that was given up continues where it stopped; one that is waiting to retry does so now.',
   })
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })

@@ -43,7 +43,7 @@ describe('A start', () => {
 
   it.each([
     ['a folder', 'governance.db', /is a folder/],
-    ['below a file', 'file/governance.db', /cannot be made or entered/],
+    ['below a file', 'file/governance.db', /cannot be created or entered/],
   ])('is refused with a clear line where the file would be %s', async (_what, name, reason) => {
     mkdirSync(served.path);
     writeFileSync(join(served.folder, 'file'), '');

@@ -458,7 +458,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report what came of an execution
+         * Report the outcome of an execution
          * @description Of one that was `authorized`, so that its caller carried it out; once.
          *
          *     Scope: `execute`.
@@ -640,7 +640,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel an execution before it goes on
+         * Cancel an execution before it proceeds
          * @description One that waits for its approval, with its decision, or one that has it. The reason is in the audit trail.
          *
          *     Scope: `execute`.
@@ -927,7 +927,7 @@ export interface paths {
         put?: never;
         /**
          * Resume a webhook
-         * @description One that was given up goes on where it was; one that waits to try again tries now.
+         * @description One that was given up continues where it stopped; one that is waiting to retry does so now.
          *
          *     Scope: `admin`.
          */
@@ -1037,7 +1037,7 @@ export interface paths {
         put?: never;
         /**
          * Verify the chain
-         * @description Recomputes every hash and link, of the whole chain or from a sequence on, up to the head found at the start. Calls that arrive meanwhile share the next run. With `state` the records themselves are held against the chain, too. With a checkpoint it also says whether the log extends it: whether history was cut, forked or rewritten since, even where the chain and its head are sound.
+         * @description Recomputes every hash and link, of the whole chain or from a sequence on, up to the head found at the start. Calls that arrive meanwhile share the next run. With `state` the records themselves are checked against the chain, too. With a checkpoint it also says whether the log extends it: whether history was cut, forked or rewritten since, even where the chain and its head are sound.
          *
          *     Scope: `audit`.
          */
@@ -2286,13 +2286,13 @@ export interface components {
             nextCursor?: string;
         };
         /**
-         * @description What came of the action.
+         * @description The outcome of the action.
          * @enum {string}
          */
         ReportedOutcome: "executed" | "failed";
         ReportResultRequest: {
             /**
-             * @description What came of the action.
+             * @description The outcome of the action.
              * @example executed
              */
             outcome: components["schemas"]["ReportedOutcome"];
@@ -2676,13 +2676,13 @@ export interface components {
             reason?: string | null;
         };
         /**
-         * @description `system` is the service acting by itself.
+         * @description `system` is the service acting automatically.
          * @enum {string}
          */
         ActorType: "api_key" | "token" | "agent" | "system";
         ActorResponse: {
             /**
-             * @description `system` is the service acting by itself.
+             * @description `system` is the service acting automatically.
              * @example api_key
              */
             type: components["schemas"]["ActorType"];
@@ -2890,7 +2890,7 @@ export interface components {
         };
         WebhookDeliveryResponse: {
             /**
-             * @description Of the last entry that needs no delivery any more.
+             * @description Sequence of the last entry that no longer needs delivery.
              * @example 1
              */
             sequence: number;
@@ -3138,7 +3138,7 @@ export interface components {
              */
             from?: number | null;
             /**
-             * @description Also hold every record that is there against the state its last entry left, whatever `from` says.
+             * @description Also check every existing record against the state its last entry left, whatever `from` says.
              * @example true
              */
             state?: boolean | null;
@@ -4958,7 +4958,7 @@ export interface operations {
             query?: {
                 /** @description Answers as the ledger kept the record then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
                 asOf?: string;
-                /** @description Answers when there is nothing to wait for any more, or after so many seconds. */
+                /** @description Answers when there is nothing left to wait for, or after this many seconds. */
                 wait?: number;
             };
             header?: never;
@@ -5148,7 +5148,7 @@ export interface operations {
             query?: {
                 /** @description Answers as the ledger kept the record then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
                 asOf?: string;
-                /** @description Answers when there is nothing to wait for any more, or after so many seconds. */
+                /** @description Answers when there is nothing left to wait for, or after this many seconds. */
                 wait?: number;
             };
             header?: never;

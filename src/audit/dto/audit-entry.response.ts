@@ -11,7 +11,7 @@ export class ActorResponse {
     enum: ACTOR_TYPES,
     enumName: 'ActorType',
     example: 'api_key',
-    description: '`system` is the service acting by itself.',
+    description: '`system` is the service acting automatically.',
   })
   readonly type!: string;
 

@@ -20,7 +20,7 @@ export function resolveDatabaseFile(configured: string): string {
     if (found?.isSymbolicLink() !== true) return path;
     path = resolve(dirname(path), readlinkSync(path));
   }
-  throw new Error(`The database path ${configured} is a circle of symbolic links.`);
+  throw new Error(`The database path ${configured} is a loop of symbolic links.`);
 }
 
 /** Its real path; creates it if it is missing. */
@@ -30,7 +30,7 @@ function existingFolder(folder: string): string {
     return realpathSync(folder);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`The folder of the database, ${folder}, cannot be made or entered: ${reason}`, { cause: error });
+    throw new Error(`The folder of the database, ${folder}, cannot be created or entered: ${reason}`, { cause: error });
   }
 }
 

@@ -20,7 +20,7 @@ import { inability, type OpenDecision } from './approver-ability';
 
 /** Decisions examined at once. */
 const PIECE = 5_000;
-/** Of those with long traits. */
+/** The same for decisions with long traits. */
 const LONG_PIECE = 200;
 const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'proposed' };
 const own: Trait = (column) => column;
@@ -33,8 +33,8 @@ interface Found {
 }
 
 /**
- * The decisions that one agent could approve now. No index tells which, so those that are proposed are looked through, each kind of
- * them judged once, up to the end of the page; the first page is counted to the end of the list.
+ * The decisions that one agent could approve now. No index answers that, so proposed decisions are examined, each kind
+ * of them judged once, up to the end of the page; for the first page, to the end of the list to count them.
  */
 @Injectable()
 export class AwaitingDecisions {
@@ -80,7 +80,7 @@ export class AwaitingDecisions {
     return { places, total: known ?? total };
   }
 
-  /** What of a decision tells whether the agent could approve it, and no more, so that many have the same. */
+  /** Only what decides whether the agent could approve a decision, so that many decisions share it. */
   private traits({ id }: Agent): Readonly<Record<keyof OpenDecision, Trait>> {
     const { now } = this.ledger;
     return {
@@ -96,7 +96,7 @@ export class AwaitingDecisions {
     };
   }
 
-  /** The sequences of those that the agent could approve, in order. */
+  /** The sequences of the decisions that the agent could approve, in order. */
   private async approvable(agent: Agent, kinds: readonly Alike<OpenDecision>[], order: SortOrder): Promise<number[]> {
     const slices = new Slices();
     const found: number[] = [];

@@ -16,7 +16,7 @@ const REPORTED_OUTCOMES = ['executed', 'failed'] as const;
 export class ReportResultRequest {
   @OneOf(REPORTED_OUTCOMES, {
     enumName: 'ReportedOutcome',
-    description: 'What came of the action.',
+    description: 'The outcome of the action.',
     example: 'executed',
   })
   readonly outcome!: (typeof REPORTED_OUTCOMES)[number];

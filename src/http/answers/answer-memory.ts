@@ -66,7 +66,7 @@ export class AnswerMemory {
 }
 
 function refusal(): DomainError {
-  return unavailable('Too many large answers wait for their clients to take them.');
+  return unavailable('Too many large answers are waiting for their clients to read them.');
 }
 
 function clientOf(request: ServiceRequest): string {

@@ -24,7 +24,7 @@ export function ApiNdjson(line: SchemaObject, headers: HeadersObject): MethodDec
  */
 export function ndjsonStream(lines: Readable, { req: { socket } }: Response): StreamableFile {
   return new StreamableFile(lines, { type: TYPE }).setErrorHandler((error) => {
-    if (error.name !== 'AbortError') logger.error({ err: error }, 'An answer was broken off.');
+    if (error.name !== 'AbortError') logger.error({ err: error }, 'An answer was cut short.');
     socket.resetAndDestroy();
   });
 }

@@ -7,7 +7,7 @@ import type { Exchange } from '../request/service-request';
 export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): LedgerCaller => {
   const [request, response] = context.getArgs<Exchange>();
   const { caller } = request;
-  if (caller === undefined) throw new Error('A public route asked for its caller; nobody has to say who asks there.');
+  if (caller === undefined) throw new Error('A public route asked for its caller, but has none.');
   const { idempotencyKey: key } = request;
   if (key === undefined) return caller;
   const { requestId, ip } = caller;

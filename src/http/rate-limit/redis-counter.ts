@@ -114,7 +114,7 @@ export class RedisCounter implements RequestCounter {
     this.isShared = false;
     // The error of a command on a lost connection does not say why it was lost.
     const reason = error === NO_ANSWER || error instanceof ReplyError ? messageOf(error) : this.reason;
-    this.logger.warn(`Redis does not answer (${reason}): each process counts requests by itself until it does.`);
+    this.logger.warn(`Redis does not answer (${reason}): each process counts requests separately until it does.`);
   }
 }
 

@@ -11,7 +11,7 @@ export class WaitQuery extends AsOfQuery {
   @QueryInteger({
     min: 1,
     max: 60,
-    description: 'Answers when there is nothing to wait for any more, or after so many seconds.',
+    description: 'Answers when there is nothing left to wait for, or after this many seconds.',
   })
   readonly wait?: number;
 }

@@ -35,7 +35,7 @@ export function failStop(reason: string): never {
 /** Ends the process when the database is not the one it knows: its memory was filled from another one. */
 export function stopContradicted(reason: string): never {
   return stop(
-    `${reason} The process stops; the next start holds the database against the kept checkpoint.`,
+    `${reason} The process stops; the next start checks the database against the kept checkpoint.`,
     EXIT_CODE.contradicted,
   );
 }

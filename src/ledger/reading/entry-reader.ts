@@ -100,7 +100,7 @@ export class EntryReader {
 
   async extent(): Promise<ChainExtent> {
     const [extent] = await this.database.chain.all<ChainExtent>(SELECT_EXTENT);
-    if (extent === undefined) throw new Error('An aggregate query answered no row.');
+    if (extent === undefined) throw new Error('An aggregate query returned no row.');
     return extent;
   }
 

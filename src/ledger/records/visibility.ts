@@ -12,7 +12,7 @@ export type Viewer = Pick<Caller, 'agentId' | 'grants'>;
 export function sightOf({ subjectType, visibility }: AnyRecordKind, viewer: Viewer | undefined): readonly Condition[] {
   if (visibility === undefined) return [];
   // Records that not everybody may see must not be read without a viewer.
-  if (viewer === undefined) throw new Error(`A ${subjectType} was read, and it was not said for whom.`);
+  if (viewer === undefined) throw new Error(`A ${subjectType} was read without a viewer.`);
   const { agentId, grants } = viewer;
   if (agentId === null || visibility.allWith.some((scope) => grants.has(scope))) return [];
   return [{ column: visibility.agentColumn, comparison: 'equals', value: agentId }];

@@ -33,6 +33,6 @@ export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
 }
 
 export function ownerColumn({ owner, subjectType }: AnyRecordKind): string {
-  if (owner === undefined) throw new Error(`A ${subjectType} goes with no other record.`);
+  if (owner === undefined) throw new Error(`A ${subjectType} belongs to no other record.`);
   return owner.column;
 }

@@ -29,7 +29,7 @@ const RESOURCE_PATTERNS = [
   ...['https://h/*', 'https://h/a', 'https://h/a/*', 's3://a/*'],
   ...['c d', 'a/c d', 'c d/*', 'c d/e f', 'a:b', 'https://h/c:d', 'https://h/c:d/*'],
 ];
-/** What an allow writes so is for that spelling alone. */
+/** An allow written in this way is for that spelling only. */
 const ENCODED_PATTERNS = ['c%20d', 'a/c%2520d', 'c%20d/*', 'c d/e%20f', 'https://h/c%3Ad'];
 const SUBJECTS = [
   '*',

@@ -67,7 +67,7 @@ function patternKeys(pattern: ResourcePattern, type: string | null, isTyped: boo
   return isTyped || !rest.includes('/') ? [own, `E${rest}`] : [own];
 }
 
-/** What is not for one spelling alone is met by an id however it is percent-encoded. */
+/** Unless it is for one spelling only, an id matches however it is percent-encoded. */
 function otherSpellings(key: ResourceKey): ResourceKey[] {
   if (key.startsWith('B')) return encodedSpellings(key.slice(1)).map((path) => `B${path}` as const);
   return key.startsWith('E') ? encodedSpellings(key.slice(1)).map((path) => `E${path}` as const) : [];

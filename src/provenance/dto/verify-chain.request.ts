@@ -30,7 +30,7 @@ export class VerifyChainRequest {
 
   @BooleanField({
     optional: true,
-    description: 'Also hold every record that is there against the state its last entry left, whatever `from` says.',
+    description: 'Also check every existing record against the state its last entry left, whatever `from` says.',
     example: true,
   })
   readonly state?: boolean;

@@ -37,7 +37,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   private readonly repeated = new Repeated(
     RENEWAL,
     () => this.looks.call(0),
-    (error) => this.logger.warn(`Webhooks are not looked after now: ${String(error)}`),
+    (error) => this.logger.warn(`Webhooks cannot be delivered now: ${String(error)}`),
   );
 
   constructor(
@@ -72,13 +72,13 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     await this.stopAll();
     await this.standings
       .giveUp()
-      .catch((error: unknown) => this.logger.warn(`The lease lapses later: ${String(error)}`));
+      .catch((error: unknown) => this.logger.warn(`The lease was not released and will lapse: ${String(error)}`));
   }
 
   /** To be called when a webhook was changed here; changes by other processes are noticed within three seconds. */
   lookSoon(): void {
     if (this.repeated.isStopping) return;
-    this.looks.call(0).catch((error: unknown) => this.logger.debug(`Webhooks are looked at later: ${String(error)}`));
+    this.looks.call(0).catch((error: unknown) => this.logger.debug(`Webhooks will be checked later: ${String(error)}`));
   }
 
   private async look(): Promise<void> {

@@ -53,7 +53,11 @@ export class WebhookWithSecretResponse extends WebhookResponse {
 }
 
 export class WebhookDeliveryResponse {
-  @ApiProperty({ type: 'integer', example: 1, description: 'Of the last entry that needs no delivery any more.' })
+  @ApiProperty({
+    type: 'integer',
+    example: 1,
+    description: 'Sequence of the last entry that no longer needs delivery.',
+  })
   readonly sequence!: number;
 
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
