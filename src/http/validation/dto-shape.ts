@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { getMetadataStorage, type MetadataStorage, ValidationTypes } from 'class-validator';
+import { getMetadataStorage, ValidationTypes } from 'class-validator';
 import type { FieldFault } from '../../errors/domain-error';
 
 const WHOLE_RULES = 'http:whole-rules';
@@ -32,7 +32,6 @@ export interface ListedDto {
 
 const shapes = new WeakMap<Type, DtoShape>();
 const rules = getMetadataStorage();
-rememberRules(rules);
 
 /** Validates a request by the combination of its members. */
 export function WholeRequest(rule: WholeRule): ClassDecorator {
@@ -79,17 +78,4 @@ function append(key: string, type: object, value: unknown): void {
 
 function collected(key: string, type: object): readonly unknown[] {
   return (Reflect.getMetadata(key, type) as readonly unknown[] | undefined) ?? [];
-}
-
-/** At each validation class-validator looks through all classes for what the one in hand inherits; that stays the same. */
-function rememberRules(storage: MetadataStorage): void {
-  const search = storage.getTargetValidationMetadatas.bind(storage);
-  const found = new WeakMap<object, ReturnType<typeof search>>();
-  storage.getTargetValidationMetadatas = (type, schema, always, strictGroups, groups) => {
-    if (Boolean(schema) || always || strictGroups || groups !== undefined)
-      return search(type, schema, always, strictGroups, groups);
-    const known = found.get(type) ?? search(type, schema, always, strictGroups);
-    found.set(type, known);
-    return known;
-  };
 }
