@@ -43,7 +43,7 @@ const WITHOUT_RECORDS = [
 
 /** Long, and much the same on both databases: POSTGRES_IN_FULL=true runs them on PostgreSQL as well. */
 const LONG_ON_POSTGRES = [
-  ...['consumer', 'damaged-rows', 'decision-reviews', 'derived-data-pieces', 'export', 'large-removals'],
+  ...['consumer', 'damaged-rows', 'decision-reviews', 'derived-data-chunks', 'export', 'large-removals'],
   ...['policies', 'policy-plan', 'policy-replay', 'policy-tests', 'rewritten-history'],
   ...['start', 'start-stop', 'state-verification', 'verifier', 'webhooks/webhooks'],
 ];

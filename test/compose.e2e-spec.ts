@@ -128,7 +128,7 @@ describeOnSqlite('SECURITY.md', () => {
   it('says how to report a fault', () => {
     const [, report = ''] = read('SECURITY.md').split('\n## Reporting a fault\n');
     expect(report).toMatch(
-      /^\n?Report it privately to [^#]*private reporting of\s+vulnerabilities[^#]*Please do not open a public issue/,
+      /^\n?Report it privately to [^#]*private\s+vulnerability\s+reporting[^#]*Please do not open a public issue/,
     );
   });
 });

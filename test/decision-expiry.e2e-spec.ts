@@ -120,22 +120,22 @@ describe('Expiry of decisions', () => {
     }
     await propose(app, agentId, { expiresAt: inMilliseconds(13 * 60_000) });
     await reject((await propose(app, agentId, { expiresAt: inMilliseconds(60_000) })).id);
-    const pieces: string[][] = [];
+    const chunks: string[][] = [];
     const now = inMilliseconds(12 * 60_000);
-    for await (const piece of app.application.get(RecordReader).due(DECISION, now, 10)) pieces.push(piece);
-    expect(pieces.map(({ length }) => length)).toEqual([8, 4]);
-    expect(pieces.flat()).toEqual(ids);
+    for await (const chunk of app.application.get(RecordReader).due(DECISION, now, 10)) chunks.push(chunk);
+    expect(chunks.map(({ length }) => length)).toEqual([8, 4]);
+    expect(chunks.flat()).toEqual(ids);
   });
 
-  it('finds decisions that expire at one moment piece by piece, none twice', async () => {
+  it('finds decisions that expire at one moment chunk by chunk, none twice', async () => {
     const expiresAt = inMilliseconds(60_000);
     const ids = (await Promise.all(Array.from({ length: 5 }, () => propose(app, agentId, { expiresAt })))).map(
       ({ id }) => id,
     );
-    const pieces: string[][] = [];
-    for await (const piece of app.application.get(RecordReader).due(DECISION, expiresAt, 2)) pieces.push(piece);
-    expect(pieces.map(({ length }) => length)).toEqual([2, 2, 1]);
-    expect(pieces.flat()).toEqual(ids.sort());
+    const chunks: string[][] = [];
+    for await (const chunk of app.application.get(RecordReader).due(DECISION, expiresAt, 2)) chunks.push(chunk);
+    expect(chunks.map(({ length }) => length)).toEqual([2, 2, 1]);
+    expect(chunks.flat()).toEqual(ids.sort());
   });
 
   describe('that a late review brings to light', () => {

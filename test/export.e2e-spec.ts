@@ -25,7 +25,7 @@ describe('The export', () => {
   beforeAll(async () => {
     app = await createTestApp({ modules: [ActionsModule], environment: EVERY_ACTION_ENVIRONMENT });
     await doEverything(app);
-    // More than one piece.
+    // More than one chunk.
     for (let made = 0; made < 280; made += 40) {
       await Promise.all(
         Array.from({ length: 40 }, () => createEntity(app, { properties: { text: 'é"\u2028\n😀', number: 1e21 } })),
@@ -131,7 +131,7 @@ describe('The export', () => {
     expect(await lines()).toHaveLength(length);
   });
 
-  // In the first piece, which is refused before anything is sent, and in the second, up to the last but one.
+  // In the first chunk, which is refused before anything is sent, and in the second, up to the last but one.
   it.each([1, 2, 120, 250, 251, 300, -1])('breaks the connection where the entry %i is missing', async (place) => {
     const sequence = place > 0 ? place : length + place;
     await foreign.run(`CREATE TEMP TABLE the_missing AS SELECT * FROM ledger_entries WHERE "sequence" = ${sequence}`);

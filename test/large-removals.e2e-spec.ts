@@ -14,7 +14,7 @@ import { runVerifier } from './support/run-verifier';
 import { type Answer, type Parsed, send } from './support/send';
 import { temporaryDatabase, type TemporaryDatabase } from './support/temporary-database';
 
-/** More than several pieces. */
+/** More than several chunks. */
 const CLAIMS = 4_500;
 const COMMAND = 500;
 

@@ -9,8 +9,8 @@ import { LIST_CASES } from './support/list-cases';
 import { listStatements } from './support/list-statements';
 import { type Parsed, send } from './support/send';
 
-/** Sequences of a piece here, so that a small ledger has many of them. */
-const PIECE = 7;
+/** Sequences of a chunk here, so that a small ledger has many of them. */
+const CHUNK = 7;
 const ROUNDS = 12;
 
 /** Lists whose totals nobody keeps, with values that some rows have and others do not. */
@@ -94,7 +94,7 @@ describe('The total of a list that nobody counted, in a ledger too large for one
   it.each(UNCOUNTED)('is right for %s', async (path) => {
     const { data } = await page(withLimit(path, 1000));
     if (!EMPTY.includes(path)) expect(data).not.toEqual([]);
-    countAtOnce(PIECE);
+    countAtOnce(CHUNK);
     expect((await page(withLimit(path, 1))).total).toBe(data.length);
     const whole = await page(withLimit(path, 1000));
     expect(whole.total).toBe(data.length);
@@ -102,34 +102,34 @@ describe('The total of a list that nobody counted, in a ledger too large for one
   });
 
   it('is found once for all pages by cursor', async () => {
-    countAtOnce(PIECE);
+    countAtOnce(CHUNK);
     const { total, nextCursor } = await page('audit?entityId=ENTITY&limit=1');
     expect(await listStatements(app, () => page(`audit?limit=1&cursor=${nextCursor}`))).toHaveLength(1);
     expect((await page(`audit?limit=1&cursor=${nextCursor}`)).total).toBe(total);
   });
 
   it('is that of the moment of its page, though entries follow while it is counted', async () => {
-    countAtOnce(PIECE);
+    countAtOnce(CHUNK);
     const total = Number((await page('audit?entityId=ENTITY')).total);
     const { lists } = app.application.get(Database);
     const all = lists.all.bind(lists);
-    let pieces = 0;
+    let chunks = 0;
     const spy = jest.spyOn(lists, 'all').mockImplementation(async (sql, parameters = []) => {
-      if (pieces++ === 2) await addClaim(app, entityId, { predicate: 'p' });
+      if (chunks++ === 2) await addClaim(app, entityId, { predicate: 'p' });
       return all(sql, parameters);
     });
     expect((await page('audit?entityId=ENTITY')).total).toBe(total);
     spy.mockRestore();
-    expect(pieces).toBeGreaterThan(ROUNDS / 2);
+    expect(chunks).toBeGreaterThan(ROUNDS / 2);
     expect((await page('audit?entityId=ENTITY')).total).toBe(total + 1);
   });
 
-  itOnSqlite('is looked up between the ends of each piece, or by what leaves few rows', async () => {
+  itOnSqlite('is looked up between the ends of each chunk, or by what leaves few rows', async () => {
     countAtOnce(2);
     let seen = 0;
     for (const { path, query } of LIST_CASES) {
-      const [, ...pieces] = await listStatements(app, () => page(`${path}?limit=1&${query}`));
-      for (const [sql, parameters] of pieces.filter(([sql]) => sql.includes('count(*)')).slice(0, 1)) {
+      const [, ...chunks] = await listStatements(app, () => page(`${path}?limit=1&${query}`));
+      for (const [sql, parameters] of chunks.filter(([sql]) => sql.includes('count(*)')).slice(0, 1)) {
         seen += 1;
         const plan = await planner.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
         const isBounded = plan.some(({ detail }) => /equence>\? AND \w*equence<\?|rowid>\? AND rowid<\?/.test(detail));

@@ -14,7 +14,7 @@ import { post } from './support/wire';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 const VERIFY = '/api/v1/provenance/verify';
-/** More than one piece. */
+/** More than one chunk. */
 const LENGTH = 1_200;
 const ALTERED = 700;
 

@@ -2,19 +2,19 @@ import { messageOf } from './command-line.mjs';
 import { parseCanonical } from './strict-json.mjs';
 
 /** Entries read at once: so many at most, and so many bytes of what can be long in them. */
-const PIECE_ENTRIES = 500;
-const PIECE_BYTES = 4_000_000;
+const CHUNK_ENTRIES = 500;
+const CHUNK_BYTES = 4_000_000;
 
-const END_OF_PIECE =
+const END_OF_CHUNK =
   `SELECT max("sequence") AS "last" FROM (SELECT "sequence", row_number() OVER (ORDER BY "sequence") AS "number", ` +
   `sum(octet_length("details") + coalesce(octet_length("state"), 0)) OVER (ORDER BY "sequence") AS "bytes" FROM ` +
   `(SELECT "sequence", "details", "state" FROM "ledger_entries" WHERE "sequence" > ? AND "sequence" <= ? ` +
-  `ORDER BY "sequence" LIMIT ${PIECE_ENTRIES})) WHERE "number" = 1 OR "bytes" <= ${PIECE_BYTES}`;
+  `ORDER BY "sequence" LIMIT ${CHUNK_ENTRIES})) WHERE "number" = 1 OR "bytes" <= ${CHUNK_BYTES}`;
 /** No entry of the service: they are not read, as the driver rounds larger numbers and paging by them would stand still. */
 const STRANGE_ENTRIES =
   `SELECT count(*) AS "count" FROM "ledger_entries" WHERE typeof("sequence") <> 'integer' ` +
   `OR "sequence" NOT BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER}`;
-const PIECE = `SELECT * FROM "ledger_entries" WHERE "sequence" > ? AND "sequence" <= ? ORDER BY "sequence"`;
+const CHUNK = `SELECT * FROM "ledger_entries" WHERE "sequence" > ? AND "sequence" <= ? ORDER BY "sequence"`;
 
 /** Columns that the entry and its audit entry have in common, or that only the entry has. */
 const OF_ENTRY = [
@@ -37,9 +37,9 @@ export async function readDatabaseChain(file, chain, upTo) {
   if (count > 0) chain.findings.add('chain', 'the entries', `${count} have a sequence from outside 1 to 2^53 - 1`);
   if (upTo === null) return;
   for (let after = 0; ;) {
-    const [end] = await file.all(END_OF_PIECE, [after, upTo]);
+    const [end] = await file.all(END_OF_CHUNK, [after, upTo]);
     if (end?.['last'] === null || end === undefined) return;
-    for (const row of await file.allAsStored(PIECE, [after, end['last']])) addRow(row, chain);
+    for (const row of await file.allAsStored(CHUNK, [after, end['last']])) addRow(row, chain);
     after = end['last'];
   }
 }

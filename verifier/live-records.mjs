@@ -5,8 +5,8 @@ import { parseCanonical } from './strict-json.mjs';
 
 /** Entries of refused callers have no state, and say nothing of that of their subject. */
 const SAYS_STATE = `"action" <> 'access.denied'`;
-const PIECE_RECORDS = 100;
-const PIECE_ENTRIES = 1_000;
+const CHUNK_RECORDS = 100;
+const CHUNK_ENTRIES = 1_000;
 
 /**
  * @typedef {import('./sqlite-file.mjs').SqliteFile} SqliteFile
@@ -40,7 +40,7 @@ async function keptKinds(file) {
 }
 
 /**
- * Each piece is one statement, so that a record and its last entry are of one moment. The next one begins after the bytes
+ * Each chunk is one statement, so that a record and its last entry are of one moment. The next one begins after the bytes
  * of the last id, as text that is not UTF-8 changes on its way through the driver. What comes next to ids that are not text may
  * not be read; they are a fault already.
  * @param {SqliteFile} file
@@ -51,7 +51,7 @@ async function checkLive(file, subjectType, findings) {
   const { table, owner } = kindOf(subjectType);
   const owners = owner === undefined ? '1' : `(SELECT count(*) FROM "entities" WHERE "id" = live."${owner}")`;
   const leftovers = await leftoversSql(file, subjectType);
-  const piece = (/** @type {string} */ condition) =>
+  const chunk = (/** @type {string} */ condition) =>
     `SELECT live.*, (SELECT min("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id") AS "ledger.first", ` +
     `last."subjectType" AS "ledger.type", last."stateHash" AS "ledger.stateHash", last."state" AS "ledger.state", ` +
     `last."entityId" AS "ledger.entityId", ${owners} AS "ledger.owners", ` +
@@ -60,9 +60,9 @@ async function checkLive(file, subjectType, findings) {
     `CAST(live."id" AS BLOB) AS "ledger.id", typeof(live."id") AS "ledger.idType" FROM "${table}" AS live ` +
     `LEFT JOIN "ledger_entries" AS last ON last."sequence" = ` +
     `(SELECT max("sequence") FROM "ledger_entries" WHERE "subjectId" = live."id" AND ${SAYS_STATE}) ` +
-    `${condition} ORDER BY live."id" LIMIT ${PIECE_RECORDS}`;
+    `${condition} ORDER BY live."id" LIMIT ${CHUNK_RECORDS}`;
   let count = 0;
-  for (let rows = await file.allAsStored(piece('')); ;) {
+  for (let rows = await file.allAsStored(chunk('')); ;) {
     for (const row of rows) {
       if (row['ledger.leftovers'] > 0) continue;
       const fault = recordFault(row, subjectType);
@@ -71,7 +71,7 @@ async function checkLive(file, subjectType, findings) {
     }
     const last = rows.at(-1);
     if (last?.['ledger.idType'] !== 'text') return count;
-    rows = await file.allAsStored(piece('WHERE live."id" > CAST(? AS TEXT)'), [last['ledger.id']]);
+    rows = await file.allAsStored(chunk('WHERE live."id" > CAST(? AS TEXT)'), [last['ledger.id']]);
   }
 }
 
@@ -149,7 +149,7 @@ async function checkMissing(file, kept, findings) {
     `AND later."sequence" > entry."sequence" AND later.${SAYS_STATE}) AND (${isGone.join(' OR ')})`;
   const end =
     `SELECT max("sequence") AS "last" FROM (SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > ? ` +
-    `AND "sequence" <= ${Number.MAX_SAFE_INTEGER} ORDER BY "sequence" LIMIT ${PIECE_ENTRIES})`;
+    `AND "sequence" <= ${Number.MAX_SAFE_INTEGER} ORDER BY "sequence" LIMIT ${CHUNK_ENTRIES})`;
   for (let after = 0; ;) {
     const last = (await file.all(end, [after]))[0]?.['last'] ?? null;
     if (last === null) return;

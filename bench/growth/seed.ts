@@ -17,7 +17,7 @@ export interface Volume {
 }
 
 /** Records of one command: enough to make its commit cheap, few enough to keep them out of the way in memory. */
-const PIECE = 500;
+const CHUNK = 500;
 /** Entities are of so many types. */
 const TYPES = 10;
 const CALLER: Caller = { ...unlimited({ type: 'api_key', id: 'env' }), requestId: 'seeding', ip: '127.0.0.1' };
@@ -28,9 +28,9 @@ export async function seed(database: string, volume: Volume): Promise<void> {
   try {
     const ledger = application.get(LedgerService);
     const activePolicies = application.get(ActivePolicies);
-    for (let made = 0; made < volume.policies; made += PIECE)
+    for (let made = 0; made < volume.policies; made += CHUNK)
       await ledger.write(CALLER, addPolicies(made, volume, activePolicies));
-    for (let made = 0; made < volume.entities; made += PIECE) await ledger.write(CALLER, addEntities(made, volume));
+    for (let made = 0; made < volume.entities; made += CHUNK) await ledger.write(CALLER, addEntities(made, volume));
   } finally {
     await application.close();
   }
@@ -39,7 +39,7 @@ export async function seed(database: string, volume: Volume): Promise<void> {
 function addEntities(first: number, { entities }: Volume): Command<void> {
   return async (transaction) => {
     const { now } = transaction;
-    for (let index = first; index < Math.min(first + PIECE, entities); index += 1) {
+    for (let index = first; index < Math.min(first + CHUNK, entities); index += 1) {
       const id = transaction.newId(ENTITY);
       const described = { ...SAMPLE_REQUEST, type: `type-${index % TYPES}`, name: `Entity ${index}` };
       const entity = { id, ...described, createdAt: now, updatedAt: now, revision: 1 };
@@ -51,7 +51,7 @@ function addEntities(first: number, { entities }: Volume): Command<void> {
 function addPolicies(first: number, volume: Volume, activePolicies: ActivePolicies): Command<void> {
   return async (transaction) => {
     const seeded = policies(volume.policies)
-      .slice(first, first + PIECE)
+      .slice(first, first + CHUNK)
       .map((request) => {
         const rules = { description: '', resourceTypes: [], priority: 0, conditions: [], ...request, approval: null };
         const stored = { status: 'active', warnings: [], createdAt: transaction.now } as const;

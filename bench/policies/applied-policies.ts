@@ -3,7 +3,7 @@ import type { ServerProcess } from '../support/server-process';
 import type { Workload } from './workload';
 
 /** Policies that are applied at a time. */
-const PIECE = 500;
+const CHUNK = 500;
 
 /** The hash of the set without policies. */
 export const NO_POLICIES = createHash('sha256').update('[]').digest('hex');
@@ -12,9 +12,9 @@ export const NO_POLICIES = createHash('sha256').update('[]').digest('hex');
 export async function applied(service: ServerProcess, workload: Workload): Promise<void> {
   const bodies = policyBodies(workload);
   let base = NO_POLICIES;
-  for (let start = 0; start < bodies.length; start += PIECE) {
-    const piece = { base, policies: bodies.slice(start, start + PIECE) };
-    const answer = (await service.send('POST', '/api/v1/policies/apply', piece)) as { policySet: string };
+  for (let start = 0; start < bodies.length; start += CHUNK) {
+    const chunk = { base, policies: bodies.slice(start, start + CHUNK) };
+    const answer = (await service.send('POST', '/api/v1/policies/apply', chunk)) as { policySet: string };
     base = answer.policySet;
   }
 }

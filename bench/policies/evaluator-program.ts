@@ -4,7 +4,7 @@ import type { EngineFigures } from './engine-figures';
 import type { Workload } from './workload';
 
 /** Checks between looks at the clock. */
-const PIECE = 500;
+const CHUNK = 500;
 
 const [file = '', secondsText, roundsText, comparedText] = process.argv.slice(2);
 const { policies, requests } = JSON.parse(readFileSync(file, 'utf8')) as Workload;
@@ -16,7 +16,7 @@ function checksPerSecond(seconds: number): number {
   let checks = 0;
   let elapsed = 0;
   while (elapsed < seconds * 1000) {
-    for (let piece = 0; piece < PIECE; piece += 1) {
+    for (let chunk = 0; chunk < CHUNK; chunk += 1) {
       const request = requests[checks % requests.length];
       if (request !== undefined) evaluator.evaluate(request);
       checks += 1;

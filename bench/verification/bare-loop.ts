@@ -1,7 +1,7 @@
 import { Database, OPEN_READONLY } from 'sqlite3';
 import { GENESIS_HASH, hashesMatch, type StoredEntry } from '../../src/ledger/chain/hash-chain';
 
-const PIECE = 1_000;
+const CHUNK = 1_000;
 const READ = 'SELECT * FROM ledger_entries WHERE sequence > ?1 ORDER BY sequence LIMIT ?2';
 
 /** The least a verification does: reads the rows with the driver, and hashes the same bytes, in one thread. Prints its seconds. */
@@ -11,7 +11,7 @@ function main(path: string): void {
   const start = performance.now();
   let previous = { sequence: 0, hash: GENESIS_HASH };
   const next = (): void => {
-    statement.all<StoredEntry>([previous.sequence, PIECE], (error, entries) => {
+    statement.all<StoredEntry>([previous.sequence, CHUNK], (error, entries) => {
       if (error !== null) throw error;
       for (const entry of entries) {
         if (entry.previousHash !== previous.hash || !hashesMatch(entry))

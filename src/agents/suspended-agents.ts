@@ -9,7 +9,7 @@ import type { Agent } from './agent.entity';
 import { AGENT } from './agent.kind';
 
 /** Most agents read at once. */
-const PIECE = 1_000;
+const CHUNK = 1_000;
 const SUSPENDED: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'suspended' }];
 
 /** The ids of suspended agents, in memory: every request with a key bound to an agent checks them. */
@@ -34,7 +34,7 @@ export class SuspendedAgents implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     const upTo = await this.counters.headSequence();
-    for await (const agents of this.reader.pieces(AGENT, SUSPENDED, PIECE))
+    for await (const agents of this.reader.chunks(AGENT, SUSPENDED, CHUNK))
       agents.forEach(({ id }) => this.ids.add(id));
     this.ledger.follow(this.rows, upTo);
   }

@@ -16,7 +16,7 @@ import { API_KEY } from './api-key.kind';
 import { prefixIn } from './secret';
 
 /** Most keys read at once. */
-const PIECE = 1_000;
+const CHUNK = 1_000;
 const ACTIVE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
 
 interface HeldKey {
@@ -48,7 +48,7 @@ export class KeyBook extends IssuedKeys implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     const upTo = await this.counters.headSequence();
-    for await (const keys of this.reader.pieces(API_KEY, ACTIVE, PIECE)) keys.forEach((key) => this.keep(key));
+    for await (const keys of this.reader.chunks(API_KEY, ACTIVE, CHUNK)) keys.forEach((key) => this.keep(key));
     this.ledger.follow(this.rows, upTo);
   }
 
@@ -56,7 +56,7 @@ export class KeyBook extends IssuedKeys implements OnModuleInit {
     const prefix = prefixIn(secret);
     if (prefix === null) return null;
     if (this.active.has(prefix) || !this.ledger.hasOthers) return this.holder(prefix, digest);
-    return this.ledger.lookAtOthers().then(() => this.holder(prefix, digest));
+    return this.ledger.catchUpWithReplicas().then(() => this.holder(prefix, digest));
   }
 
   /** Called inside the command that issues or ends the key. */

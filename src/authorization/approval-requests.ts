@@ -16,7 +16,7 @@ import { endOf } from '../shared/duration';
 import type { AskedExecution } from './asked-execution';
 
 /** Most executions of one action that are examined: the newest ones. */
-const MOST_LOOKED_AT = 100;
+const MOST_READ = 100;
 /** The longest time that a rejection is binding. */
 const REJECTION_HOLDS = 'P1D';
 const TITLE_LENGTH = 500;
@@ -116,7 +116,7 @@ async function executionsOf(
   { actionHash }: AskedExecution,
   outcome: ExecutionOutcome,
 ): Promise<Execution[]> {
-  return transaction.findAll(EXECUTION, { actionHash, outcome }, MOST_LOOKED_AT);
+  return transaction.findAll(EXECUTION, { actionHash, outcome }, MOST_READ);
 }
 
 /** The decision that an execution waits for, or waited for. */

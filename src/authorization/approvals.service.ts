@@ -93,7 +93,7 @@ interface Held {
 }
 
 async function requiredExecution(transaction: LedgerTransaction, id: string): Promise<Execution> {
-  const execution = await transaction.findSeen(EXECUTION, id);
+  const execution = await transaction.findVisible(EXECUTION, id);
   if (execution === undefined) throw notFound('execution');
   requireActsAs(transaction.caller, execution.agentId);
   return execution;

@@ -70,7 +70,7 @@ export class DecisionReviewsService {
     request: ReviewRequest,
   ): Promise<Decision | Refusal> {
     const { verdict, comment } = request;
-    const decision = await transaction.findSeen(DECISION, decisionId);
+    const decision = await transaction.findVisible(DECISION, decisionId);
     if (decision === undefined) throw notFound('decision');
     const unbound = unboundRefusal(transaction.caller, decision);
     if (unbound !== null) throw unbound;

@@ -63,7 +63,7 @@ export class DecisionsService {
   /** @throws NOT_FOUND; CONFLICT for a settled decision. */
   cancel(caller: Caller, id: string, reason: string | null): Promise<Decision> {
     return this.ledger.prefetching(byId(DECISION, id)).write(caller, async (transaction) => {
-      const decision = await transaction.findSeen(DECISION, id);
+      const decision = await transaction.findVisible(DECISION, id);
       if (decision === undefined) throw notFound('decision');
       requireActsAs(transaction.caller, decision.proposedBy);
       if (isExpired(decision, transaction.now)) {

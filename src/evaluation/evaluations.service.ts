@@ -143,7 +143,7 @@ export class Evaluations {
     for (;;) {
       const { version } = this.policies;
       const agents = await this.agentsOf(everybody);
-      await this.ledger.lookAtOthers();
+      await this.ledger.catchUpWithReplicas();
       if (version !== this.policies.version) continue;
       const policies = this.policies.snapshot();
       try {

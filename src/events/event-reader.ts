@@ -4,7 +4,7 @@ import type { Caller } from '../ledger/caller';
 import type { CounterReader } from '../ledger/reading/counter-reader';
 import type { EntryReader } from '../ledger/reading/entry-reader';
 import { conditionsOfFilter, type EventFilter } from './event-filter';
-import { EventPiece } from './event-piece';
+import { EventChunk } from './event-chunk';
 import { type EntryFollower, type LiveEntries, pageAfter } from './live-entries';
 
 /** Sources of entries: past ones, and new ones as they are written. */
@@ -46,20 +46,20 @@ export class EventReader implements EntryFollower {
   }
 
   /** To be called periodically: ends the stream of a caller that is no longer admitted. */
-  look(): void {
+  check(): void {
     const { caller, stream } = this.reading;
     if (endOf(caller) !== null) stream.end();
     else stream.keepAlive();
   }
 
-  take(piece: EventPiece): void {
-    const bytes = piece.bytes(this.reading.filter, this.position);
-    this.position = Math.max(this.position, piece.last);
+  take(chunk: EventChunk): void {
+    const bytes = chunk.bytes(this.reading.filter, this.position);
+    this.position = Math.max(this.position, chunk.last);
     if (bytes.length > 0) this.reading.stream.send(bytes);
   }
 
-  breakOff(): void {
-    this.reading.stream.breakOff();
+  abort(): void {
+    this.reading.stream.abort();
   }
 
   /** Sends what has been committed so far. */
@@ -70,10 +70,10 @@ export class EventReader implements EntryFollower {
     const conditions = conditionsOfFilter(filter);
     for (let more = true; more && !stream.signal.aborted;) {
       const page = await entries.page(pageAfter(this.position, conditions));
-      const piece = new EventPiece(page.rows);
-      const bytes = piece.bytes(filter, this.position);
+      const chunk = new EventChunk(page.rows);
+      const bytes = chunk.bytes(filter, this.position);
       ({ more } = page);
-      this.position = Math.max(this.position, piece.last, more ? 0 : head);
+      this.position = Math.max(this.position, chunk.last, more ? 0 : head);
       if (bytes.length > 0) await stream.sendInTime(bytes);
     }
   }

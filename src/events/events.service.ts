@@ -76,27 +76,27 @@ export class EventsService implements OnModuleDestroy {
 
   private async serve(reader: EventReader, stream: EventStream): Promise<void> {
     this.open.set(reader, stream);
-    this.timer ??= setInterval(() => this.lookAtAll(), INTERVAL).unref();
+    this.timer ??= setInterval(() => this.checkAll(), INTERVAL).unref();
     try {
       await reader.read();
     } catch (error) {
       this.logger.error({ err: error }, 'An event stream was cut short.');
-      stream.breakOff();
+      stream.abort();
     }
     this.open.delete(reader);
-    if (this.open.size === 0) this.stopLooking();
+    if (this.open.size === 0) this.stopChecking();
   }
 
-  private lookAtAll(): void {
-    for (const reader of this.open.keys()) reader.look();
+  private checkAll(): void {
+    for (const reader of this.open.keys()) reader.check();
   }
 
   private endAll(): void {
-    this.stopLooking();
+    this.stopChecking();
     for (const stream of this.open.values()) stream.end();
   }
 
-  private stopLooking(): void {
+  private stopChecking(): void {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
   }

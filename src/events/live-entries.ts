@@ -5,18 +5,18 @@ import { LedgerTail } from '../ledger/ledger-tail';
 import { EntryReader } from '../ledger/reading/entry-reader';
 import type { Condition, PageRequest } from '../ledger/record-page';
 import { SingleFlight } from '../shared/single-flight';
-import { EventPiece } from './event-piece';
+import { EventChunk } from './event-chunk';
 
 /** Most entries read at once. */
-const PIECE = 250;
+const CHUNK = 250;
 /** Milliseconds after which a failed read is retried. */
 const RETRY = 500;
 
 /** A consumer of entries as they are written. */
 export interface EntryFollower {
-  take(piece: EventPiece): void;
+  take(chunk: EventChunk): void;
   /** An entry cannot be read: nothing follows. */
-  breakOff(): void;
+  abort(): void;
 }
 
 /** New entries, whichever process wrote them: read once for all followers in this process. */
@@ -43,9 +43,9 @@ export class LiveEntries implements OnModuleDestroy {
     if (this.followers.size > 0 && position < this.position) return false;
     if (this.followers.size === 0) this.position = position;
     this.followers.add(follower);
-    this.endTail ??= this.tail.onGrowth(() => this.readOn());
+    this.endTail ??= this.tail.onGrowth(() => this.readMore());
     // The tail only reports later growth.
-    this.readOn();
+    this.readMore();
     return true;
   }
 
@@ -66,7 +66,7 @@ export class LiveEntries implements OnModuleDestroy {
     this.retry = null;
   }
 
-  private readOn(): void {
+  private readMore(): void {
     this.readings.call(0).catch((error: unknown) => this.onFailure(error));
   }
 
@@ -78,8 +78,8 @@ export class LiveEntries implements OnModuleDestroy {
       // Meanwhile, other followers with another position may have taken the place of these.
       if (last === undefined || this.position !== began) return;
       this.position = last.sequence;
-      const piece = new EventPiece(page.rows);
-      for (const follower of [...this.followers]) follower.take(piece);
+      const chunk = new EventChunk(page.rows);
+      for (const follower of [...this.followers]) follower.take(chunk);
       ({ more } = page);
       // Let the sockets take what was written before reading more.
       if (more) await nextTurn();
@@ -97,16 +97,16 @@ export class LiveEntries implements OnModuleDestroy {
       return;
     }
     this.logger.error({ err: error }, 'New entries cannot be read: event streams are closed.');
-    for (const follower of [...this.followers]) follower.breakOff();
+    for (const follower of [...this.followers]) follower.abort();
   }
 
   private readAgain(): void {
     this.retry = null;
-    this.readOn();
+    this.readMore();
   }
 }
 
 /** A page of entries after a sequence, without a total. */
 export function pageAfter(position: number, conditions: readonly Condition[]): PageRequest {
-  return { conditions, limit: PIECE, offset: 0, order: 'asc', position, total: 0 };
+  return { conditions, limit: CHUNK, offset: 0, order: 'asc', position, total: 0 };
 }

@@ -36,7 +36,7 @@ export class ExecutionsService {
   /** @throws NOT_FOUND; CONFLICT unless the execution is authorized. */
   report(caller: Caller, id: string, outcome: ActionOutcome): Promise<Execution> {
     return this.ledger.prefetching(byId(EXECUTION, id)).write(caller, async (transaction) => {
-      const execution = await transaction.findSeen(EXECUTION, id);
+      const execution = await transaction.findVisible(EXECUTION, id);
       if (execution === undefined) throw notFound('execution');
       requireActsAs(transaction.caller, execution.agentId);
       const obstacle = resultConflict(execution);

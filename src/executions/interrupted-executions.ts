@@ -15,7 +15,7 @@ const REASON = 'The service stopped while the action ran; whether it took effect
 /** Milliseconds between checks for processes that have ended. */
 const INTERVAL = 5_000;
 /** Most executions read and marked at once; fewer if they are large. */
-const PIECE = 100;
+const CHUNK = 100;
 const RUNNING: readonly Condition[] = [{ column: 'outcome', comparison: 'equals', value: 'running' }];
 const ALL_RUNNING: RecordRange = { conditions: RUNNING, order: 'asc', position: null, atOnce: 1_000 };
 
@@ -27,7 +27,7 @@ const ALL_RUNNING: RecordRange = { conditions: RUNNING, order: 'asc', position: 
 export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Executions');
   private timer: NodeJS.Timeout | null = null;
-  private isLooking = false;
+  private isPolling = false;
   private isStopping = false;
 
   constructor(
@@ -38,7 +38,7 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
 
   async onApplicationBootstrap(): Promise<void> {
     await this.markAll();
-    if (this.database.isShared) this.timer = setInterval(() => void this.look(), INTERVAL).unref();
+    if (this.database.isShared) this.timer = setInterval(() => void this.poll(), INTERVAL).unref();
   }
 
   onModuleDestroy(): void {
@@ -46,15 +46,15 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
     if (this.timer !== null) clearInterval(this.timer);
   }
 
-  private async look(): Promise<void> {
-    if (this.isLooking) return;
-    this.isLooking = true;
+  private async poll(): Promise<void> {
+    if (this.isPolling) return;
+    this.isPolling = true;
     try {
       await this.markAll();
     } catch (error) {
       if (!this.isStopping) this.logger.error(`Interrupted executions are not marked yet: ${String(error)}`);
     } finally {
-      this.isLooking = false;
+      this.isPolling = false;
     }
   }
 
@@ -71,7 +71,7 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
   private async markAllOf(runBy: string): Promise<number> {
     let count = 0;
     const condition: Condition = { column: 'runBy', comparison: 'equals', value: runBy };
-    for await (const executions of this.reader.pieces(EXECUTION, [...RUNNING, condition], PIECE, SYSTEM_CALLER)) {
+    for await (const executions of this.reader.chunks(EXECUTION, [...RUNNING, condition], CHUNK, SYSTEM_CALLER)) {
       const marked = await Promise.all(executions.map((execution) => this.markOne(execution)));
       count += marked.filter(Boolean).length;
       if (this.isStopping) break;

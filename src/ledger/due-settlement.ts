@@ -10,7 +10,7 @@ import type { AnyRecordKind, GovernedRow, RecordKind } from './record-kind';
 /** Average polling interval in milliseconds: a record is settled within a second of its time. */
 const INTERVAL = 200;
 /** Most records settled together; fewer if they are large. */
-const PIECE = 100;
+const CHUNK = 100;
 
 /** Records of one kind, and what to do with one that has become due. */
 export interface DueRecords<Row extends GovernedRow> {
@@ -66,7 +66,7 @@ export class DueSettlement<Row extends GovernedRow> implements OnApplicationBoot
   private async settleAll(): Promise<void> {
     const { now, isHealthy } = this.ledger;
     if (!isHealthy) return;
-    for await (const ids of this.reader.due(this.records.kind, now, PIECE)) {
+    for await (const ids of this.reader.due(this.records.kind, now, CHUNK)) {
       await Promise.all(ids.map((id) => this.settle(id)));
       if (this.repeated.isStopping) return;
     }

@@ -6,7 +6,7 @@ import { CounterReader } from './reading/counter-reader';
 /** Milliseconds between checks of the head that this process knows. */
 const INTERVAL = 50;
 /** One in this many checks asks the database what other processes have written. */
-const LOOKS_A_QUERY = 8;
+const POLLS_PER_QUERY = 8;
 
 /** Reports when the ledger has grown, whichever process wrote. It polls only while somebody listens. */
 @Injectable()
@@ -15,7 +15,7 @@ export class LedgerTail implements OnModuleDestroy {
   private readonly listeners = new Set<() => void>();
   private timer: NodeJS.Timeout | null = null;
   private seen = 0;
-  private looks = 0;
+  private polls = 0;
 
   constructor(
     private readonly ledger: LedgerService,
@@ -28,7 +28,7 @@ export class LedgerTail implements OnModuleDestroy {
     this.listeners.add(listener);
     if (this.timer === null) {
       this.seen = this.ledger.head.sequence;
-      this.timer = setInterval(() => void this.look(), INTERVAL).unref();
+      this.timer = setInterval(() => void this.poll(), INTERVAL).unref();
     }
     return () => {
       this.listeners.delete(listener);
@@ -45,9 +45,9 @@ export class LedgerTail implements OnModuleDestroy {
     this.timer = null;
   }
 
-  private async look(): Promise<void> {
-    this.looks += 1;
-    const isQuery = this.database.isShared && this.looks % LOOKS_A_QUERY === 0;
+  private async poll(): Promise<void> {
+    this.polls += 1;
+    const isQuery = this.database.isShared && this.polls % POLLS_PER_QUERY === 0;
     const sequence = isQuery ? await this.headOfAll() : this.ledger.head.sequence;
     if (sequence <= this.seen) return;
     this.seen = sequence;

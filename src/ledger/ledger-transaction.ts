@@ -42,7 +42,7 @@ export interface LedgerTransaction {
   newId<Row extends GovernedRow>(kind: RecordKind<Row>): string;
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
   /** The same for a record that the request names: also undefined if the caller may not see it. */
-  findSeen<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
+  findVisible<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined>;
   /** Without reading the record, which may be large. */
   exists<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<boolean>;
   /** By all columns of one of the kind's unique keys. */

@@ -29,7 +29,7 @@ import type { AnyRecordKind } from './record-kind';
 import { PastRecords } from './reading/past-records';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
-import { refuseNewerSchema, tellEarlierVersions } from './schema/schema-version';
+import { refuseNewerSchema, announceVersion } from './schema/schema-version';
 import { TreeReader } from './reading/tree-reader';
 
 const LEDGER_SCHEMA = new SchemaContribution(
@@ -48,7 +48,7 @@ const LEDGER_SCHEMA = new SchemaContribution(
 const START_CONDITION = new StartCondition(async (configuration, found) => {
   await refuseNewerSchema(found);
   await refuseHeadAhead(configuration, found);
-}, tellEarlierVersions);
+}, announceVersion);
 
 export interface LedgerFeature {
   /** Owners before the kinds that belong to them. */

@@ -4,7 +4,7 @@ import { Database } from '../database/database';
 import { unavailable, type DomainError } from '../errors/domain-error';
 import { BatchRunner } from './writing/batch-runner';
 import type { Caller } from './caller';
-import { ForeignLooks } from './foreign-looks';
+import { ReplicaPoll } from './replica-poll';
 import { BatchTransaction } from './writing/batch-transaction';
 import { KnownHead } from './head/known-head';
 import { LedgerClock } from './head/ledger-clock';
@@ -45,12 +45,12 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   private readonly queue = new LedgerQueue(QUEUE_CAPACITY, MAXIMUM_WAIT);
   private readonly known = new KnownHead();
   private readonly stops = new WriteStops();
-  /** Concurrent probes share a look. */
-  private readonly looks = new SingleFlight<never, unknown>(() => this.look());
+  /** Concurrent calls share a probe. */
+  private readonly probes = new SingleFlight<never, unknown>(() => this.probe());
   private readonly clock: LedgerClock;
   private readonly writer: WriterConnection;
   private readonly projections: Projections;
-  private readonly foreignLooks: ForeignLooks;
+  private readonly replicaPoll: ReplicaPoll;
   private readonly leftovers: Leftovers;
   private readonly work: BatchLoop;
   private heartbeat: NodeJS.Timeout | null = null;
@@ -65,7 +65,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.clock = new LedgerClock(database.dialect.clock, maxClockStep, this.stops);
     this.writer = new WriterConnection(database, this.known);
     this.projections = new Projections(catalog);
-    this.foreignLooks = new ForeignLooks(database.points, this.projections);
+    this.replicaPoll = new ReplicaPoll(database.points, this.projections);
     const transaction = new BatchTransaction(database, this.writer, this.known, this.clock);
     const runner = new BatchRunner(database, catalog, this.writer, transaction, this.projections, this.clock);
     this.leftovers = new Leftovers(catalog, transaction);
@@ -79,11 +79,11 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     const head = await readHead(connection);
     if (head === undefined) throw new Error('The head record of the ledger is gone.');
     this.known.found(head);
-    await this.clock.look(connection);
+    await this.clock.check(connection);
     // They may be queued behind a batch whose outcome cannot be known until the database is back.
     this.database.onCutOff(() => this.queue.refuse(outOfReach()));
     this.heartbeat = setInterval(() => this.onHeartbeat(), HEARTBEAT).unref();
-    if (this.database.isShared) this.foreignLooks.begin();
+    if (this.database.isShared) this.replicaPoll.begin();
   }
 
   /**
@@ -128,8 +128,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Resolves when memory that reads are served from reflects everything other processes committed before the call. */
-  async lookAtOthers(): Promise<void> {
-    if (this.hasOthers) await this.foreignLooks.now();
+  async catchUpWithReplicas(): Promise<void> {
+    if (this.hasOthers) await this.replicaPoll.now();
   }
 
   /**
@@ -173,7 +173,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   /**
    * @internal Dead versions of the head row that the server keeps for old snapshots: each batch has to skip them all.
    */
-  formerHeads(): Promise<number> {
+  deadHeadVersions(): Promise<number> {
     return this.database.deadRows('ledger_head');
   }
 
@@ -187,7 +187,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * succeed.
    */
   async check(): Promise<void> {
-    await this.looks.call(0);
+    await this.probes.call(0);
   }
 
   /**
@@ -206,16 +206,16 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   /** Writes what was accepted, refuses new writes, and closes the database. */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
-    await this.foreignLooks.stop();
+    await this.replicaPoll.stop();
     await this.work.finished();
     if (this.heartbeat !== null) clearInterval(this.heartbeat);
     await this.writer.finish();
     await this.database.close();
   }
 
-  private async look(): Promise<void> {
+  private async probe(): Promise<void> {
     const { points } = this.database;
-    await Promise.all([this.known.read(() => readHead(points)), this.clock.look(points)]);
+    await Promise.all([this.known.read(() => readHead(points)), this.clock.check(points)]);
   }
 
   private onHeartbeat(): void {

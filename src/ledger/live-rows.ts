@@ -2,8 +2,8 @@ import type { LedgerTransaction } from './ledger-transaction';
 import type { ForeignChanges, Projection } from './writing/projections';
 import type { GovernedRow, RecordKind } from './record-kind';
 
-/** Most consecutive looks, when this process keeps changing what the previous one found. */
-const MOST_LOOKS = 5;
+/** Most consecutive attempts, when this process keeps changing what the previous one found. */
+const MOST_ATTEMPTS = 5;
 
 /** Which rows are kept in memory, the actions of the entries that change what is kept of them, and how it is kept. */
 interface LiveRowsOptions<Row extends GovernedRow> {
@@ -18,7 +18,7 @@ interface LiveRowsOptions<Row extends GovernedRow> {
  * other processes write, it also picks up their commits without waiting for a batch, since reads are served from it.
  */
 export class LiveRows<Row extends GovernedRow> implements Projection {
-  /** Rows kept while a look was under way: what it finds may be older. */
+  /** Rows kept while a refresh was under way: what it reads may be older. */
   private keptMeanwhile: Set<string> | null = null;
 
   constructor(private readonly options: LiveRowsOptions<Row>) {}
@@ -38,11 +38,11 @@ export class LiveRows<Row extends GovernedRow> implements Projection {
   }
 
   /**
-   * Returns false if something it found may be older than what is kept: it has to look again. It keeps all rows or
+   * Returns false if something it found may be older than what is kept: it has to be repeated. It keeps all rows or
    * none, as rows of one commit belong together.
    */
-  async look(changes: ForeignChanges): Promise<boolean> {
-    for (let look = 0; look < MOST_LOOKS; look += 1) {
+  async refresh(changes: ForeignChanges): Promise<boolean> {
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
       const keptMeanwhile = new Set<string>();
       this.keptMeanwhile = keptMeanwhile;
       try {

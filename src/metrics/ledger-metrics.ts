@@ -12,7 +12,7 @@ const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const MILLISECONDS = 1000;
 /** Milliseconds: a database that does not answer must not delay a scrape. */
-const LONGEST_LOOK = 1_000;
+const LONGEST_READ = 1_000;
 
 /** What the ledger does, as metrics. */
 @Injectable()
@@ -90,7 +90,7 @@ function registerState(metrics: Metrics, ledger: LedgerService): void {
   metrics.gauge(
     'governance_ledger_former_heads',
     'Previous versions of the head row that the server still keeps, for example for a long snapshot; each batch reads past all of them.',
-    () => within(ledger.formerHeads(), LONGEST_LOOK, NaN),
+    () => within(ledger.deadHeadVersions(), LONGEST_READ, NaN),
   );
   metrics.gauge(
     'governance_ledger_healthy',

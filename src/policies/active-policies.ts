@@ -15,10 +15,10 @@ import { POLICY } from './policy.kind';
 import { POLICY_ACTIONS } from './policy-notes';
 import { PolicyCapacity } from './policy-capacity';
 import type { PolicyPatterns } from './policy-capacity';
-import { unsaidWarnings } from './unsaid-warnings';
+import { unreportedWarnings } from './unreported-warnings';
 
 /** Most policies read at once; fewer if they are large. */
-const PIECE = 1_000;
+const CHUNK = 1_000;
 const IN_FORCE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
 
 /**
@@ -120,12 +120,12 @@ export class ActivePolicies implements OnModuleInit {
   }
 
   private warnOf(policies: readonly Policy[]): void {
-    for (const line of unsaidWarnings(policies)) this.logger.warn(line);
+    for (const line of unreportedWarnings(policies)) this.logger.warn(line);
   }
 
   private async readPoliciesInForce(): Promise<Policy[]> {
     const policies: Policy[] = [];
-    for await (const piece of this.records.pieces(POLICY, IN_FORCE, PIECE)) policies.push(...piece);
+    for await (const chunk of this.records.chunks(POLICY, IN_FORCE, CHUNK)) policies.push(...chunk);
     return policies;
   }
 }

@@ -13,7 +13,7 @@ export class PastPolicies {
   async inForceAfter(sequence: number): Promise<PolicySnapshot> {
     const evaluator = new PolicyEvaluator();
     const slices = new Slices();
-    for await (const policies of this.past.pieces(POLICY, sequence)) {
+    for await (const policies of this.past.chunks(POLICY, sequence)) {
       evaluator.addAll(policies.filter(({ status }) => status === 'active'));
       await slices.next();
     }

@@ -10,7 +10,7 @@ import { versionKey } from './policy-changes';
 import type { KnownPolicies } from './policy-changes';
 
 /** Most policies read at once; fewer if they are large. */
-const PIECE = 1_000;
+const CHUNK = 1_000;
 const IN_FORCE: readonly Condition[] = [{ column: 'status', comparison: 'equals', value: 'active' }];
 /** Most attempts to read all policies in force without a change in between. */
 const MOST_READINGS = 5;
@@ -28,7 +28,7 @@ export class CurrentPolicies {
     for (let reading = 0; reading < MOST_READINGS; reading += 1) {
       const before = await this.counters.effectSequence();
       const policies: Policy[] = [];
-      for await (const piece of this.records.pieces(POLICY, IN_FORCE, PIECE)) policies.push(...piece);
+      for await (const chunk of this.records.chunks(POLICY, IN_FORCE, CHUNK)) policies.push(...chunk);
       if ((await this.counters.effectSequence()) === before) return policies;
     }
     throw unavailable('The policies in force change too quickly to be read.');

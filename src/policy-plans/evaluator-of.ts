@@ -3,15 +3,15 @@ import { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import { Slices } from '../shared/slices';
 
 /** Policies compiled at once: a few milliseconds' work. */
-const PIECE = 100;
+const CHUNK = 100;
 
 /** An evaluator for a set of policies that need not be in force. Built in chunks. */
 export async function evaluatorOf(policies: readonly PolicyRules[]): Promise<PolicyEvaluator> {
   const evaluator = new PolicyEvaluator();
   const slices = new Slices();
-  for (let start = 0; start < policies.length; start += PIECE) {
+  for (let start = 0; start < policies.length; start += CHUNK) {
     await slices.next();
-    evaluator.addAll(policies.slice(start, start + PIECE));
+    evaluator.addAll(policies.slice(start, start + CHUNK));
   }
   return evaluator;
 }

@@ -12,7 +12,7 @@ import type { PlannedPolicy } from './effects/effect';
 
 const PROGRAM = join(__dirname, 'effects', 'plan-worker.js');
 /** Policies sent to the thread at once. */
-const PIECE = 250;
+const CHUNK = 250;
 /** Milliseconds beyond its time limit after which a thread counts as stuck. */
 const GRACE = 1_000;
 /** Most memory for the thread, in megabytes. */
@@ -39,9 +39,9 @@ export class PolicyComparisons implements OnApplicationShutdown {
   }
 
   private async *partsOf(policies: readonly PlannedPolicy[]): AsyncGenerator<ComparisonPart> {
-    for (let start = 0; start < policies.length; start += PIECE)
-      yield { policies: policies.slice(start, start + PIECE) };
-    for await (const agents of this.records.pieces(AGENT, [], PIECE)) yield { agents: agents.map(subjectOf) };
+    for (let start = 0; start < policies.length; start += CHUNK)
+      yield { policies: policies.slice(start, start + CHUNK) };
+    for await (const agents of this.records.chunks(AGENT, [], CHUNK)) yield { agents: agents.map(subjectOf) };
     yield { timeout: this.configuration.planTimeout };
   }
 

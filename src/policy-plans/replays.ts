@@ -18,7 +18,7 @@ import { evaluatorOf } from './evaluator-of';
 import { Turns } from './turns';
 
 /** Most executions read at once; fewer if they are large. */
-const PIECE = 250;
+const CHUNK = 250;
 const ASKED = ['agentId', 'action', 'resourceType', 'resourceId', 'parameters'] as const;
 const MOST_EXAMPLES = 100;
 /** Milliseconds a replay may take. */
@@ -82,8 +82,8 @@ export class Replays {
     const slices = new Slices();
     const examples: ReplayedExecution[] = [];
     let [executions, changed] = [0, 0];
-    for await (const piece of this.newestFirst(caller, period)) {
-      for (const execution of piece) {
+    for await (const chunk of this.newestFirst(caller, period)) {
+      for (const execution of chunk) {
         await slices.next();
         if (executions >= replayLimit || performance.now() > end) return { executions, changed, cut: true, examples };
         executions += 1;
@@ -111,7 +111,7 @@ export class Replays {
       ...(from === undefined ? [] : [{ column: 'createdAt', comparison: 'atLeast', value: from } as const]),
       ...(to === undefined ? [] : [{ column: 'createdAt', comparison: 'atMost', value: to } as const]),
     ];
-    return this.records.columns(EXECUTION, ASKED, { conditions, order: 'desc', position: null, atOnce: PIECE }, caller);
+    return this.records.columns(EXECUTION, ASKED, { conditions, order: 'desc', position: null, atOnce: CHUNK }, caller);
   }
 
   private async firstOutcome(caller: Caller, { id, createdSequence }: AskedExecution): Promise<ExecutionOutcome> {
@@ -130,7 +130,7 @@ class AgentsThen {
   async of({ agentId, createdSequence }: AskedExecution): Promise<Agent> {
     const known = this.known.get(agentId);
     if (known !== undefined && known.since <= createdSequence) return known.agent;
-    const stood = await this.past.stand(AGENT, agentId, createdSequence);
+    const stood = await this.past.stateAt(AGENT, agentId, createdSequence);
     if (stood === undefined) throw new Error(`The agent ${agentId} is not in the ledger before it asked.`);
     if (known === undefined && this.known.size >= MOST_AGENTS) this.known.clear();
     this.known.set(agentId, { agent: stood.record, since: stood.since });

@@ -89,14 +89,14 @@ export class ChainExport {
     let last = after;
     const upTo = extent.lastSequence ?? 0;
     for (
-      let piece = await this.entries.piece(last, upTo);
-      piece !== null;
-      piece = await this.entries.piece(last, upTo)
+      let chunk = await this.entries.chunk(last, upTo);
+      chunk !== null;
+      chunk = await this.entries.chunk(last, upTo)
     ) {
-      const entries = entriesFromJson(piece.entries);
+      const entries = entriesFromJson(chunk.entries);
       refuseGaps(entries, last);
       yield* linesTogether(entries);
-      last = piece.last;
+      last = chunk.last;
     }
     refuseAsWhole(extent, after, last);
     yield lineOf(ExportEndResponse.of(headOf(extent)));

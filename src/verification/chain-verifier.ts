@@ -92,16 +92,16 @@ export class ChainVerifier implements OnModuleDestroy {
   /** While one chunk is hashed, the next is read. */
   private async hash(hasher: ChainHasher, { from, upTo, abandoned }: HashedPart): Promise<void> {
     let reportedAt = performance.now();
-    let piece = await this.entries.piece(from - 1, upTo);
-    while (piece !== null) {
+    let chunk = await this.entries.chunk(from - 1, upTo);
+    while (chunk !== null) {
       this.refuseWhenStopping();
       abandoned.throwIfAborted();
-      const { last } = piece;
-      [piece] = await Promise.all([this.entries.piece(last, upTo), hasher.add(piece.entries)]);
+      const { last } = chunk;
+      [chunk] = await Promise.all([this.entries.chunk(last, upTo), hasher.add(chunk.entries)]);
       this.reached = last;
-      if (piece === null || performance.now() - reportedAt < PROGRESS_INTERVAL) continue;
+      if (chunk === null || performance.now() - reportedAt < PROGRESS_INTERVAL) continue;
       reportedAt = performance.now();
-      this.logger.log(`Verifying the chain: at entry ${piece.last} of ${upTo}.`);
+      this.logger.log(`Verifying the chain: at entry ${chunk.last} of ${upTo}.`);
     }
   }
 

@@ -5,7 +5,7 @@ import type { RecordCodec } from '../ledger/records/record-codec';
 import { LEFTOVERS } from '../ledger/schema/ledger-leftover.entity';
 
 /** Most rows that one statement reads. */
-export const PIECE_ROWS = 5_000;
+export const CHUNK_ROWS = 5_000;
 
 /** The rows of a table, which one counter counts. */
 export interface CountedRows {
@@ -59,7 +59,7 @@ function prefixOf(counter: string, column: string): string {
 export const SELECT_COUNTER = 'SELECT "value" FROM "ledger_counters" WHERE "name" = $1';
 
 /** How many of the next rows after the sequence `$1` are counted, and where they end. */
-export function rowsPieceSql({ table, owner }: CountedRows, pieceRows: number): string {
+export function rowsChunkSql({ table, owner }: CountedRows, chunkRows: number): string {
   const isLeftover =
     owner === null
       ? 'FALSE'
@@ -69,7 +69,7 @@ export function rowsPieceSql({ table, owner }: CountedRows, pieceRows: number): 
     `SELECT max("createdSequence") AS "last", sum("counts") AS "counted" FROM (SELECT "createdSequence", ` +
     `CASE WHEN ${isLeftover} THEN 0 ELSE 1 END AS "counts" FROM ${quoted(table)} AS live ` +
     `WHERE "createdSequence" > $1 AND "createdSequence" <= ${Number.MAX_SAFE_INTEGER} ` +
-    `ORDER BY "createdSequence" LIMIT ${pieceRows}) AS piece`
+    `ORDER BY "createdSequence" LIMIT ${chunkRows}) AS chunk`
   );
 }
 
@@ -77,34 +77,34 @@ export function rowsPieceSql({ table, owner }: CountedRows, pieceRows: number): 
  * The values of the next rows after a position (null: the first) and a sequence, in order: each with the number of
  * these rows that have it, and with its counter.
  */
-export function valuesPieceSql(values: CountedValues, dialect: Dialect, pieceRows: number): string {
+export function valuesChunkSql(values: CountedValues, dialect: Dialect, chunkRows: number): string {
   const [column, sequence] = [quoted(values.column), quoted(values.sequence)];
   const first = values.isNamed ? values.prefix : '';
   const end = values.isNamed ? `AND ${column} < '${endOf(values.prefix)}' ` : '';
-  const name = values.isNamed ? 'piece."item"' : `'${values.prefix}' || piece."item"`;
+  const name = values.isNamed ? 'chunk."item"' : `'${values.prefix}' || chunk."item"`;
   return (
-    `SELECT ${dialect.place('piece."item"')} AS "place", ${name} AS "name", piece."counted", piece."last", counter."value" ` +
+    `SELECT ${dialect.place('chunk."item"')} AS "place", ${name} AS "name", chunk."counted", chunk."last", counter."value" ` +
     `FROM (SELECT "item", count(*) AS "counted", max("position") AS "last" FROM ` +
     `(SELECT ${column} AS "item", ${sequence} AS "position" FROM ${quoted(values.table)} ` +
     `WHERE (${column}, ${sequence}) > (COALESCE(${dialect.placeAt('$1')}, '${first}'), $2) ${end}` +
-    `AND ${sequence} <= ${Number.MAX_SAFE_INTEGER} ORDER BY ${column}, ${sequence} LIMIT ${pieceRows}) AS rows_of_piece ` +
-    `GROUP BY "item") AS piece LEFT JOIN "ledger_counters" AS counter ON counter."name" = ${name} ORDER BY piece."item"`
+    `AND ${sequence} <= ${Number.MAX_SAFE_INTEGER} ORDER BY ${column}, ${sequence} LIMIT ${chunkRows}) AS rows_of_chunk ` +
+    `GROUP BY "item") AS chunk LEFT JOIN "ledger_counters" AS counter ON counter."name" = ${name} ORDER BY chunk."item"`
   );
 }
 
 /** The counters of rows that are beyond all sequences, and so in no chunk: the ledger has not counted them. */
-export function beyondPiecesSql({ prefix, table, column, sequence }: CountedValues, pieceRows: number): string {
+export function beyondChunksSql({ prefix, table, column, sequence }: CountedValues, chunkRows: number): string {
   return (
     `SELECT '${prefix}' || ${quoted(column)} AS "name" FROM ${quoted(table)} ` +
-    `WHERE ${quoted(sequence)} > ${Number.MAX_SAFE_INTEGER} AND ${quoted(column)} IS NOT NULL LIMIT ${pieceRows}`
+    `WHERE ${quoted(sequence)} > ${Number.MAX_SAFE_INTEGER} AND ${quoted(column)} IS NOT NULL LIMIT ${chunkRows}`
   );
 }
 
 /** Where the next counters after a position end; null: there are none. Of all counters, or of those with a prefix. */
-export function lastNameSql(dialect: Dialect, isFirst: boolean, prefix: string, pieceRows: number): string {
+export function lastNameSql(dialect: Dialect, isFirst: boolean, prefix: string, chunkRows: number): string {
   return (
     `SELECT ${dialect.place('max("name")')} AS "last" FROM (SELECT "name" FROM "ledger_counters" ` +
-    `WHERE ${isAfter(dialect, isFirst, prefix)} ORDER BY "name" LIMIT ${pieceRows}) AS piece`
+    `WHERE ${isAfter(dialect, isFirst, prefix)} ORDER BY "name" LIMIT ${chunkRows}) AS chunk`
   );
 }
 

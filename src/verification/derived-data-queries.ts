@@ -61,6 +61,6 @@ export function lastEntrySql({ table }: RecordCodec, dialect: Dialect, isFirst: 
   return (
     `SELECT ${dialect.place('max("id")')} AS "place", max("sequence") AS "sequence" FROM (SELECT kept."id", (${lastOf}) AS "sequence" ` +
     `FROM ${quoted(table)} AS kept WHERE kept."id" ${isFirst ? '>=' : '>'} COALESCE(${dialect.placeAt('$1')}, '') ` +
-    `ORDER BY kept."id" LIMIT ${limit}) AS piece`
+    `ORDER BY kept."id" LIMIT ${limit}) AS chunk`
   );
 }

@@ -4,12 +4,12 @@ import type { SqlConnection, SqlValue } from '../database/sql-connection';
 import { rowLists } from '../ledger/reading/row-lists';
 import { RecordCatalog } from '../ledger/records/record-catalog';
 import type { RecordCodec } from '../ledger/records/record-codec';
-import { namesInPieces, wrongRowCounters, wrongValueCounters } from './counter-pieces';
-import { countedRows, countedValues, PIECE_ROWS, strayCountersSql } from './counter-queries';
+import { namesInChunks, wrongRowCounters, wrongValueCounters } from './counter-chunks';
+import { countedRows, countedValues, CHUNK_ROWS, strayCountersSql } from './counter-queries';
 import { lastEntrySql, listItemsSql, SELECT_HEAD, unreadableItemsSql } from './derived-data-queries';
 
 /** Most list items and records that one statement reads. */
-const PIECE_ITEMS = 500;
+const CHUNK_ITEMS = 500;
 const ITEM_COLUMNS = ['place', 'createdSequence', 'recordId', 'records'] as const;
 
 type ItemPlace = readonly [place: SqlValue, sequence: SqlValue];
@@ -34,8 +34,8 @@ export interface HeadRow {
  */
 @Injectable()
 export class DerivedDataReader {
-  private readonly pieceRows: number = PIECE_ROWS;
-  private readonly pieceItems: number = PIECE_ITEMS;
+  private readonly chunkRows: number = CHUNK_ROWS;
+  private readonly chunkItems: number = CHUNK_ITEMS;
 
   constructor(
     private readonly database: Database,
@@ -46,7 +46,7 @@ export class DerivedDataReader {
   async *wrongCounters(): AsyncGenerator<string[]> {
     const { dialect } = this.database;
     const connection = await this.database.openReader();
-    const source = { connection, dialect, pieceRows: this.pieceRows };
+    const source = { connection, dialect, chunkRows: this.chunkRows };
     try {
       for (const rows of countedRows(this.catalog.all)) {
         yield* this.ofOneMoment(connection, wrongRowCounters(source, rows));
@@ -63,7 +63,7 @@ export class DerivedDataReader {
   async *strayCounters(): AsyncGenerator<string[]> {
     const { chain: connection, dialect } = this.database;
     const sql = (isFirst: boolean): string => strayCountersSql(this.catalog.all, dialect, isFirst);
-    yield* namesInPieces({ connection, dialect, pieceRows: this.pieceRows }, '', sql);
+    yield* namesInChunks({ connection, dialect, chunkRows: this.chunkRows }, '', sql);
   }
 
   /** In chunks, the ids in list items that name no record. */
@@ -73,9 +73,9 @@ export class DerivedDataReader {
     let after: ItemPlace = [null, Number.MIN_SAFE_INTEGER];
     for (let isFirst = true, isLast = false; !isLast; isFirst = false) {
       const sql = listItemsSql(this.catalog.all, dialect, isFirst);
-      const lists = await rowLists(source, sql, [...after, this.pieceItems]);
+      const lists = await rowLists(source, sql, [...after, this.chunkItems]);
       const items = JSON.parse(lists) as SqlValue[][];
-      isLast = items.length < this.pieceItems;
+      isLast = items.length < this.chunkItems;
       const [place = null, createdSequence = null] = items.at(-1) ?? [];
       const upTo: ItemPlace = [place, createdSequence];
       yield items.filter(([, , , records]) => records === 0).map(([, , recordId]) => String(recordId));
@@ -98,11 +98,11 @@ export class DerivedDataReader {
   private async *effectsOf(codec: RecordCodec, upTo: SqlValue): AsyncGenerator<number> {
     const { chain, dialect } = this.database;
     for (let after: SqlValue = null, isFirst = true; ; isFirst = false) {
-      const sql = lastEntrySql(codec, dialect, isFirst, this.pieceItems);
-      const [piece]: { place: SqlValue; sequence: number | null }[] = await chain.all(sql, [after, upTo]);
-      after = piece?.place ?? null;
+      const sql = lastEntrySql(codec, dialect, isFirst, this.chunkItems);
+      const [chunk]: { place: SqlValue; sequence: number | null }[] = await chain.all(sql, [after, upTo]);
+      after = chunk?.place ?? null;
       if (after === null) return;
-      yield piece?.sequence ?? 0;
+      yield chunk?.sequence ?? 0;
     }
   }
 
@@ -114,7 +114,7 @@ export class DerivedDataReader {
       { comparison: '<=', at: upTo },
     ].filter(({ at }) => at !== null);
     const comparisons = bounds.map(({ comparison }) => comparison);
-    const sql = unreadableItemsSql(this.catalog.all, dialect, comparisons, 2 * this.pieceItems);
+    const sql = unreadableItemsSql(this.catalog.all, dialect, comparisons, 2 * this.chunkItems);
     const parameters = bounds.flatMap(({ at }) => at ?? []);
     const rows = await chain.all<{ recordId: string }>(sql, parameters);
     return rows.map(({ recordId }) => recordId);
@@ -124,9 +124,9 @@ export class DerivedDataReader {
    * Counters move with what they count, so both are read in a transaction with a single snapshot. Each chunk sequence
    * has its own, as the database has to keep what changes meanwhile.
    */
-  private async *ofOneMoment<Piece>(connection: SqlConnection, pieces: AsyncGenerator<Piece>): AsyncGenerator<Piece> {
+  private async *ofOneMoment<Chunk>(connection: SqlConnection, chunks: AsyncGenerator<Chunk>): AsyncGenerator<Chunk> {
     await connection.run(this.database.dialect.beginReading);
-    yield* pieces;
+    yield* chunks;
     await connection.run('COMMIT');
   }
 }

@@ -36,7 +36,7 @@ export function liveExtentSql({ table, columns }: RecordCodec, dialect: Dialect,
     .map(({ name }) => `COALESCE(octet_length(live.${quoted(name)}), 0)`);
   return (
     `SELECT count(*) AS "count", ${dialect.place('max("id")')} AS "last", sum("size") AS "bytes" FROM ` +
-    `(SELECT live."id", ${sizes.join(' + ')} AS "size" FROM ${quoted(table)} AS live ${bounds(dialect, isFirst)}) AS piece`
+    `(SELECT live."id", ${sizes.join(' + ')} AS "size" FROM ${quoted(table)} AS live ${bounds(dialect, isFirst)}) AS chunk`
   );
 }
 

@@ -18,8 +18,8 @@ import {
 import { arraysOfOne } from '../ledger/records/statements';
 
 /** Most records of a chunk, and most bytes of their texts. */
-const PIECE_RECORDS = 200;
-const PIECE_BYTES = 1_000_000;
+const CHUNK_RECORDS = 200;
+const CHUNK_BYTES = 1_000_000;
 /** States can be long. */
 const STATES_AT_ONCE = 20;
 
@@ -58,7 +58,7 @@ export class StateReader {
     for (let after: SqlValue = null, isFirst = true; upTo !== null; isFirst = false) {
       const extent = await this.liveExtent(codec, isFirst, after, upTo);
       if (extent === null) return;
-      yield await this.livePiece(codec, isFirst, [after, upTo, extent.count]);
+      yield await this.liveChunk(codec, isFirst, [after, upTo, extent.count]);
       after = extent.last;
     }
   }
@@ -69,7 +69,7 @@ export class StateReader {
    */
   async *missing(upTo: number): AsyncGenerator<MissingRecord[]> {
     const sql = missingRecordsSql(this.catalog.all);
-    for await (const bounds of entryPieces(this.database.chain, upTo)) {
+    for await (const bounds of entryChunks(this.database.chain, upTo)) {
       yield await this.withOwners(await this.database.chain.all<MissingRow>(sql, bounds));
     }
   }
@@ -77,7 +77,7 @@ export class StateReader {
   /** In chunks, whether entries up to a sequence are about kinds of a module that is no longer loaded. */
   async *unknownKinds(upTo: number): AsyncGenerator<boolean> {
     const sql = unknownKindsSql(this.catalog.all);
-    for await (const bounds of entryPieces(this.database.chain, upTo)) {
+    for await (const bounds of entryChunks(this.database.chain, upTo)) {
       const [found] = await this.database.chain.all<{ count: number }>(sql, bounds);
       yield (found?.count ?? 0) > 0;
     }
@@ -99,14 +99,14 @@ export class StateReader {
     upTo: SqlValue,
   ): Promise<LiveExtent | null> {
     const { chain, dialect } = this.database;
-    for (let limit = PIECE_RECORDS; ; limit = Math.ceil(limit / 2)) {
+    for (let limit = CHUNK_RECORDS; ; limit = Math.ceil(limit / 2)) {
       const [extent] = await chain.all<LiveExtent>(liveExtentSql(codec, dialect, isFirst), [after, upTo, limit]);
       if (extent === undefined || extent.count === 0) return null;
-      if (extent.bytes <= PIECE_BYTES || extent.count === 1) return extent;
+      if (extent.bytes <= CHUNK_BYTES || extent.count === 1) return extent;
     }
   }
 
-  private async livePiece(codec: RecordCodec, isFirst: boolean, bounds: readonly SqlValue[]): Promise<LiveRecord[]> {
+  private async liveChunk(codec: RecordCodec, isFirst: boolean, bounds: readonly SqlValue[]): Promise<LiveRecord[]> {
     const { chain, dialect } = this.database;
     const { owner } = codec.kind;
     const ownerTable = owner === undefined ? null : this.catalog.codec(owner.kind).table;
@@ -154,21 +154,21 @@ function ownerIn(state: unknown, column: string | undefined): string | null {
 }
 
 /** Most entries of a chunk: for queries that few of them satisfy. */
-const PIECE_ENTRIES = 1_000;
+const CHUNK_ENTRIES = 1_000;
 /** Where the next entries end, at most `$3` of those after `$1` and up to `$2`. */
 const EXTENT_SQL =
   `SELECT max("sequence") AS "last" FROM ` +
-  `(SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3) AS piece`;
+  `(SELECT "sequence" FROM "ledger_entries" WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3) AS chunk`;
 
 /**
  * Divides the entries up to a sequence into chunks: the sequence before the first of each chunk, and that of its last.
  */
-export async function* entryPieces(
+export async function* entryChunks(
   chain: Pick<SqlConnection, 'all'>,
   upTo: number,
 ): AsyncGenerator<[after: number, last: number]> {
   for (let after = Number.MIN_SAFE_INTEGER; ;) {
-    const [extent] = await chain.all<{ last: number | null }>(EXTENT_SQL, [after, upTo, PIECE_ENTRIES]);
+    const [extent] = await chain.all<{ last: number | null }>(EXTENT_SQL, [after, upTo, CHUNK_ENTRIES]);
     const last = extent?.last ?? null;
     if (last === null) return;
     yield [after, last];

@@ -64,7 +64,7 @@ export class StateVerifier implements OnModuleDestroy {
 
   private async checkKind(codec: RecordCodec, findings: StateFindings): Promise<void> {
     for await (const records of this.states.live(codec)) {
-      await this.nextPiece();
+      await this.nextChunk();
       const removedOwners = await this.states.removedAmong(records.flatMap((record) => lostOwnerOf(record) ?? []));
       const there = records.filter((record) => !isToBeDeleted(record, removedOwners));
       for (const record of there) checkRecord(record, removedOwners, findings);
@@ -76,7 +76,7 @@ export class StateVerifier implements OnModuleDestroy {
     const { lastSequence } = await this.entries.extent();
     if (lastSequence === null) return;
     for await (const records of this.states.missing(lastSequence)) {
-      await this.nextPiece();
+      await this.nextChunk();
       const removedOwners = await this.states.removedAmong(records.flatMap(({ ownerId }) => ownerId ?? []));
       for (const record of records) {
         if (!wentWithOwner(record, removedOwners)) {
@@ -88,11 +88,11 @@ export class StateVerifier implements OnModuleDestroy {
 
   private async checkDerived(findings: StateFindings): Promise<void> {
     for await (const ids of this.derived.recordsOfStrayItems()) {
-      await this.nextPiece();
+      await this.nextChunk();
       for (const id of ids) findings.addDerived('listItems', id);
     }
     for await (const names of this.derived.wrongCounters()) {
-      await this.nextPiece();
+      await this.nextChunk();
       for (const name of names) findings.addDerived('counter', name);
     }
     await this.checkStrayCounters(findings);
@@ -106,7 +106,7 @@ export class StateVerifier implements OnModuleDestroy {
   private async checkStrayCounters(findings: StateFindings): Promise<void> {
     let isOfUnknownKinds: boolean | null = null;
     for await (const names of this.derived.strayCounters()) {
-      await this.nextPiece();
+      await this.nextChunk();
       if (names.length === 0) continue;
       isOfUnknownKinds ??= await this.hasUnknownKinds();
       if (isOfUnknownKinds) return;
@@ -118,7 +118,7 @@ export class StateVerifier implements OnModuleDestroy {
     const head = await this.derived.head();
     let lastEffect = 0;
     for await (const sequence of this.derived.effects(head?.sequence ?? 0)) {
-      await this.nextPiece();
+      await this.nextChunk();
       lastEffect = Math.max(lastEffect, sequence);
     }
     for (const column of wrongHeadColumns(head, lastEffect)) findings.addDerived('head', column);
@@ -128,12 +128,12 @@ export class StateVerifier implements OnModuleDestroy {
     const { lastSequence } = await this.entries.extent();
     for await (const isFound of this.states.unknownKinds(lastSequence ?? 0)) {
       if (isFound) return true;
-      await this.nextPiece();
+      await this.nextChunk();
     }
     return false;
   }
 
-  private async nextPiece(): Promise<void> {
+  private async nextChunk(): Promise<void> {
     if (this.isStopping) throw unavailable('The service is stopping.');
     this.abandoned?.throwIfAborted();
     await nextTurn();

@@ -35,8 +35,8 @@ async function keptTree(reader: Pick<TreeReader, 'kept'>, size: number): Promise
   const kept = new KeptSubtrees();
   let furthest = 0;
   let last: TreeNode | undefined;
-  for (let piece = await reader.kept(); piece.length > 0; piece = await reader.kept(last)) {
-    for (const node of piece) {
+  for (let chunk = await reader.kept(); chunk.length > 0; chunk = await reader.kept(last)) {
+    for (const node of chunk) {
       // Anything else is not part of a log, and nothing can be looked up after a rounded number.
       if (!isSubtree(node)) return { stored: {}, furthest: Infinity };
       last = node;

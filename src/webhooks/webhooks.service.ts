@@ -101,7 +101,7 @@ export class WebhooksService {
       } as const;
       return transaction.insert(WEBHOOK, webhook, createdNote(webhook));
     });
-    this.dispatcher.lookSoon();
+    this.dispatcher.pollSoon();
     return { webhook: created, secret };
   }
 
@@ -120,7 +120,7 @@ export class WebhooksService {
         const changed = { ...webhook, url, actions, description, agentId: given.agentId ?? webhook.agentId };
         return withChanges(transaction, webhook, changed, fields);
       });
-    this.dispatcher.lookSoon();
+    this.dispatcher.pollSoon();
     return updated;
   }
 
@@ -129,7 +129,7 @@ export class WebhooksService {
     await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
       transaction.remove(WEBHOOK, await found(transaction, id), deletedNote());
     });
-    this.dispatcher.lookSoon();
+    this.dispatcher.pollSoon();
   }
 
   /** @throws NOT_FOUND */
@@ -140,7 +140,7 @@ export class WebhooksService {
       const secrets = rotated(before.secrets, secret, transaction.now);
       return withChanges(transaction, before, { ...before, secrets, secretHash: hashOfSecret(secret) }, ['secret']);
     });
-    this.dispatcher.lookSoon();
+    this.dispatcher.pollSoon();
     return { webhook, secret };
   }
 
@@ -184,7 +184,7 @@ export class WebhooksService {
       const fields: readonly ChangedMember[] = before.status === 'active' ? [] : ['status'];
       return withChanges(transaction, before, { ...before, status: 'active' }, fields);
     });
-    this.dispatcher.lookSoon();
+    this.dispatcher.pollSoon();
     return shownWebhook(webhook);
   }
 

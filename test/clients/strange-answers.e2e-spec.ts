@@ -24,11 +24,11 @@ const STRANGE: readonly (readonly [string, Answer])[] = [
   ['a redirect', (response) => response.writeHead(302, { Location: '/elsewhere' }).end()],
   ['a fault', (response) => response.writeHead(500).end('<html>')],
   ['a fault in a list', (response) => response.writeHead(500).end('[]')],
-  ['a fault that breaks off', (response) => breakOff(response, 500)],
-  ['an answer that breaks off', (response) => breakOff(response, 200)],
+  ['a fault that breaks off', (response) => abort(response, 500)],
+  ['an answer that breaks off', (response) => abort(response, 200)],
 ];
 
-function breakOff(response: ServerResponse, status: number): void {
+function abort(response: ServerResponse, status: number): void {
   response.writeHead(status, { 'Content-Length': '100' }).write('{"id":');
   setTimeout(() => response.destroy(), 20);
 }

@@ -131,7 +131,7 @@ describe('The end of a caller', () => {
     });
     await send(other, 'POST', `${KEYS}/${key.id}/revoke`);
     const readSlowly = async (): Promise<void> => {
-      for await (const piece of answer) await sleep(20, piece);
+      for await (const chunk of answer) await sleep(20, chunk);
     };
     await expect(readSlowly()).rejects.toThrow('aborted');
   });

@@ -30,7 +30,7 @@ export async function rewriteHistory(
       ENTRY_COLUMNS.map(({ name }) => [name, entry[name]]),
     );
   await foreign.run('UPDATE ledger_head SET sequence = $1, hash = $2', [kept.length, previousHash]);
-  await plantTree(foreign, kept);
+  await buildTree(foreign, kept);
 }
 
 /** `seal` copies what it is given over what it makes, so the former hashes must not be among it. */
@@ -45,7 +45,7 @@ export function withOtherState(entry: StoredEntry): StoredEntry {
   return { ...entry, state: (entry.state ?? '{}').replace(/"name":"[^"]*"/, `"name":"${sha256(entry.id)}"`) };
 }
 
-async function plantTree(foreign: SqlConnection, entries: readonly StoredEntry[]): Promise<void> {
+async function buildTree(foreign: SqlConnection, entries: readonly StoredEntry[]): Promise<void> {
   const frontier = TreeFrontier.empty();
   const nodes: TreeNode[] = [];
   for (const { hash } of entries) frontier.append(leafHash(hash), nodes);

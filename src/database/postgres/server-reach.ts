@@ -6,11 +6,11 @@ import { Client, type ClientConfig, DatabaseError } from 'pg';
  * Milliseconds between checks. After a suspension the process makes a single check, and reads what has arrived before
  * the next.
  */
-const LOOK = 200;
+const CHECK_INTERVAL = 200;
 /** The server is probed every this many checks without a response, while statements wait. */
-const LOOKS_TO_ASK = 3;
+const CHECKS_BEFORE_ASKING = 3;
 /** Checks without a response after which sessions are cut: the server has had a second to answer a probe. */
-const LOOKS_TO_CUT = 8;
+const CHECKS_BEFORE_CUT = 8;
 /** Milliseconds for which a probe is kept open. */
 const ANSWER = 1_000;
 /**
@@ -41,7 +41,7 @@ export class ServerReach {
   }
 
   begin(): void {
-    this.timer = setInterval(() => this.look(), LOOK).unref();
+    this.timer = setInterval(() => this.check(), CHECK_INTERVAL).unref();
   }
 
   end(): void {
@@ -76,7 +76,7 @@ export class ServerReach {
     }
   }
 
-  private look(): void {
+  private check(): void {
     if (this.hasHeard || (this.waiting === 0 && !this.cutOff)) {
       if (this.cutOff) this.logger.log('The PostgreSQL server can be reached again.');
       this.cutOff = false;
@@ -85,8 +85,8 @@ export class ServerReach {
       return;
     }
     this.silent += 1;
-    if (this.silent % LOOKS_TO_ASK === 0) this.ask();
-    if (this.silent === LOOKS_TO_CUT) this.cut();
+    if (this.silent % CHECKS_BEFORE_ASKING === 0) this.ask();
+    if (this.silent === CHECKS_BEFORE_CUT) this.cut();
   }
 
   private ask(): void {

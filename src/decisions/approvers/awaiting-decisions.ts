@@ -9,7 +9,7 @@ import { RecordReader } from '../../ledger/reading/record-reader';
 import { AlikeRecords, type Alike, type Trait } from '../../ledger/reading/alike-records';
 import type { Condition, Page, PageRequest, SortOrder } from '../../ledger/record-page';
 import { arraysOfOne } from '../../ledger/records/statements';
-import { sightOf } from '../../ledger/records/visibility';
+import { visibilityOf } from '../../ledger/records/visibility';
 import { groupsOf } from '../../policies/approval/approver-groups';
 import { Slices } from '../../shared/slices';
 import { isExpired } from '../decision-rules';
@@ -19,9 +19,9 @@ import { ReviewPolicies } from '../review-policies';
 import { inability, type OpenDecision } from './approver-ability';
 
 /** Decisions examined at once. */
-const PIECE = 5_000;
+const CHUNK = 5_000;
 /** The same for decisions with long traits. */
-const LONG_PIECE = 200;
+const LONG_CHUNK = 200;
 const PROPOSED: Condition = { column: 'status', comparison: 'equals', value: 'proposed' };
 const own: Trait = (column) => column;
 const NOTHING: Page<Decision> = { rows: [], total: 0, more: false };
@@ -64,12 +64,12 @@ export class AwaitingDecisions {
   private async search(caller: Caller, agent: Agent, request: PageRequest): Promise<Found> {
     const { limit, order, position } = request;
     // A total found for another caller is not reused.
-    const known = sightOf(DECISION, caller).length === 0 ? request.total : null;
+    const known = visibilityOf(DECISION, caller).length === 0 ? request.total : null;
     const conditions = [...request.conditions, PROPOSED];
-    const range = { conditions, order, position: known === null ? null : position, atOnce: PIECE };
+    const range = { conditions, order, position: known === null ? null : position, atOnce: CHUNK };
     const places: number[] = [];
     let [total, offset] = [0, request.offset];
-    for await (const kinds of this.alike.pieces(DECISION, this.traits(agent), range, caller)) {
+    for await (const kinds of this.alike.chunks(DECISION, this.traits(agent), range, caller)) {
       for (const sequence of await this.approvable(agent, kinds, order)) {
         total += 1;
         if (!isBeyond(sequence, position, order) || offset-- > 0) continue;
@@ -108,7 +108,7 @@ export class AwaitingDecisions {
     }
     if (long.length > 0) {
       const conditions = [{ column: 'createdSequence', comparison: 'among', value: arraysOfOne(long) } as const];
-      for await (const decisions of this.records.pieces(DECISION, conditions, LONG_PIECE, SYSTEM_CALLER)) {
+      for await (const decisions of this.records.chunks(DECISION, conditions, LONG_CHUNK, SYSTEM_CALLER)) {
         for (const decision of decisions) {
           await slices.next();
           if (this.couldApprove(agent, decision)) found.push(decision.createdSequence);

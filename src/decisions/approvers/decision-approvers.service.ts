@@ -18,7 +18,7 @@ import { ReviewPolicies } from '../review-policies';
 import { type AbilityTerms, inability, type Inability, isFeasible } from './approver-ability';
 
 /** Agents examined at once. */
-const PIECE = 1_000;
+const CHUNK = 1_000;
 /** Most approvers examined to decide whether a decision can still be approved. */
 const MOST_ASKED = 10_000;
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
@@ -83,7 +83,7 @@ export class DecisionApproversService {
   private async *candidates(decision: Decision): AsyncGenerator<readonly [ListedAgent, FillableGroups]> {
     const groups = decision.approvers === null ? null : new ApproverGroups(decision.approvers);
     const conditions = groups === null ? [ACTIVE] : groups.areOfPeople ? [PERSON] : [];
-    const range = { conditions, order: 'asc', position: null, atOnce: PIECE } as const;
+    const range = { conditions, order: 'asc', position: null, atOnce: CHUNK } as const;
     for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'status'], range)) {
       for (const agent of agents) {
         const matched = groups?.of(agent) ?? [];

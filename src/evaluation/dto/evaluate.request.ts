@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import type { SchemaObject } from '@nestjs/swagger';
 import { BooleanField, FreeFormObject } from '../../http/validation/body-fields';
-import { Unkept, WholeRequest } from '../../http/validation/dto-shape';
+import { NotStored, WholeRequest } from '../../http/validation/dto-shape';
 import { optionalMark, shown } from '../../http/validation/field-text';
 import { CheckedBy } from '../../http/validation/member-rule';
 import { OptionalText } from '../../http/validation/text-fields';
@@ -42,7 +42,7 @@ function RequestsField(): PropertyDecorator {
   return applyDecorators(
     ...optionalMark({ optional: true }),
     CheckedBy('requests', requestsFault),
-    Unkept(),
+    NotStored(),
     ApiProperty({
       type: 'array',
       minItems: 1,

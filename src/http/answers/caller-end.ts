@@ -34,7 +34,7 @@ export function onCallerEnd(caller: Caller, callBack: (end: DomainError) => void
     callBack(end);
   };
   watches.add(watch);
-  timer ??= setInterval(() => watches.forEach((look) => look()), INTERVAL).unref();
+  timer ??= setInterval(() => watches.forEach((check) => check()), INTERVAL).unref();
   return () => stop(watch);
 }
 

@@ -69,7 +69,7 @@ export class EventStream {
   }
 
   /** Resets the connection, if something cannot be sent. */
-  breakOff(): void {
+  abort(): void {
     this.response.destroy();
   }
 

@@ -67,7 +67,7 @@ export class BodyMemory {
     account.giveBack(bytes);
     this.whole.giveBack(bytes);
     if (account.heldBytes === 0) this.clients.delete(client);
-    this.letIn();
+    this.admitWaiting();
   }
 
   /** Resolves when the bytes are reserved. Throws UNAVAILABLE after ten seconds. */
@@ -85,7 +85,7 @@ export class BodyMemory {
       };
       const refuse = (refusal: DomainError): void => {
         end(refusal);
-        this.letIn();
+        this.admitWaiting();
       };
       const waiting = { ...wanted, end };
       const onCut = (): void => refuse(invalidField('body', 'must arrive whole'));
@@ -94,12 +94,12 @@ export class BodyMemory {
       request.on('error', onCut);
       this.queue.add(waiting);
       accounts.forEach((account) => account.queue(held));
-      this.letIn();
+      this.admitWaiting();
     });
   }
 
   /** A client that has used up its share does not block others. */
-  private letIn(): void {
+  private admitWaiting(): void {
     for (const waiting of this.queue) {
       if (!this.accountOf(waiting.client).has(waiting.bytes)) continue;
       if (!this.tryTake(waiting)) return;

@@ -33,14 +33,14 @@ export class ListPlaces {
     request.leaveList = () => {
       delete request.leaveList;
       this.taken.splice(this.taken.indexOf(client), 1);
-      this.letIn();
+      this.admitNext();
     };
     if (!response.destroyed && !request.socket.destroyed) return;
     request.leaveList();
     throw clientLeft();
   }
 
-  private letIn(): void {
+  private admitNext(): void {
     for (const waiting of this.waiting) {
       if (!this.hasPlaceFor(waiting.client)) continue;
       this.waiting.delete(waiting);

@@ -60,7 +60,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   /** Verifying a signature takes time, so strangers get that only within their limit. */
   private async verify(request: ServiceRequest, response: Response): Promise<boolean> {
     const { rateLimitBucket, isUncounted } = request.traits;
-    const { remaining } = await this.limits.look(rateLimitBucket, clientAddress(request));
+    const { remaining } = await this.limits.peek(rateLimitBucket, clientAddress(request));
     const found = remaining === 0 ? null : await this.identified(request);
     const bucket = found === null ? rateLimitBucket : keyHoldersBucket(rateLimitBucket);
     return admit(response, await this.standing(request, bucket, isUncounted), isUncounted);
@@ -82,7 +82,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     isUncounted: boolean,
   ): RateStanding | Promise<RateStanding> {
     const address = clientAddress(request);
-    return isUncounted ? this.limits.look(bucket, address) : this.limits.count(bucket, address);
+    return isUncounted ? this.limits.peek(bucket, address) : this.limits.count(bucket, address);
   }
 
   /** Once: a proxy missing from TRUST_PROXY makes one client of all behind it. */

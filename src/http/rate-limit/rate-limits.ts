@@ -32,7 +32,7 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   }
 
   /** The same without counting the request. */
-  look(bucket: string, address: string): RateStanding | Promise<RateStanding> {
+  peek(bucket: string, address: string): RateStanding | Promise<RateStanding> {
     return this.standing(bucket, address, 0);
   }
 

@@ -4,7 +4,7 @@ import type { FieldFault } from '../../errors/domain-error';
 
 const WHOLE_RULES = 'http:whole-rules';
 const LISTED_DTOS = 'http:listed-dtos';
-const UNKEPT = 'http:unkept';
+const NOT_STORED = 'http:not-stored';
 const IS_OPTIONAL = 'isOptional';
 const IS_DTO = ValidationTypes.NESTED_VALIDATION;
 
@@ -19,8 +19,8 @@ export interface DtoShape {
   readonly nested: ReadonlySet<string>;
   /** Members that are lists of DTOs: {@link ListOf}. */
   readonly lists: ReadonlyMap<string, Type>;
-  /** {@link Unkept} */
-  readonly unkept: ReadonlySet<string>;
+  /** {@link NotStored} */
+  readonly notStored: ReadonlySet<string>;
   readonly wholeRules: readonly WholeRule[];
 }
 
@@ -39,8 +39,8 @@ export function WholeRequest(rule: WholeRule): ClassDecorator {
 }
 
 /** A member that is neither stored nor returned, so that its canonical text is not needed. */
-export function Unkept(): PropertyDecorator {
-  return (target, member) => append(UNKEPT, target.constructor, member);
+export function NotStored(): PropertyDecorator {
+  return (target, member) => append(NOT_STORED, target.constructor, member);
 }
 
 /** Validates each item of a member as a DTO. */
@@ -66,7 +66,7 @@ function readShape(type: Type): DtoShape {
     optional: new Set(optional.map(({ propertyName }) => propertyName)),
     nested: new Set(nested.map(({ propertyName }) => propertyName)),
     lists: new Map((collected(LISTED_DTOS, type) as ListedDto[]).map(({ member, item }) => [member, item])),
-    unkept: new Set(collected(UNKEPT, type) as string[]),
+    notStored: new Set(collected(NOT_STORED, type) as string[]),
     wholeRules: collected(WHOLE_RULES, type) as WholeRule[],
   };
 }

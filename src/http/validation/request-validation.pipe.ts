@@ -138,11 +138,11 @@ function isNothingToCheck(given: object, { members, optional }: DtoShape): boole
 }
 
 /** The large values of a request that are stored. */
-function largeMembers(given: Members, { members, unkept }: DtoShape): JsonObject[] {
+function largeMembers(given: Members, { members, notStored }: DtoShape): JsonObject[] {
   const large: JsonObject[] = [];
   for (const name of members) {
     const member = Object.hasOwn(given, name) ? given[name] : undefined;
-    if (isObject(member) && !unkept.has(name) && isLonger(member, LARGE)) large.push(member as JsonObject);
+    if (isObject(member) && !notStored.has(name) && isLonger(member, LARGE)) large.push(member as JsonObject);
   }
   return large;
 }

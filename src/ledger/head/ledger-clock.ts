@@ -48,9 +48,9 @@ export class LedgerClock {
   /**
    * @throws UNAVAILABLE when writing has been stopped; DatabaseFault when the database cannot be asked for its time.
    */
-  async look(connection: Pick<SqlConnection, 'all'>): Promise<void> {
+  async check(connection: Pick<SqlConnection, 'all'>): Promise<void> {
     if (this.sql === null) this.watch();
-    else await this.lookAtDatabase(connection, this.sql);
+    else await this.readDatabaseTime(connection, this.sql);
     if (this.stops.refusal !== null) throw this.stops.refusal;
   }
 
@@ -59,7 +59,7 @@ export class LedgerClock {
     if (this.sql === null) this.take({ clock: Date.now(), steady: uptime() * SECOND });
   }
 
-  private async lookAtDatabase(connection: Pick<SqlConnection, 'all'>, sql: string): Promise<void> {
+  private async readDatabaseTime(connection: Pick<SqlConnection, 'all'>, sql: string): Promise<void> {
     const asked = Date.now();
     const [row] = await connection.all<{ now: number }>(sql);
     const answered = Date.now();

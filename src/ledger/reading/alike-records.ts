@@ -5,7 +5,7 @@ import type { SqlValue } from '../../database/sql-connection';
 import type { ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { RecordRange } from '../record-page';
 import { RecordCatalog } from '../records/record-catalog';
-import { sightOf, type Viewer } from '../records/visibility';
+import { visibilityOf, type Viewer } from '../records/visibility';
 import { sourceOf } from './source-of';
 import { columnOf, type PageSource, Parameters, WhereClause } from './where-clause';
 
@@ -35,8 +35,8 @@ export class AlikeRecords {
     private readonly catalog: RecordCatalog,
   ) {}
 
-  /** The records that meet the conditions, so many at a time in order; each piece is read when it is asked for. */
-  async *pieces<Row extends GovernedRow, Name extends ColumnOf<Row>>(
+  /** The records that meet the conditions, so many at a time in order; each chunk is read when it is asked for. */
+  async *chunks<Row extends GovernedRow, Name extends ColumnOf<Row>>(
     kind: RecordKind<Row>,
     traits: Readonly<Record<Name, Trait>>,
     range: RecordRange,
@@ -45,7 +45,7 @@ export class AlikeRecords {
     const codec = this.catalog.codec(kind);
     const columns = codec.columns.filter(({ name }) => name in traits);
     const source = sourceOf(codec, columns);
-    const conditions = [...range.conditions, ...sightOf(kind, viewer)];
+    const conditions = [...range.conditions, ...visibilityOf(kind, viewer)];
     for (let { position } = range, more = true; more;) {
       const query = alikeQuery(source, columns, traits, { ...range, conditions, position }, this.database.dialect);
       const rows = await this.database.lists.all(query.sql, query.parameters);
@@ -82,13 +82,13 @@ function alikeQuery(
       : `${sql} AS ${quoted(name)}`,
   );
   const areLong = ['1 = 0', ...values.filter(({ type }) => type === 'json').map(({ sql }) => isLong(sql))].join(' OR ');
-  const piece =
+  const chunk =
     `SELECT ${selected.join(', ')}, CASE WHEN ${areLong} THEN 1 ELSE 0 END AS ${quoted(IS_LONG)}, ` +
     `${columnOf(source.table, 'id')} AS "#id", ${rows.order} AS "sequence" ${from} ` +
     `ORDER BY ${rows.order} ${direction} LIMIT ${parameters.addCount(atOnce)}`;
   const sql =
     `SELECT ${names}, min("#id") AS "id", ${dialect.jsonRows(['sequence'])} AS ${quoted(SEQUENCES)} ` +
-    `FROM (${piece}) AS piece GROUP BY ${names}`;
+    `FROM (${chunk}) AS chunk GROUP BY ${names}`;
   return { sql, parameters: parameters.values };
 }
 

@@ -13,9 +13,9 @@ export interface LedgerCounts {
 }
 
 /** Most values read at once. */
-const PIECE = 1_000;
+const CHUNK = 1_000;
 /** Names are compared byte by byte. */
-const SELECT_USED_NAMES = `SELECT "name" FROM "ledger_counters" WHERE "name" > $1 AND "name" < $2 AND "value" > 0 ORDER BY "name" LIMIT ${PIECE}`;
+const SELECT_USED_NAMES = `SELECT "name" FROM "ledger_counters" WHERE "name" > $1 AND "name" < $2 AND "value" > 0 ORDER BY "name" LIMIT ${CHUNK}`;
 const SELECT_HEAD_SEQUENCE = `SELECT "sequence" FROM "ledger_head" WHERE "id" = 1`;
 const SELECT_EFFECT_SEQUENCE = `SELECT "effectSequence" FROM "ledger_head" WHERE "id" = 1`;
 
@@ -63,7 +63,7 @@ export class CounterReader {
       const rows = await this.database.points.all<{ name: string }>(SELECT_USED_NAMES, [after, end]);
       for (const { name } of rows) yield name.slice(prefix.length);
       after = rows.at(-1)?.name ?? after;
-      more = rows.length === PIECE;
+      more = rows.length === CHUNK;
     }
   }
 

@@ -15,15 +15,15 @@ import type { JsonObject } from '../../json/json-value';
 const COLUMNS = ENTRY_COLUMNS.map(({ name }) => name);
 const SELECT = `SELECT ${COLUMNS.map(quoted).join(', ')} FROM "ledger_entries"`;
 const SELECT_ENTRY = `${SELECT} WHERE "sequence" = $1`;
-const PIECE = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
-const SELECT_PIECE = `${SELECT} ${PIECE}`;
-const SELECT_PIECE_EXTENT =
+const CHUNK = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
+const SELECT_CHUNK = `${SELECT} ${CHUNK}`;
+const SELECT_CHUNK_EXTENT =
   `SELECT count(*) AS "count", max("sequence") AS "last", sum("size") AS "bytes" FROM (SELECT "sequence", ` +
-  `octet_length("details") + COALESCE(octet_length("state"), 0) AS "size" FROM "ledger_entries" ${PIECE}) AS piece`;
+  `octet_length("details") + COALESCE(octet_length("state"), 0) AS "size" FROM "ledger_entries" ${CHUNK}) AS chunk`;
 const SELECT_BEFORE = `SELECT "sequence", "hash" FROM "ledger_entries" WHERE "sequence" < $1 ORDER BY "sequence" DESC LIMIT 1`;
 /** Most entries of a chunk, and most bytes in their long columns. */
-const PIECE_ENTRIES = 250;
-const PIECE_BYTES = 1_000_000;
+const CHUNK_ENTRIES = 250;
+const CHUNK_BYTES = 1_000_000;
 /** Drivers round what is larger: such entries are reported and not read. */
 const SAFE = Number.MAX_SAFE_INTEGER;
 const SELECT_EXTENT =
@@ -68,7 +68,7 @@ export interface ChainExtent {
 }
 
 /** Consecutive entries, read to check their hashes. */
-export interface ChainPiece {
+export interface ChainChunk {
   /** For `entriesFromJson`. */
   readonly entries: string;
   readonly last: number;
@@ -111,20 +111,20 @@ export class EntryReader {
   }
 
   /** The next entries after one sequence, up to and including another, in order; as many as fit in memory. */
-  async piece(after: number, upTo: number): Promise<ChainPiece | null> {
-    for (let limit = PIECE_ENTRIES; ; limit = Math.ceil(limit / 2)) {
-      const [extent] = await this.database.chain.all<PieceExtent>(SELECT_PIECE_EXTENT, [after, upTo, limit]);
+  async chunk(after: number, upTo: number): Promise<ChainChunk | null> {
+    for (let limit = CHUNK_ENTRIES; ; limit = Math.ceil(limit / 2)) {
+      const [extent] = await this.database.chain.all<ChunkExtent>(SELECT_CHUNK_EXTENT, [after, upTo, limit]);
       if (extent === undefined || extent.count === 0) return null;
-      if (extent.bytes > PIECE_BYTES && extent.count > 1) continue;
+      if (extent.bytes > CHUNK_BYTES && extent.count > 1) continue;
       const { chain, dialect } = this.database;
       const bounds = [after, extent.last, extent.count];
       const source = { connection: chain, dialect, columns: COLUMNS };
-      return { entries: await rowLists(source, SELECT_PIECE, bounds), last: extent.last };
+      return { entries: await rowLists(source, SELECT_CHUNK, bounds), last: extent.last };
     }
   }
 }
 
-interface PieceExtent {
+interface ChunkExtent {
   readonly count: number;
   readonly last: number;
   readonly bytes: number;

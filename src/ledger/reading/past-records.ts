@@ -7,7 +7,7 @@ import { Slices } from '../../shared/slices';
 import type { AnyRecordKind, GovernedRow, RecordKind } from '../record-kind';
 import { saysStateSql } from '../records/access-denied';
 import { RecordCatalog } from '../records/record-catalog';
-import { sightOf, type Viewer, visibleTo } from '../records/visibility';
+import { visibilityOf, type Viewer, visibleTo } from '../records/visibility';
 
 const SELECT_STATE =
   `SELECT "state" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
@@ -18,7 +18,7 @@ const SELECT_LAST =
   `ORDER BY "timestamp" DESC, "sequence" DESC LIMIT 1`;
 
 /** Records read at once. */
-const PIECE = 100;
+const CHUNK = 100;
 
 interface StandRow {
   readonly sequence: number;
@@ -56,12 +56,12 @@ export class PastRecords {
   }
 
   /** The same, with the sequence since which it has been in that state. */
-  async stand<Row extends GovernedRow>(
+  async stateAt<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     id: string,
     sequence: number,
   ): Promise<{ readonly record: Row; readonly since: number } | undefined> {
-    sightOf(kind, undefined);
+    visibilityOf(kind, undefined);
     const parameters = [id, sequence, kind.subjectType];
     const [entry] = await this.database.points.all<StandRow>(SELECT_STAND, parameters);
     const record = await this.rowOf(kind, entry?.state ?? null);
@@ -78,12 +78,12 @@ export class PastRecords {
    * The records of a kind whose records are never removed, as they were after the entry with the sequence, oldest
    * first; each chunk is read when it is asked for.
    */
-  async *pieces<Row extends GovernedRow>(kind: RecordKind<Row>, sequence: number): AsyncGenerator<readonly Row[]> {
+  async *chunks<Row extends GovernedRow>(kind: RecordKind<Row>, sequence: number): AsyncGenerator<readonly Row[]> {
     const slices = new Slices();
     const state = `(${SELECT_STATE.replace('$1', 'live."id"')})`;
     const sql =
       `SELECT live."createdSequence", ${state} AS "state" FROM ${quoted(this.catalog.codec(kind).table)} AS live ` +
-      `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ORDER BY live."createdSequence" LIMIT ${PIECE}`;
+      `WHERE live."createdSequence" > $1 AND live."createdSequence" <= $2 ORDER BY live."createdSequence" LIMIT ${CHUNK}`;
     for (let after = 0; ;) {
       const rows = await this.database.points.all<PastRow>(sql, [after, sequence, kind.subjectType]);
       const records: GovernedRow[] = [];
@@ -93,7 +93,7 @@ export class PastRecords {
         await slices.next();
       }
       yield records as unknown as Row[];
-      if (rows.length < PIECE) return;
+      if (rows.length < CHUNK) return;
       after = rows.at(-1)?.createdSequence ?? after;
     }
   }

@@ -14,7 +14,7 @@ import {
   TOTAL_COLUMN,
 } from './page-query';
 import type { PageSource } from './where-clause';
-import { sightOf, type Viewer, visibleTo } from '../records/visibility';
+import { visibilityOf, type Viewer, visibleTo } from '../records/visibility';
 import { DataLoader } from './data-loader';
 import { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
@@ -23,7 +23,7 @@ import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
 import { arraysOfOne } from '../records/statements';
 import { readRows } from './row-lists';
 import { sourceOf } from './source-of';
-import { totalInPieces } from './total-pieces';
+import { totalInChunks } from './total-chunks';
 
 /** The rows of a page, read in one statement. */
 interface ListedRows {
@@ -57,7 +57,7 @@ export class RecordReader {
 
   /** Without reading the record, which may be large. */
   async exists(kind: AnyRecordKind, id: string): Promise<boolean> {
-    sightOf(kind, undefined);
+    visibilityOf(kind, undefined);
     const codec = this.catalog.codec(kind);
     const known = this.existenceReaders.get(codec);
     const reader = known ?? new DataLoader((ids) => this.idsAmong(codec, ids));
@@ -70,7 +70,7 @@ export class RecordReader {
     kind: RecordKind<Row>,
     key: Readonly<Partial<Record<ColumnOf<Row>, string>>>,
   ): Promise<Row | undefined> {
-    sightOf(kind, undefined);
+    visibilityOf(kind, undefined);
     const codec = this.catalog.codec(kind);
     const [[column, value] = ['', ''], ...others] = Object.entries<string>(key as Record<string, string>);
     if (others.length > 0) return this.findByAll(codec, key as Record<string, string>) as Promise<Row | undefined>;
@@ -84,7 +84,7 @@ export class RecordReader {
     viewer?: Viewer,
   ): Promise<Page<Row>> {
     const codec = this.catalog.codec(kind);
-    const page = await this.pageOf(sourceOf(codec, codec.columns), inSight(request, sightOf(kind, viewer)));
+    const page = await this.pageOf(sourceOf(codec, codec.columns), visibleOnly(request, visibilityOf(kind, viewer)));
     return { ...page, rows: (await rowsForAnswers(codec, page.rows)) as Row[] };
   }
 
@@ -92,7 +92,7 @@ export class RecordReader {
    * All records that meet the conditions, oldest first, in chunks of the given size, smaller where records are large;
    * each chunk is read when it is asked for.
    */
-  async *pieces<Row extends GovernedRow>(
+  async *chunks<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     conditions: readonly Condition[],
     limit: number,
@@ -124,7 +124,7 @@ export class RecordReader {
     const { conditions, order } = range;
     for (let position = range.position, more = true; more;) {
       const request: PageRequest = { conditions, limit: range.atOnce, offset: 0, order, position, total: 0 };
-      const page = await this.pageOf(sourceOf(codec, columns), inSight(request, sightOf(kind, viewer), 0));
+      const page = await this.pageOf(sourceOf(codec, columns), visibleOnly(request, visibilityOf(kind, viewer), 0));
       const rows = page.rows.map(
         (row) => codec.decodeColumns(row, columns) as unknown as Pick<Row, Name> & GovernedRow,
       );
@@ -191,7 +191,7 @@ export class RecordReader {
     const list = { source, conditions, upTo };
     return {
       rows: rows.slice(0, limit),
-      total: total ?? (await totalInPieces(this.database, list, this.countedAtOnce)),
+      total: total ?? (await totalInChunks(this.database, list, this.countedAtOnce)),
       more: rows.length > limit,
     };
   }
@@ -234,6 +234,6 @@ export class RecordReader {
  * A total found for another viewer is not reused.
  * @param total any number where the total is not needed; null: to be found.
  */
-function inSight(request: PageRequest, sight: readonly Condition[], total: number | null = null): PageRequest {
+function visibleOnly(request: PageRequest, sight: readonly Condition[], total: number | null = null): PageRequest {
   return sight.length === 0 ? request : { ...request, conditions: [...request.conditions, ...sight], total };
 }

@@ -44,7 +44,7 @@ async function ordinaryRows(source: RowSource, sql: string, parameters: readonly
   if (forms === null) return writtenRows(source, sql, parameters);
   const { connection, dialect, columns } = source;
   const hasBytes = columns.map((column) => forms.isBytes(quoted(column))).join(' OR ');
-  const text = `SELECT ${dialect.jsonRows(columns)} AS "lists", max(${hasBytes}) AS "hasBytes" FROM (${sql}) AS piece`;
+  const text = `SELECT ${dialect.jsonRows(columns)} AS "lists", max(${hasBytes}) AS "hasBytes" FROM (${sql}) AS chunk`;
   try {
     const [row] = await connection.all<{ lists: string; hasBytes: number | null }>(text, parameters);
     if (row === undefined || row.hasBytes === 1 || row.lists.includes(REPLACEMENT)) return null;
@@ -67,7 +67,7 @@ export async function writtenRows(
   sql: string,
   parameters: readonly SqlValue[],
 ): Promise<string> {
-  const text = `SELECT ${dialect.jsonRows(columns)} AS "lists" FROM (${sql}) AS piece`;
+  const text = `SELECT ${dialect.jsonRows(columns)} AS "lists" FROM (${sql}) AS chunk`;
   const [row] = await connection.all<{ lists: string | null }>(text, parameters);
   return row?.lists ?? '[]';
 }

@@ -23,7 +23,7 @@ const SELECT_FIRST_KEPT = `${KEPT} ${IN_ORDER}`;
 const SELECT_NEXT_KEPT = `${KEPT} WHERE ("level", "position") > ($2, $3) ${IN_ORDER}`;
 
 /** Kept subtrees read at once. */
-const KEPT_PIECE = 1_000;
+const KEPT_CHUNK = 1_000;
 
 /** Proves that an entry is in the tree of a size: RFC 6962, section 2.1.1. */
 export interface InclusionProof {
@@ -76,8 +76,8 @@ export class TreeReader {
    */
   kept(after?: Omit<TreeNode, 'hash'>): Promise<Record<keyof TreeNode, unknown>[]> {
     const { chain } = this.database;
-    if (after === undefined) return chain.all(SELECT_FIRST_KEPT, [KEPT_PIECE]);
-    return chain.all(SELECT_NEXT_KEPT, [KEPT_PIECE, after.level, after.position]);
+    if (after === undefined) return chain.all(SELECT_FIRST_KEPT, [KEPT_CHUNK]);
+    return chain.all(SELECT_NEXT_KEPT, [KEPT_CHUNK, after.level, after.position]);
   }
 
   /** Entries in the log, according to the current head record. */

@@ -5,7 +5,7 @@ import { TreeFrontier, type TreeNode } from '../merkle/tree-frontier';
 import { TREE_NODES } from './ledger-tree-node.entity';
 
 /** Entries read, and nodes written, per statement. */
-const PIECE = 5_000;
+const CHUNK = 5_000;
 
 /** Creates the Merkle tree over the entries, including existing ones. */
 export class LedgerTree1763800000000 implements MigrationInterface {
@@ -15,7 +15,7 @@ export class LedgerTree1763800000000 implements MigrationInterface {
       'ledger_head',
       new TableColumn({ ...textColumn('frontier'), default: `'${TreeFrontier.empty().text}'` }),
     );
-    const frontier = await plantTree(queryRunner);
+    const frontier = await buildTree(queryRunner);
     await queryRunner.query(`UPDATE "ledger_head" SET "frontier" = '${frontier.text}' WHERE "id" = 1`);
   }
 
@@ -37,12 +37,12 @@ function treeNodes(): Table {
 }
 
 /** Takes the entries as they are: finding faults in them is up to verification. */
-async function plantTree(queryRunner: QueryRunner): Promise<TreeFrontier> {
+async function buildTree(queryRunner: QueryRunner): Promise<TreeFrontier> {
   const frontier = TreeFrontier.empty();
   for (let after: string | null = null; ;) {
     const condition: string = after === null ? '' : `WHERE "sequence" > ${after}`;
     const entries = (await queryRunner.query(
-      `SELECT "sequence", "hash" FROM "ledger_entries" ${condition} ORDER BY "sequence" LIMIT ${PIECE}`,
+      `SELECT "sequence", "hash" FROM "ledger_entries" ${condition} ORDER BY "sequence" LIMIT ${CHUNK}`,
     )) as { sequence: string | number; hash: unknown }[];
     const nodes: TreeNode[] = [];
     for (const { hash } of entries) frontier.append(leafHash(String(hash)), nodes);

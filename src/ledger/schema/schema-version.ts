@@ -22,7 +22,7 @@ export async function refuseNewerSchema(found: FoundDatabase): Promise<void> {
 }
 
 /** Before the schema changes: from now on, processes of earlier versions write nothing. */
-export async function tellEarlierVersions(found: FoundDatabase): Promise<void> {
+export async function announceVersion(found: FoundDatabase): Promise<void> {
   if ((await versionOf(found)) !== null) await found.connection?.run(RAISE_VERSION);
 }
 

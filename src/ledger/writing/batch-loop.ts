@@ -70,7 +70,7 @@ export class BatchLoop {
       await nextTurn();
       if (this.stops.refusal !== null) this.queue.refuse(this.stops.refusal);
       else if (this.queue.length > 0) await this.nextBatch();
-      if (this.canDelete) await this.watched(() => this.deletePiece());
+      if (this.canDelete) await this.watched(() => this.deleteChunk());
     }
     this.working = null;
   }
@@ -79,9 +79,9 @@ export class BatchLoop {
     return this.leftovers.areDue && !this.writer.hasFailed && this.stops.refusal === null;
   }
 
-  private async deletePiece(): Promise<void> {
+  private async deleteChunk(): Promise<void> {
     try {
-      await this.leftovers.deletePiece(await this.writer.current());
+      await this.leftovers.deleteChunk(await this.writer.current());
     } catch (error) {
       if (isUnavailable(error)) return this.writer.failed(error);
       if (!isBusy(error)) this.leftovers.giveUp(error);

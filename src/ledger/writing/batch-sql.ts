@@ -3,7 +3,7 @@ import type { SqlConnection, SqlValue } from '../../database/sql-connection';
 import { ENTRY_COLUMNS, entryValues } from '../chain/entry-columns';
 import type { StoredEntry } from '../chain/hash-chain';
 import type { OwnedRemoval } from './pending-changes';
-import { deletePieceSql, LEFTOVER_PIECE, REMEMBER_LEFTOVER } from './leftover-rows';
+import { deleteChunkSql, LEFTOVER_CHUNK, REMEMBER_LEFTOVER } from './leftover-rows';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { TreeNode } from '../merkle/tree-frontier';
 import { counterName, listItems } from '../records/counter-name';
@@ -48,8 +48,8 @@ export class BatchSql {
 
   removeOwned(removals: readonly OwnedRemoval[]): void {
     for (const { codec, ownerId, count } of removals) {
-      this.send(deletePieceSql(codec), [ownerId]);
-      if (count > LEFTOVER_PIECE) this.send(REMEMBER_LEFTOVER, [codec.kind.subjectType, ownerId]);
+      this.send(deleteChunkSql(codec), [ownerId]);
+      if (count > LEFTOVER_CHUNK) this.send(REMEMBER_LEFTOVER, [codec.kind.subjectType, ownerId]);
     }
   }
 

@@ -31,7 +31,7 @@ export class BatchTransaction {
     const [head] = await allInOrder(
       this.known.read(() => this.lockedHead(connection)),
       // Under the lock: no other process can write a later time before this one does.
-      this.clock.look(connection),
+      this.clock.check(connection),
     );
     return head;
   }

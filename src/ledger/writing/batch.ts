@@ -4,7 +4,7 @@ import { BatchSql } from './batch-sql';
 import { entryCounts } from '../records/counter-name';
 import { SYSTEM_CALLER } from '../caller';
 import { seal, type StoredEntry } from '../chain/hash-chain';
-import { LEFTOVER_PIECE } from './leftover-rows';
+import { LEFTOVER_CHUNK } from './leftover-rows';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { treeOf, type TreeFrontier, type TreeNode } from '../merkle/tree-frontier';
 import { leafHash } from '../merkle/tree-hash';
@@ -62,7 +62,7 @@ export class Batch {
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     if (command.ownedRemovals.length === 0) return null;
     this.removals.push(...command.ownedRemovals);
-    this.leavesRows ||= command.ownedRemovals.some(({ count }) => count > LEFTOVER_PIECE);
+    this.leavesRows ||= command.ownedRemovals.some(({ count }) => count > LEFTOVER_CHUNK);
     return this.flush();
   }
 

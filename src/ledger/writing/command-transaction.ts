@@ -51,7 +51,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     return this.remember(row as Row | undefined);
   }
 
-  async findSeen<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
+  async findVisible<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
     return visibleTo(this.caller, kind, await this.find(kind, id));
   }
 

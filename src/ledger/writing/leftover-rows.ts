@@ -4,16 +4,16 @@ import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind } from '../record-kind';
 
 /** Most dependent rows deleted in one transaction: takes some milliseconds. */
-export const LEFTOVER_PIECE = 1_000;
+export const LEFTOVER_CHUNK = 1_000;
 
 export const REMEMBER_LEFTOVER = `INSERT INTO "${LEFTOVERS}" ("subjectType", "ownerId") VALUES ($1, $2)`;
 
 /** Deletes the first rows of the owner `$1`. */
-export function deletePieceSql({ kind, table }: RecordCodec): string {
-  const piece =
+export function deleteChunkSql({ kind, table }: RecordCodec): string {
+  const chunk =
     `SELECT "id" FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $1 ` +
-    `ORDER BY "createdSequence" LIMIT ${LEFTOVER_PIECE}`;
-  return `DELETE FROM ${quoted(table)} WHERE "id" IN (${piece})`;
+    `ORDER BY "createdSequence" LIMIT ${LEFTOVER_CHUNK}`;
+  return `DELETE FROM ${quoted(table)} WHERE "id" IN (${chunk})`;
 }
 
 /** A removed owner with rows to delete. If the owner still exists, nothing is deleted, whoever put it in the table. */

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { SqlConnection, CommitProof } from '../../database/sql-connection';
 import type { BatchTransaction } from './batch-transaction';
-import { deletePieceSql, forgetLeftoverSql, selectLeftoverSql } from './leftover-rows';
+import { deleteChunkSql, forgetLeftoverSql, selectLeftoverSql } from './leftover-rows';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 
@@ -37,7 +37,7 @@ export class Leftovers {
     this.isStopped = true;
   }
 
-  async deletePiece(connection: SqlConnection): Promise<void> {
+  async deleteChunk(connection: SqlConnection): Promise<void> {
     await this.transaction.begin(connection);
     const [codec, ownerId] = (await this.next(connection)) ?? [];
     if (codec === undefined || ownerId === undefined) {
@@ -46,7 +46,7 @@ export class Leftovers {
       return;
     }
     await Promise.all([
-      connection.run(deletePieceSql(codec), [ownerId]),
+      connection.run(deleteChunkSql(codec), [ownerId]),
       connection.run(forgetLeftoverSql(codec), [codec.kind.subjectType, ownerId]),
     ]);
     await this.transaction.commit(connection, ANY_OUTCOME);

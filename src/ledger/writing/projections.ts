@@ -5,22 +5,22 @@ import type { GovernedRow, RecordKind } from '../record-kind';
 
 /** Reads what other processes have changed. */
 export interface ForeignChanges {
-  /** The current rows about which an entry with one of the actions was written since the last look. */
+  /** The current rows about which an entry with one of the actions was written since the last refresh. */
   rowsAfter<Row extends GovernedRow>(kind: RecordKind<Row>, actions: readonly string[]): Promise<Row[]>;
 }
 
 /** Something a process keeps in memory and changes by `afterCommit`; it has to follow other processes' commits too. */
 export interface Projection {
   catchUp(changes: ForeignChanges): Promise<void>;
-  /** The same without the lock, between batches. Returns false if it has to look at the same changes again. */
-  look?(changes: ForeignChanges): Promise<boolean>;
+  /** The same without the lock, between batches. Returns false if it has to read the same changes again. */
+  refresh?(changes: ForeignChanges): Promise<boolean>;
 }
 
 interface FollowedProjection {
   readonly memory: Projection;
   /** Sequence up to which its memory matches the database. */
   upTo: number;
-  /** The same, according to looks without the lock. */
+  /** The same, according to refreshes without the lock. */
   seenUpTo: number;
 }
 
@@ -48,12 +48,12 @@ export class Projections {
   }
 
   /** For memory that reads are served from. @param head read beforehand. */
-  async look(connection: SqlConnection, head: LedgerPosition): Promise<void> {
+  async refresh(connection: SqlConnection, head: LedgerPosition): Promise<void> {
     for (const followed of this.projections) {
-      if (followed.memory.look === undefined) continue;
+      if (followed.memory.refresh === undefined) continue;
       const known = Math.max(followed.upTo, followed.seenUpTo);
       const isCurrent =
-        head.effectSequence <= known || (await followed.memory.look(this.changesAfter(known, connection)));
+        head.effectSequence <= known || (await followed.memory.refresh(this.changesAfter(known, connection)));
       if (isCurrent) followed.seenUpTo = Math.max(followed.seenUpTo, head.sequence);
     }
   }

@@ -18,7 +18,7 @@ const NOBODY: Found = { isMatched: false, byMachines: false };
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
 /** Agents read at once where no index can be used. */
-const PIECE = 1_000;
+const CHUNK = 1_000;
 
 /** Searches the registered agents for those who could approve. */
 @Injectable()
@@ -76,12 +76,12 @@ export class ApproverSearch {
   }
 
   private async isAny(conditions: readonly Condition[]): Promise<boolean> {
-    for await (const agents of this.records.pieces(AGENT, [...conditions, ACTIVE], 1)) return agents.length > 0;
+    for await (const agents of this.records.chunks(AGENT, [...conditions, ACTIVE], 1)) return agents.length > 0;
     return false;
   }
 
   private async isAnyWithRoles(): Promise<boolean> {
-    for await (const agents of this.records.pieces(AGENT, [PERSON, ACTIVE], PIECE))
+    for await (const agents of this.records.chunks(AGENT, [PERSON, ACTIVE], CHUNK))
       if (agents.some(({ roles }) => roles.length > 0)) return true;
     return false;
   }

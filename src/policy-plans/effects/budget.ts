@@ -1,5 +1,5 @@
 /** Steps between checks of the clock: most steps take far less time than a check. */
-const STEPS_BETWEEN_LOOKS = 256;
+const STEPS_BETWEEN_CHECKS = 256;
 
 /** Thrown when the time of a plan is over. */
 export class OutOfTime extends Error {}
@@ -17,7 +17,7 @@ export class Budget {
   /** To be called between small steps. @throws OutOfTime */
   step(): void {
     this.steps += 1;
-    if (this.steps % STEPS_BETWEEN_LOOKS === 0 && performance.now() > this.end) throw new OutOfTime();
+    if (this.steps % STEPS_BETWEEN_CHECKS === 0 && performance.now() > this.end) throw new OutOfTime();
   }
 
   /** Something is left out; the first reason is reported. */

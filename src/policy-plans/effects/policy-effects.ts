@@ -20,15 +20,15 @@ const ENCODED =
   'What an allow or resourceTypes write percent-encoded is for that spelling alone, which regions do not tell from others.';
 
 /** What differs for some resources, or for some types and resources. */
-interface Piece {
+interface Chunk {
   readonly verdict: CellVerdict;
   readonly key: string;
 }
-interface Gathered<Found extends Piece> {
-  piece: Found;
+interface Gathered<Found extends Chunk> {
+  chunk: Found;
   readonly nodes: Set<PatternNode>;
 }
-type OfResources = Piece & { readonly resources: PatternSet };
+type OfResources = Chunk & { readonly resources: PatternSet };
 type OfTypes = OfResources & { readonly types: PatternSet };
 
 /**
@@ -53,7 +53,7 @@ export function policyEffects({ policies, agents, timeout }: EffectsOrder): Foun
 }
 
 class EffectsSearch {
-  private readonly verdicts = new Map<string, readonly Piece[]>();
+  private readonly verdicts = new Map<string, readonly Chunk[]>();
   private texts = 0;
 
   constructor(
@@ -71,10 +71,10 @@ class EffectsSearch {
     const found = new Map<string, Gathered<OfTypes>>();
     try {
       for (const part of partsOf(actions, () => this.budget.step()))
-        for (const piece of this.ofTypes(part.policies)) gather(found, piece, part.nodes);
+        for (const chunk of this.ofTypes(part.policies)) gather(found, chunk, part.nodes);
     } finally {
       // What was found is correct, even if it is incomplete.
-      for (const { piece, nodes } of found.values()) for (const set of patternSets(nodes)) this.add(piece, set);
+      for (const { chunk, nodes } of found.values()) for (const set of patternSets(nodes)) this.add(chunk, set);
     }
   }
 
@@ -107,25 +107,25 @@ class EffectsSearch {
       if (isUncertain) this.budget.leaveOut(ENCODED);
       byType.set(type, isUncertain ? [] : this.ofResources(reached.under(type), type));
     }
-    const found = new Map<string, { piece: OfResources; types: string[]; others: boolean }>();
-    for (const piece of this.ofResources(reached.others, null))
-      found.set(piece.key, { piece, types: [], others: true });
-    for (const [type, pieces] of byType) {
-      for (const piece of pieces) {
-        const known = found.get(piece.key);
-        if (known === undefined) found.set(piece.key, { piece, types: [type], others: false });
+    const found = new Map<string, { chunk: OfResources; types: string[]; others: boolean }>();
+    for (const chunk of this.ofResources(reached.others, null))
+      found.set(chunk.key, { chunk, types: [], others: true });
+    for (const [type, chunks] of byType) {
+      for (const chunk of chunks) {
+        const known = found.get(chunk.key);
+        if (known === undefined) found.set(chunk.key, { chunk, types: [type], others: false });
         else {
           known.types.push(type);
-          known.piece = { ...known.piece, verdict: withReasons(known.piece.verdict, piece.verdict) };
+          known.chunk = { ...known.chunk, verdict: withReasons(known.chunk.verdict, chunk.verdict) };
         }
       }
     }
     const all = [...byType.keys()];
-    return [...found.values()].map(({ piece, types, others }) => {
+    return [...found.values()].map(({ chunk, types, others }) => {
       const set = others
         ? { in: ['*'], except: all.filter((type) => !types.includes(type)).sort() }
         : { in: types.sort(), except: [] };
-      return { ...piece, types: set, key: `${piece.key} ${JSON.stringify(set)}` };
+      return { ...chunk, types: set, key: `${chunk.key} ${JSON.stringify(set)}` };
     });
   }
 
@@ -134,22 +134,22 @@ class EffectsSearch {
       RESOURCES,
       policies.map((policy) => [policy, resourceKeys(policy, type)]),
     );
-    const found = new Map<string, Gathered<Piece>>();
+    const found = new Map<string, Gathered<Chunk>>();
     for (const part of partsOf(tree, () => this.budget.step()))
-      for (const piece of this.verdictsOf(part.mark, part.policies)) gather(found, piece, part.nodes);
-    return [...found.values()].flatMap(({ piece, nodes }) => {
+      for (const chunk of this.verdictsOf(part.mark, part.policies)) gather(found, chunk, part.nodes);
+    return [...found.values()].flatMap(({ chunk, nodes }) => {
       // Nothing remains of the root when every id is a URL or is not.
       if (tree.children.every((child) => nodes.has(child))) nodes.add(tree);
       else nodes.delete(tree);
       return patternSets(nodes).map((resources) => ({
-        ...piece,
+        ...chunk,
         resources,
-        key: `${piece.key} ${JSON.stringify(resources)}`,
+        key: `${chunk.key} ${JSON.stringify(resources)}`,
       }));
     });
   }
 
-  private verdictsOf(mark: string, policies: readonly PlannedMatch[]): readonly Piece[] {
+  private verdictsOf(mark: string, policies: readonly PlannedMatch[]): readonly Chunk[] {
     const known = this.verdicts.get(mark);
     if (known !== undefined) return known;
     const certain = policies.filter(({ isUncertain }) => !isUncertain);
@@ -158,9 +158,9 @@ class EffectsSearch {
       if (found.length > 0 || new CellVerdicts(certain, this.budget).all().length > 0) this.budget.leaveOut(ENCODED);
       found = [];
     }
-    const pieces = found.map((verdict) => ({ verdict, key: keyOf(verdict) }));
-    this.verdicts.set(mark, pieces);
-    return pieces;
+    const chunks = found.map((verdict) => ({ verdict, key: keyOf(verdict) }));
+    this.verdicts.set(mark, chunks);
+    return chunks;
   }
 
   private add({ verdict, types, resources }: OfTypes, actions: PatternSet): void {
@@ -185,18 +185,18 @@ class EffectsSearch {
   }
 }
 
-function gather<Found extends Piece>(
+function gather<Found extends Chunk>(
   found: Map<string, Gathered<Found>>,
-  piece: Found,
+  chunk: Found,
   nodes: readonly PatternNode[],
 ): void {
-  const known = found.get(piece.key);
+  const known = found.get(chunk.key);
   if (known === undefined) {
-    found.set(piece.key, { piece, nodes: new Set(nodes) });
+    found.set(chunk.key, { chunk, nodes: new Set(nodes) });
     return;
   }
   nodes.forEach((node) => known.nodes.add(node));
-  known.piece = { ...known.piece, verdict: withReasons(known.piece.verdict, piece.verdict) };
+  known.chunk = { ...known.chunk, verdict: withReasons(known.chunk.verdict, chunk.verdict) };
 }
 
 function withReasons(verdict: CellVerdict, { because }: CellVerdict): CellVerdict {

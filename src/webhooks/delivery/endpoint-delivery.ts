@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
 import type { EventFilter } from '../../events/event-filter';
 import { conditionsOfFilter, matchesFilter } from '../../events/event-filter';
-import type { EventPiece } from '../../events/event-piece';
+import type { EventChunk } from '../../events/event-chunk';
 import { type EntryFollower, type LiveEntries, pageAfter } from '../../events/live-entries';
 import { jsonParts } from '../../http/answers/json-parts';
 import type { AnsweredListedEntry, EntryReader } from '../../ledger/reading/entry-reader';
@@ -69,18 +69,18 @@ export class EndpointDelivery implements EntryFollower {
     return this.standing.epoch;
   }
 
-  take(piece: EventPiece): void {
-    const { entries } = piece;
+  take(chunk: EventChunk): void {
+    const { entries } = chunk;
     const found = entries.filter((entry) => entry.sequence > this.read && matchesFilter(filterOf(this.webhook), entry));
     if (this.waiting.length + found.length > MOST_WAITING) this.leaveLive();
     else {
       this.waiting.push(...found);
-      this.read = Math.max(this.read, piece.last);
+      this.read = Math.max(this.read, chunk.last);
     }
     this.wake?.();
   }
 
-  breakOff(): void {
+  abort(): void {
     this.leaveLive();
     this.wake?.();
   }
@@ -108,7 +108,7 @@ export class EndpointDelivery implements EntryFollower {
     }
   }
 
-  /** The next entry that concerns the endpoint; null: look again. */
+  /** The next entry that concerns the endpoint; null: ask again. */
   private async next(): Promise<AnsweredListedEntry | null> {
     const entry = this.waiting.shift();
     if (entry !== undefined) return entry;
@@ -121,13 +121,13 @@ export class EndpointDelivery implements EntryFollower {
       this.wake = null;
       return null;
     }
-    await this.readOn();
+    await this.readCommitted();
     if (this.waiting.length === 0 && !this.isOver) this.isLive = this.means.live.join(this, this.read);
     return null;
   }
 
   /** Reads entries that were committed before. */
-  private async readOn(): Promise<void> {
+  private async readCommitted(): Promise<void> {
     const { entries, counters } = this.means;
     const filter = filterOf(this.webhook);
     const head = await counters.headSequence();

@@ -19,7 +19,7 @@ import { type Attempt, WebhookSender } from './webhook-sender';
 import type { WebhookStanding } from './webhook-standing.entity';
 
 /** Webhooks read at once. */
-const PIECE = 100;
+const CHUNK = 100;
 
 /**
  * Delivers audit entries to the endpoints of webhooks, each at its own pace. If there are several processes, the one
@@ -33,10 +33,10 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   /** Webhooks whose deliveries have stopped since the standings were read: where those stand by now is not known. */
   private readonly stopped = new Set<string>();
   private readonly means: DeliveryMeans;
-  private readonly looks = new SingleFlight<never, void>(() => this.look());
+  private readonly polls = new SingleFlight<never, void>(() => this.poll());
   private readonly repeated = new Repeated(
     RENEWAL,
-    () => this.looks.call(0),
+    () => this.polls.call(0),
     (error) => this.logger.warn(`Webhooks cannot be delivered now: ${String(error)}`),
   );
 
@@ -62,13 +62,13 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   }
 
   onApplicationBootstrap(): void {
-    this.lookSoon();
+    this.pollSoon();
     this.repeated.begin();
   }
 
   async onModuleDestroy(): Promise<void> {
     await this.repeated.stop();
-    await this.looks.ended();
+    await this.polls.ended();
     await this.stopAll();
     await this.standings
       .giveUp()
@@ -76,12 +76,12 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   }
 
   /** To be called when a webhook was changed here; changes by other processes are noticed within three seconds. */
-  lookSoon(): void {
+  pollSoon(): void {
     if (this.repeated.isStopping) return;
-    this.looks.call(0).catch((error: unknown) => this.logger.debug(`Webhooks will be checked later: ${String(error)}`));
+    this.polls.call(0).catch((error: unknown) => this.logger.debug(`Webhooks will be checked later: ${String(error)}`));
   }
 
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     this.stopped.clear();
     // In this order, so that the webhook of every position is found, even if it was created in between.
     const standings = await this.standings.all();
@@ -102,7 +102,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
 
   private async all(): Promise<readonly Webhook[]> {
     const all: Webhook[] = [];
-    for await (const piece of this.records.pieces(WEBHOOK, [], PIECE)) all.push(...piece);
+    for await (const chunk of this.records.chunks(WEBHOOK, [], CHUNK)) all.push(...chunk);
     return all;
   }
 
@@ -133,7 +133,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       if (this.deliveries.get(id) !== delivery) return;
       this.deliveries.delete(id);
       this.stopped.add(id);
-      this.lookSoon();
+      this.pollSoon();
     });
   }
 

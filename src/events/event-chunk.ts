@@ -6,7 +6,7 @@ import { type EventFilter, matchesFilter } from './event-filter';
 /**
  * Consecutive entries as events: each is rendered once, and those of one filter are joined once for all its readers.
  */
-export class EventPiece {
+export class EventChunk {
   private readonly texts = new Map<AnsweredListedEntry, string>();
   private readonly byFilter = new Map<string, Buffer>();
 

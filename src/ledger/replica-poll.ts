@@ -9,10 +9,10 @@ import { SingleFlight } from '../shared/single-flight';
 const INTERVAL = 300;
 
 /** Picks up what other processes have committed, periodically and on demand, without taking the batch lock. */
-export class ForeignLooks {
+export class ReplicaPoll {
   private readonly logger = new Logger('Ledger');
-  /** A caller that arrives during a look shares the next one. */
-  private readonly looks = new SingleFlight<never, void>(() => this.look());
+  /** A caller that arrives during a poll shares the next one. */
+  private readonly polls = new SingleFlight<never, void>(() => this.poll());
   private readonly repeated = new Repeated(
     INTERVAL,
     () => this.now(),
@@ -22,7 +22,7 @@ export class ForeignLooks {
 
   constructor(
     private readonly connection: SqlConnection,
-    private readonly followers: Projections,
+    private readonly projections: Projections,
   ) {}
 
   begin(): void {
@@ -31,21 +31,21 @@ export class ForeignLooks {
 
   /** Resolves when everything committed before the call is known. */
   now(): Promise<void> {
-    return this.looks.call(0);
+    return this.polls.call(0);
   }
 
   async stop(): Promise<void> {
     await this.repeated.stop();
-    await this.looks.ended();
+    await this.polls.ended();
   }
 
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     const head = await readHead(this.connection);
-    if (head !== undefined) await this.followers.look(this.connection, head);
+    if (head !== undefined) await this.projections.refresh(this.connection, head);
     this.hasFailed = false;
   }
 
-  /** Reports once, until a look succeeds again. */
+  /** Reports once, until a poll succeeds again. */
   private report(error: unknown): void {
     if (!this.hasFailed && !this.repeated.isStopping)
       this.logger.warn(`What other processes have committed cannot be read now: ${String(error)}`);

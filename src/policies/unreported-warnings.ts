@@ -9,7 +9,7 @@ const MOST_WARNINGS = 5;
  * Log lines about policies that match less than they seem to, because they list what an earlier version accepted and
  * this one does not. A policy's own `warnings` are not repeated. Denials come first.
  */
-export function unsaidWarnings(policies: readonly Policy[]): string[] {
+export function unreportedWarnings(policies: readonly Policy[]): string[] {
   const lines = [...policies].sort(denyingFirst).flatMap((policy) => {
     const unsaid = policyWarnings(policy).filter((warning) => !policy.warnings.includes(warning));
     return unsaid.length === 0 ? [] : [lineOn(policy, unsaid)];

@@ -8,11 +8,11 @@ import { foreignConnection } from './support/foreign-connection';
 import { nodesOf, type PlanNode } from './support/postgres-plan';
 import { send, type Parsed } from './support/send';
 
-/** Rows that a statement reads here, so that small tables have many pieces. */
-const PIECE = 3;
+/** Rows that a statement reads here, so that small tables have many chunks. */
+const CHUNK = 3;
 const ROUNDS = 30;
 /** What it looks up for each of them in other tables comes to that. */
-const ROWS_READ = 5 * PIECE;
+const ROWS_READ = 5 * CHUNK;
 
 /** Of SQLite's plans. */
 const TABLE_SCAN =
@@ -24,7 +24,7 @@ type Count = Readonly<Record<'Actual Rows' | 'Actual Loops' | 'Rows Removed by F
 
 const itOnPostgres = onPostgres ? it : it.skip;
 
-describe('Counters, list items and the head, verified in pieces,', () => {
+describe('Counters, list items and the head, verified in chunks,', () => {
   let app: TestApp;
   let foreign: SqlConnection;
   let agentId: string;
@@ -41,7 +41,7 @@ describe('Counters, list items and the head, verified in pieces,', () => {
       await createAgent(app, { name: `agent ${round}`, capabilities: ['read'], roles: [`role ${round}`] });
       await createPolicy(app, { actions: [`action ${round}`] });
     }
-    readAtOnce(PIECE);
+    readAtOnce(CHUNK);
   });
   afterAll(async () => {
     await foreign.close();
@@ -49,7 +49,7 @@ describe('Counters, list items and the head, verified in pieces,', () => {
   });
 
   function readAtOnce(rows: number): void {
-    Object.assign(app.application.get(DerivedDataReader), { pieceRows: rows, pieceItems: rows });
+    Object.assign(app.application.get(DerivedDataReader), { chunkRows: rows, chunkItems: rows });
   }
 
   async function verdict(): Promise<Parsed> {
@@ -110,12 +110,12 @@ describe('Counters, list items and the head, verified in pieces,', () => {
         if (turn % 2 === 0) await send(app, 'DELETE', `/api/v1/entities/${id}`);
       }
     };
-    readAtOnce(10 * PIECE);
+    readAtOnce(10 * CHUNK);
     const writers = Promise.all(Array.from({ length: 3 }, writer));
     for (let run = 0; run < 5; run += 1) await chainIsValid(app);
     isWriting = false;
     await writers;
-    readAtOnce(PIECE);
+    readAtOnce(CHUNK);
   });
 
   /** All that a verification runs for them. */
@@ -139,15 +139,15 @@ describe('Counters, list items and the head, verified in pieces,', () => {
     const chain = note(database.chain);
     const head = await reader.head();
     const all = [reader.wrongCounters(), reader.strayCounters(), reader.recordsOfStrayItems()];
-    for (const pieces of [...all, reader.effects(head?.sequence ?? 0)]) {
-      for await (const piece of pieces) expect(typeof piece === 'number' || piece.length <= PIECE).toBe(true);
+    for (const chunks of [...all, reader.effects(head?.sequence ?? 0)]) {
+      for await (const chunk of chunks) expect(typeof chunk === 'number' || chunk.length <= CHUNK).toBe(true);
     }
     opened.mockRestore();
     chain.mockRestore();
     return seen.filter(([sql]) => sql.startsWith('SELECT'));
   }
 
-  itOnPostgres('are read a piece at a time, by each statement', async () => {
+  itOnPostgres('are read a chunk at a time, by each statement', async () => {
     await foreign.run('ANALYZE');
     const session = await app.application.get(Database).openReader();
     const all = await statements();
@@ -166,10 +166,10 @@ describe('Counters, list items and the head, verified in pieces,', () => {
   itOnSqlite('are looked up by index, by each statement, and taken in its order', async () => {
     for (const sql of new Set((await statements()).map(([text]) => text))) {
       const plan = await foreign.all<{ parent: number; detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
-      // What a piece has may be sorted.
-      const ofPieces = new Set(plan.filter(({ detail }) => detail === 'SCAN piece').map(({ parent }) => parent));
+      // What a chunk has may be sorted.
+      const ofChunks = new Set(plan.filter(({ detail }) => detail === 'SCAN chunk').map(({ parent }) => parent));
       const unbounded = plan.filter(
-        ({ parent, detail }) => TABLE_SCAN.test(detail) || (detail.includes(SORT) && !ofPieces.has(parent)),
+        ({ parent, detail }) => TABLE_SCAN.test(detail) || (detail.includes(SORT) && !ofChunks.has(parent)),
       );
       expect({ sql, plan, unbounded }).toEqual({ sql, plan, unbounded: [] });
     }

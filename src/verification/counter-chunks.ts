@@ -1,12 +1,12 @@
 import type { Dialect } from '../database/dialect';
 import type { SqlConnection, SqlValue } from '../database/sql-connection';
 import {
-  beyondPiecesSql,
+  beyondChunksSql,
   lastNameSql,
-  rowsPieceSql,
+  rowsChunkSql,
   SELECT_COUNTER,
   unusedCountersSql,
-  valuesPieceSql,
+  valuesChunkSql,
   type CountedRows,
   type CountedValues,
 } from './counter-queries';
@@ -18,15 +18,15 @@ const BEFORE_ALL = Number.MIN_SAFE_INTEGER - 1;
 export interface CounterSource {
   readonly connection: Pick<SqlConnection, 'all'>;
   readonly dialect: Dialect;
-  readonly pieceRows: number;
+  readonly chunkRows: number;
 }
 
-interface RowsPiece {
+interface RowsChunk {
   readonly last: number | null;
   readonly counted: number | null;
 }
 
-interface ValueOfPiece {
+interface ValueOfChunk {
   readonly place: string;
   readonly name: string;
   readonly counted: number;
@@ -36,13 +36,13 @@ interface ValueOfPiece {
 
 /** In chunks, the names of wrong counters of rows. The connection must show a single snapshot throughout. */
 export async function* wrongRowCounters(source: CounterSource, rows: CountedRows): AsyncGenerator<string[]> {
-  const { connection, pieceRows } = source;
+  const { connection, chunkRows } = source;
   let total = 0;
   for (let after = BEFORE_ALL; ;) {
-    const [piece] = await connection.all<RowsPiece>(rowsPieceSql(rows, pieceRows), [after]);
-    const last = piece?.last ?? null;
+    const [chunk] = await connection.all<RowsChunk>(rowsChunkSql(rows, chunkRows), [after]);
+    const last = chunk?.last ?? null;
     if (last === null) break;
-    total += Number(piece?.counted);
+    total += Number(chunk?.counted);
     after = last;
     yield [];
   }
@@ -52,38 +52,38 @@ export async function* wrongRowCounters(source: CounterSource, rows: CountedRows
 
 /** The same for counters of values: those of existing values, then those of values that no row has. */
 export async function* wrongValueCounters(source: CounterSource, values: CountedValues): AsyncGenerator<string[]> {
-  const { connection, dialect, pieceRows } = source;
-  const sql = valuesPieceSql(values, dialect, pieceRows);
+  const { connection, dialect, chunkRows } = source;
+  const sql = valuesChunkSql(values, dialect, chunkRows);
   // More rows with the last value may follow.
-  let open: ValueOfPiece | null = null;
+  let open: ValueOfChunk | null = null;
   for (;;) {
-    const piece: ValueOfPiece[] = await connection.all(sql, [open?.place ?? null, open?.last ?? BEFORE_ALL]);
+    const chunk: ValueOfChunk[] = await connection.all(sql, [open?.place ?? null, open?.last ?? BEFORE_ALL]);
     const wrong: string[] = [];
-    for (const next of piece) {
+    for (const next of chunk) {
       const counted: number = open?.place === next.place ? open.counted + next.counted : next.counted;
       if (open !== null && open.place !== next.place && isWrong(open)) wrong.push(open.name);
       open = { ...next, counted };
     }
-    if (piece.length === 0) break;
+    if (chunk.length === 0) break;
     yield wrong;
   }
   if (open !== null && isWrong(open)) yield [open.name];
   // List items that cannot be read in order are searched for separately.
   if (!values.isNamed) {
-    const beyond = await connection.all<{ name: string }>(beyondPiecesSql(values, pieceRows));
+    const beyond = await connection.all<{ name: string }>(beyondChunksSql(values, chunkRows));
     yield [...new Set(beyond.map(({ name }) => name))];
   }
-  yield* namesInPieces(source, values.prefix, (isFirst) => unusedCountersSql(values, dialect, isFirst));
+  yield* namesInChunks(source, values.prefix, (isFirst) => unusedCountersSql(values, dialect, isFirst));
 }
 
 /** In chunks, the counters that a statement selects from all, or from those with a prefix. */
-export async function* namesInPieces(
-  { connection, dialect, pieceRows }: CounterSource,
+export async function* namesInChunks(
+  { connection, dialect, chunkRows }: CounterSource,
   prefix: string,
   pick: (isFirst: boolean) => string,
 ): AsyncGenerator<string[]> {
   for (let after: SqlValue = null, isFirst = true; ; isFirst = false) {
-    const sql = lastNameSql(dialect, isFirst, prefix, pieceRows);
+    const sql = lastNameSql(dialect, isFirst, prefix, chunkRows);
     const [end]: { last: SqlValue }[] = await connection.all(sql, [after]);
     const last: SqlValue = end?.last ?? null;
     if (last === null) return;
@@ -93,7 +93,7 @@ export async function* namesInPieces(
   }
 }
 
-function isWrong({ value, counted }: ValueOfPiece): boolean {
+function isWrong({ value, counted }: ValueOfChunk): boolean {
   return !saysSo(value, counted);
 }
 

@@ -23,7 +23,7 @@ interface FoundPlace {
  * The total of a list, counted in ranges of sequences: no statement takes longer because the table is larger, and other
  * requests are served in between. Rows created meanwhile are not counted; changes to rows already counted are not seen.
  */
-export async function totalInPieces(
+export async function totalInChunks(
   { lists, dialect }: Pick<Database, 'lists' | 'dialect'>,
   list: CountedList,
   countedAtOnce: number,
@@ -38,8 +38,8 @@ export async function totalInPieces(
     const rows = new WhereClause(source, conditions, dialect, parameters);
     const [from, to] = [parameters.add(after), parameters.add(Math.min(after + countedAtOnce, last))];
     const sql = `SELECT count(*) AS "count" ${rows.sql(`${rows.order} > ${from} AND ${rows.order} <= ${to}`)}`;
-    const [piece] = await lists.all<{ count: number }>(sql, parameters.values);
-    total += Number(piece?.count);
+    const [chunk] = await lists.all<{ count: number }>(sql, parameters.values);
+    total += Number(chunk?.count);
   }
   return total;
 }
