@@ -9,7 +9,10 @@ export type Viewer = Pick<Caller, 'agentId' | 'grants'>;
  * The conditions that a record must meet for the viewer to see it. A viewer that is bound to an agent, and has no scope
  * that shows all, sees only what belongs to its agent.
  */
-export function visibilityOf({ subjectType, visibility }: AnyRecordKind, viewer: Viewer | undefined): readonly Condition[] {
+export function visibilityOf(
+  { subjectType, visibility }: AnyRecordKind,
+  viewer: Viewer | undefined,
+): readonly Condition[] {
   if (visibility === undefined) return [];
   // Records that not everybody may see must not be read without a viewer.
   if (viewer === undefined) throw new Error(`A ${subjectType} was read without a viewer.`);
