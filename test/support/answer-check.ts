@@ -19,12 +19,15 @@ export class AnswerCheck {
     this.ajv.addSchema({ $id: DOCUMENT, components: closed(document.components) });
   }
 
-  /** What in the answer the document does not say; empty when all is as documented. */
-  faults({ id, operation }: DocumentedOperation, answer: Answer): string[] {
+  /**
+   * What in the answer the document does not say; empty when all is as documented.
+   * @param absent documented headers that this answer must not have.
+   */
+  faults({ id, operation }: DocumentedOperation, answer: Answer, absent: readonly string[] = []): string[] {
     const response = documentedResponse(this.document, operation, answer.status);
     if (response === undefined) return [`${id} answered an undocumented ${answer.status}: ${answer.text}`];
     this.seen.add(named(id, answer.status, answer.body?.error?.code));
-    return [...this.bodyFaults(response, answer), ...this.headerFaults(response, answer)].map(
+    return [...this.bodyFaults(response, answer), ...this.headerFaults(response, answer, absent)].map(
       (fault) => `${id} ${answer.status}: ${fault}`,
     );
   }
@@ -69,9 +72,11 @@ export class AnswerCheck {
     return known;
   }
 
-  private headerFaults({ headers = {} }: ResponseObject, answer: Answer): string[] {
+  private headerFaults({ headers = {} }: ResponseObject, answer: Answer, absent: readonly string[]): string[] {
     const documented = Object.entries(headers).map(([name, header]) => [name, this.followed(header)] as const);
-    const missing = documented.filter(([name]) => !isOptional(name) && !answer.headers.has(name));
+    const expected = documented.filter(([name]) => !isOptional(name) && !absent.includes(name));
+    const missing = expected.filter(([name]) => !answer.headers.has(name));
+    const unexpected = absent.filter((name) => answer.headers.has(name));
     const wrong = documented.filter(([name, { schema }]) => {
       const isInteger = schema !== undefined && 'type' in schema && schema.type === 'integer';
       return isInteger && !/^\d+$/.test(answer.headers.get(name) ?? '0');
@@ -79,6 +84,7 @@ export class AnswerCheck {
     const untold = TELLING_HEADERS.filter((name) => answer.headers.has(name) && headers[name] === undefined);
     return [
       ...missing.map(([name]) => `the header ${name} is missing`),
+      ...unexpected.map((name) => `the header ${name} does not belong there`),
       ...wrong.map(([name]) => `the header ${name} is no integer`),
       ...untold.map((name) => `the header ${name} is not documented`),
     ];
