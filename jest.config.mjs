@@ -28,13 +28,15 @@ const sqlite = {
 
 /** What a connection, a document or a package does, whatever keeps the records. */
 const WITHOUT_RECORDS = [
-  ...['answer-room', 'authentication', 'body', 'body-room', 'caching', 'connections', 'console', 'cors'].map(inHttp),
-  ...['docs', 'errors', 'json-answers', 'parts-of-others', 'rate-limit', 'refused-requests', 'routes'].map(inHttp),
-  ...['scopes', 'server-limits', 'shared-rate-limit', 'turns', 'unread-answers', 'unread-body'].map(inHttp),
+  ...['answer-room', 'authentication', 'body', 'body-room', 'caching', 'caller-end', 'connections', 'console'].map(
+    inHttp,
+  ),
+  ...['cors', 'docs', 'errors', 'json-answers', 'parts-of-others', 'rate-limit', 'refused-requests'].map(inHttp),
+  ...['routes', 'scopes', 'server-limits', 'shared-rate-limit', 'turns', 'unread-answers', 'unread-body'].map(inHttp),
   ...['validation'].map(inHttp),
   ...['docs', 'extending', 'identity-provider', 'metrics', 'openapi', 'openapi-answers', 'swagger-ui'],
   ...['hostile/forwarded', 'hostile/framing', 'hostile/members', 'hostile/targets'],
-  ...['policy-conditions', 'policy-files', 'policy-limits'],
+  ...['plan-thread', 'policy-conditions', 'policy-files', 'policy-limits'],
   // What only SQLite has, or what a client, a script or a package does.
   ...['backup', 'benchmark-seed', 'clients/.*', 'compose', 'console/.*', 'generated-clients', 'ledger/unavailable'],
   ...['list-plans', 'not-utf8', 'package', 'scripts', 'supply-chain', 'tampering-table', 'webhooks/connections'],
@@ -43,9 +45,10 @@ const WITHOUT_RECORDS = [
 
 /** Long, and much the same on both databases: POSTGRES_IN_FULL=true runs them on PostgreSQL as well. */
 const LONG_ON_POSTGRES = [
-  ...['consumer', 'damaged-rows', 'decision-reviews', 'derived-data-chunks', 'export', 'large-removals'],
-  ...['policies', 'policy-plan', 'policy-replay', 'policy-tests', 'rewritten-history'],
-  ...['start', 'start-stop', 'state-verification', 'verifier', 'webhooks/webhooks'],
+  ...['as-of', 'consumer', 'damaged-rows', 'decision-expiry', 'decision-reviews', 'derived-data-chunks'],
+  ...['executions-handlers', 'export', 'large-lists', 'large-removals', 'policies', 'policy-plan', 'policy-replay'],
+  ...['policy-tests', 'rewritten-history', 'start', 'start-stop', 'state-verification', 'stored-json', 'verifier'],
+  ...['webhooks/many-endpoints', 'webhooks/webhooks'],
 ];
 
 /** What runs on SQLite alone. */
