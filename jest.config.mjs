@@ -34,7 +34,16 @@ const WITHOUT_RECORDS = [
   ...['cors', 'docs', 'errors', 'json-answers', 'parts-of-others', 'rate-limit', 'refused-requests'].map(inHttp),
   ...['routes', 'scopes', 'server-limits', 'shared-rate-limit', 'turns', 'unread-answers', 'unread-body'].map(inHttp),
   ...['validation'].map(inHttp),
-  ...['docs', 'extending', 'identity-provider', 'metrics', 'openapi', 'openapi-answers', 'swagger-ui'],
+  ...[
+    'docs',
+    'extending',
+    'identity-provider',
+    'metrics',
+    'openapi',
+    'openapi-answers',
+    'openapi-differences',
+    'swagger-ui',
+  ],
   ...['hostile/forwarded', 'hostile/framing', 'hostile/members', 'hostile/targets'],
   ...['plan-thread', 'policy-conditions', 'policy-files', 'policy-limits'],
   // What only SQLite has, or what a client, a script or a package does.

@@ -17,7 +17,7 @@ const RESTORE = codeBlocks(section(readDocument('docs/operations.md'), '#### To 
   ({ language }) => language === 'sh',
 )?.code;
 
-/** Clients that create entities until the program is gone; any answer but 201 is remembered, and so is what each 201 told. */
+/** Clients that create entities until the program is gone; any answer but 201 is remembered, and so is what each 201 said. */
 class Writers {
   readonly acknowledged: string[] = [];
   readonly others: number[] = [];

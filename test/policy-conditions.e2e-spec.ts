@@ -32,7 +32,7 @@ describe('Policies with conditions', () => {
     for (const resource of ['allowed', 'denied']) {
       expect(await execute(resource, { amount: { value: 100 } })).toBe(200);
       expect(await execute(resource, { amount: { value: 100.5 } })).toBe(403);
-      // What is left out, or is no number, neither meets an allow nor dodges a deny.
+      // What is left out, or is not a number, neither meets an allow nor dodges a deny.
       for (const amount of [undefined, {}, { value: '5' }, { value: null }, { value: [5] }, 5])
         expect(await execute(resource, { amount })).toBe(403);
     }

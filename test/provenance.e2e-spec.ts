@@ -88,7 +88,7 @@ describe('Provenance', () => {
         'GET',
         `/api/v1/${paths[subjectType as keyof typeof paths]}/${subjectId}`,
       );
-      // Of a secret the hash alone is sealed; where a webhook stands is no part of the record.
+      // Of a secret the hash alone is sealed; where a webhook stands is not a part of the record.
       const record = { ...body };
       delete record.delivery;
       const hasSecret = subjectType === 'api_key' || subjectType === 'webhook';

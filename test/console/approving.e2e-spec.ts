@@ -1,33 +1,19 @@
 import { send } from '../support/send';
-import { describeInBrowser, signIn, TestBrowser } from './browser';
-import { askToPay, type DemoCompany, startCompany } from './company';
+import { describeInBrowser, signIn } from './browser';
+import { askToPay, companyStage } from './company';
 
 describeInBrowser('Approving in the console', () => {
-  let company: DemoCompany;
-  let browser: TestBrowser;
-
-  beforeAll(async () => {
-    company = await startCompany();
-    browser = await TestBrowser.launch();
-  }, 120_000);
-  afterEach(async () => {
-    expect(browser.takeFaults()).toEqual([]);
-    await browser.closeWindows();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await company.program.stop();
-  });
+  const stage = companyStage();
 
   it('two people of two groups approve in two windows, and the agent goes on', async () => {
-    const { program, finn, sara, bot } = company;
-    const finnsPage = await browser.open(`${program.url}/console`);
+    const { program, finn, sara, bot } = stage.company;
+    const finnsPage = await stage.browser.open(`${program.url}/console`);
     await signIn(finnsPage, finn.key);
-    const sarasPage = await browser.open(`${program.url}/console`);
+    const sarasPage = await stage.browser.open(`${program.url}/console`);
     await signIn(sarasPage, sara.key);
     await sarasPage.getByText('Nothing waits for you.').waitFor();
 
-    const asked = await askToPay(company);
+    const asked = await askToPay(stage.company);
     // Live for who may follow the trail; the other finds it when the page is loaded anew. A second is promised; a busy machine has five.
     const row = sarasPage.getByRole('link', { name: /pay-invoice on supplier\/Nordwind GmbH/ });
     await row.waitFor({ timeout: 5_000 });
@@ -67,8 +53,8 @@ describeInBrowser('Approving in the console', () => {
   });
 
   it('whoever may not follow the trail looks every ten seconds, and reads the list again when something was written', async () => {
-    const { program, finn } = company;
-    const page = await browser.open(`${program.url}/console`);
+    const { program, finn } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console`);
     await page.clock.install();
     await page.reload();
     const asks: string[] = [];
@@ -81,13 +67,13 @@ describeInBrowser('Approving in the console', () => {
     await Promise.all([page.waitForResponse(/\/stats$/), page.clock.runFor(10_000)]);
     await page.clock.runFor(1_000);
     expect(lists()).toBe(4);
-    const { decisionId } = await askToPay(company, { invoice: 'seen at the next look' });
+    const { decisionId } = await askToPay(stage.company, { invoice: 'seen at the next look' });
     await Promise.all([page.locator(`a[href$="${decisionId}"]`).waitFor(), page.clock.runFor(10_000)]);
   });
 
   it('a hidden page closes its event stream, and one that is shown again opens it', async () => {
-    const { program, sara } = company;
-    const page = await browser.open(`${program.url}/console`);
+    const { program, sara } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console`);
     const isStream = (request: { url(): string }): boolean => request.url().includes('/api/v1/events');
     await Promise.all([page.waitForRequest(isStream), signIn(page, sara.key)]);
     const show = (hidden: boolean): Promise<unknown> =>
@@ -100,8 +86,8 @@ describeInBrowser('Approving in the console', () => {
   });
 
   it('the key is in no URL and in no storage unless that is asked for', async () => {
-    const { program, finn } = company;
-    const page = await browser.open(`${program.url}/console`);
+    const { program, finn } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console`);
     await signIn(page, finn.key);
     const kept = (): Promise<string> =>
       page.evaluate('JSON.stringify([location.href, { ...sessionStorage }, { ...localStorage }, document.cookie])');

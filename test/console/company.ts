@@ -3,6 +3,7 @@ import { addClaim, createAgent, createEntity, createPolicy, issueKey } from '../
 import { join } from 'node:path';
 import { ROOT } from '../support/markdown';
 import { send } from '../support/send';
+import { TestBrowser } from './browser';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 
@@ -25,7 +26,7 @@ export const PAYMENT = {
   parameters: { invoice: '2026-0417', amount: 18_400, currency: 'EUR', iban: 'DE02 1203 0000 0000 2020 51' },
 };
 
-export async function startCompany(environment: Readonly<Record<string, string>> = {}): Promise<DemoCompany> {
+async function startCompany(environment: Environment): Promise<DemoCompany> {
   const program = await startProgram(MAIN, { RATE_LIMIT: '100000', ...environment });
   const supplier = await createEntity(program, {
     type: 'supplier',
@@ -82,4 +83,30 @@ export async function askToPay(
   });
   expect(status).toBe(202);
   return body;
+}
+
+/** What the tests of a file share, from the first test on. */
+export class CompanyStage {
+  company!: DemoCompany;
+  browser!: TestBrowser;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** A company and a browser for the tests of a file. No test may leave a fault in the browser, nor a window open. */
+export function companyStage(environment: () => Environment | Promise<Environment> = () => ({})): CompanyStage {
+  const stage = new CompanyStage();
+  beforeAll(async () => {
+    stage.company = await startCompany(await environment());
+    stage.browser = await TestBrowser.launch();
+  }, 120_000);
+  afterEach(async () => {
+    expect(stage.browser.takeFaults()).toEqual([]);
+    await stage.browser.closeWindows();
+  });
+  afterAll(async () => {
+    await stage.browser.close();
+    await stage.company.program.stop();
+  });
+  return stage;
 }

@@ -5,8 +5,8 @@ import { SQLITE3 } from '../../src/database/sqlite/sqlite3-file-driver';
 import { ROOT } from '../support/markdown';
 import { run } from '../support/shell';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
-import { describeInBrowser, ELSEWHERE, type Page, signIn, TestBrowser, type WindowOptions } from './browser';
-import { type DemoCompany, startCompany } from './company';
+import { describeInBrowser, ELSEWHERE, type Page, signIn, type WindowOptions } from './browser';
+import { companyStage } from './company';
 
 const PATH_HOLDS = 'Your browser computed the path from entry 5 to the root: it is in the ledger.';
 const SIGNED = 'Your browser checked the signature: this head and this root are signed by that key.';
@@ -19,27 +19,15 @@ function base64(hex: string): string {
 
 describeInBrowser("The console's proof", () => {
   let database: TemporaryDatabase;
-  let company: DemoCompany;
-  let browser: TestBrowser;
-
-  beforeAll(async () => {
+  const stage = companyStage(async () => {
     database = await temporaryDatabase();
-    company = await startCompany(database.environment);
-    browser = await TestBrowser.launch();
-  }, 120_000);
-  afterEach(async () => {
-    expect(browser.takeFaults()).toEqual([]);
-    await browser.closeWindows();
+    return database.environment;
   });
-  afterAll(async () => {
-    await browser.close();
-    await company.program.stop();
-    await database.remove();
-  });
+  afterAll(() => database.remove());
 
-  async function open(origin = company.program.url, options: WindowOptions = {}): Promise<Page> {
-    const page = await browser.open(`${origin}/console/proof?entry=5`, options);
-    await signIn(page, company.sara.key);
+  async function open(origin = stage.company.program.url, options: WindowOptions = {}): Promise<Page> {
+    const page = await stage.browser.open(`${origin}/console/proof?entry=5`, options);
+    await signIn(page, stage.company.sara.key);
     return page;
   }
 
@@ -81,7 +69,7 @@ describeInBrowser("The console's proof", () => {
   it('has no verdict where the browser cannot compute one, and says why', async () => {
     // What the browser itself says of a page that comes by plain http.
     const expected = [/Cross-Origin-Opener-Policy header has been ignored/, /Origin-Agent-Cluster header/];
-    const page = await open(company.program.url.replace('127.0.0.1', ELSEWHERE), { expected });
+    const page = await open(stage.company.program.url.replace('127.0.0.1', ELSEWHERE), { expected });
     await page.getByText(/This page cannot check the signature: .* Open the console by https/).waitFor();
     await page.getByText(/This page cannot check the proof: .* Open the console by https/).waitFor();
     expect(await page.getByRole('main').innerText()).not.toMatch(/Your browser c/);
@@ -113,6 +101,6 @@ describeInBrowser("The console's proof", () => {
     await foreign.close();
     await page.getByRole('button', { name: /^Verify/ }).click();
     await page.getByText('The ledger was tampered with.').waitFor();
-    expect(await page.getByRole('alert').innerText()).toContain(company.bot.id);
+    expect(await page.getByRole('alert').innerText()).toContain(stage.company.bot.id);
   });
 });

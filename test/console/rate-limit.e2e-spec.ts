@@ -1,5 +1,5 @@
-import { startCompany, askToPay, type DemoCompany } from './company';
-import { describeInBrowser, type Page, signIn, TestBrowser } from './browser';
+import { askToPay, companyStage } from './company';
+import { describeInBrowser, type Page, signIn } from './browser';
 
 /** `CONSOLE_MINUTES=60` clicks for an hour; by default a minute is clicked as a sample, without waiting for its end. */
 const MINUTES = Number(process.env['CONSOLE_MINUTES'] ?? '1');
@@ -7,18 +7,8 @@ const SCREENS = ['Activity', 'Policies', 'Agents and keys', 'Proof', 'Inbox'];
 const MINUTE = 60_000;
 
 describeInBrowser('A person at work in the console', () => {
-  let company: DemoCompany;
-  let browser: TestBrowser;
-
-  beforeAll(async () => {
-    // The default, which making the company counts against, too.
-    company = await startCompany({ RATE_LIMIT: '100', MAX_PENDING_APPROVALS: '1000' });
-    browser = await TestBrowser.launch();
-  }, 120_000);
-  afterAll(async () => {
-    await browser.close();
-    await company.program.stop();
-  });
+  // The default, which making the company counts against, too.
+  const stage = companyStage(() => ({ RATE_LIMIT: '100', MAX_PENDING_APPROVALS: '1000' }));
 
   async function clickForAMinute(page: Page, minute: number): Promise<void> {
     const navigation = page.getByRole('navigation', { name: 'Screens' });
@@ -28,7 +18,7 @@ describeInBrowser('A person at work in the console', () => {
       await page.locator('.loading').first().waitFor({ state: 'detached' });
     }
     for (const invoice of [`first of ${minute}`, `second of ${minute}`]) {
-      const { decisionId } = await askToPay(company, { invoice });
+      const { decisionId } = await askToPay(stage.company, { invoice });
       await page
         .getByRole('link', { name: /pay-invoice/ })
         .first()
@@ -43,10 +33,10 @@ describeInBrowser('A person at work in the console', () => {
   it(
     'is never told to slow down',
     async () => {
-      const page = await browser.open(`${company.program.url}/console`);
+      const page = await stage.browser.open(`${stage.company.program.url}/console`);
       const statuses: number[] = [];
       page.on('response', (response) => statuses.push(response.status()));
-      await signIn(page, company.sara.key);
+      await signIn(page, stage.company.sara.key);
       for (let minute = 0; minute < MINUTES; minute += 1) {
         const began = Date.now();
         await clickForAMinute(page, minute);
@@ -54,7 +44,7 @@ describeInBrowser('A person at work in the console', () => {
       }
       expect(statuses.filter((status) => status >= 400)).toEqual([]);
       expect(statuses.length).toBeGreaterThan(40);
-      expect(browser.takeFaults()).toEqual([]);
+      expect(stage.browser.takeFaults()).toEqual([]);
     },
     (MINUTES + 2) * MINUTE,
   );

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
-import { CONSOLE, describeInBrowser, type Page, signIn, TestBrowser } from './browser';
-import { askToPay, type DemoCompany, startCompany } from './company';
+import { CONSOLE, describeInBrowser, type Page, signIn } from './browser';
+import { askToPay, companyStage } from './company';
 
 const AXE = readFileSync(createRequire(join(CONSOLE, 'package.json')).resolve('axe-core'), 'utf8');
 const SCREENS = ['Inbox', 'Activity', 'Explain', 'Policies', 'Agents and keys', 'Proof', 'Health'];
@@ -36,27 +36,16 @@ async function overflow(page: Page): Promise<number> {
 }
 
 describeInBrowser("The console's screens", () => {
-  let company: DemoCompany;
-  let browser: TestBrowser;
+  const stage = companyStage();
   let decisionId: string;
 
   beforeAll(async () => {
-    company = await startCompany();
-    decisionId = (await askToPay(company)).decisionId;
-    browser = await TestBrowser.launch();
-  }, 120_000);
-  afterEach(async () => {
-    expect(browser.takeFaults()).toEqual([]);
-    await browser.closeWindows();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await company.program.stop();
+    ({ decisionId } = await askToPay(stage.company));
   });
 
   it.each(LOOKS)('are accessible to everybody and fit their window: %j', async (look) => {
-    const { program } = company;
-    const page = await browser.open(`${program.url}/console`, look);
+    const { program } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console`, look);
     await withAxe(page);
     expect(await violations(page)).toEqual([]);
     await signIn(page, program.key);
@@ -77,8 +66,8 @@ describeInBrowser("The console's screens", () => {
   });
 
   it('are used with the keyboard alone', async () => {
-    const { program, finn } = company;
-    const page = await browser.open(`${program.url}/console`);
+    const { program, finn } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console`);
     await page.addInitScript({ content: WATCH_FIELD });
     await page.reload();
     await page.locator('#key').waitFor();
@@ -99,8 +88,8 @@ describeInBrowser("The console's screens", () => {
   });
 
   it('say what a key may not see', async () => {
-    const { program, finn } = company;
-    const page = await browser.open(`${program.url}/console/proof`);
+    const { program, finn } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/proof`);
     await signIn(page, finn.key);
     const main = page.getByRole('main');
     await main.getByText(/This screen needs audit/).waitFor();
@@ -109,9 +98,9 @@ describeInBrowser("The console's screens", () => {
 
   it('fold large arguments, which are opened before anybody approves', async () => {
     const lines = Array.from({ length: 80 }, (_, line) => ({ line, amount: line * 7 }));
-    const asked = await askToPay(company, { lines });
-    const { program, finn } = company;
-    const page = await browser.open(`${program.url}/console/decisions/${asked.decisionId}`);
+    const asked = await askToPay(stage.company, { lines });
+    const { program, finn } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/decisions/${asked.decisionId}`);
     await signIn(page, finn.key);
     const approve = page.getByRole('button', { name: 'Approve' });
     await page.getByText('Not yet: the arguments are folded: show all of them first.').waitFor();
@@ -122,8 +111,8 @@ describeInBrowser("The console's screens", () => {
   });
 
   it('show the plan of a policy before it can be activated', async () => {
-    const { program } = company;
-    const page = await browser.open(`${program.url}/console/policies`);
+    const { program } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/policies`);
     await signIn(page, program.key);
     await page.getByRole('link', { name: /bot-may-pay/ }).click();
     await page.getByRole('button', { name: 'Write a new version' }).click();
@@ -145,8 +134,8 @@ describeInBrowser("The console's screens", () => {
   });
 
   it('explain an answer', async () => {
-    const { program, sara } = company;
-    const page = await browser.open(`${program.url}/console/explain`);
+    const { program, sara } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/explain`);
     await signIn(page, sara.key);
     await page.getByLabel('Agent').fill('payment-bot');
     await page.getByLabel('Action').fill('read-invoice');
@@ -157,8 +146,8 @@ describeInBrowser("The console's screens", () => {
   });
 
   it('issue a key, show its secret once, and revoke it', async () => {
-    const { program } = company;
-    const page = await browser.open(`${program.url}/console/agents`);
+    const { program } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/agents`);
     await signIn(page, program.key);
     await page.getByRole('button', { name: 'Issue a key' }).click();
     await page.getByLabel('Name').fill('for a visitor');
@@ -173,8 +162,8 @@ describeInBrowser("The console's screens", () => {
   });
 
   it('remember the decision that a link leads to', async () => {
-    const { program, finn } = company;
-    const page = await browser.open(`${program.url}/console/decisions/${decisionId}`);
+    const { program, finn } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/decisions/${decisionId}`);
     await signIn(page, finn.key);
     await page.getByRole('heading', { level: 1, name: /payment-bot wants to pay-invoice/ }).waitFor();
   });

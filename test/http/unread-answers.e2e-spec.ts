@@ -46,7 +46,7 @@ describe('An answer', () => {
 
   const server = (): Server => app.application.getHttpServer();
 
-  /** Asks, and reads nothing until told. */
+  /** Asks, and reads nothing until asked to. */
   function ask(times = 1): Socket {
     const { hostname, port } = new URL(app.url);
     const client = connect(Number(port), hostname).on('error', () => undefined);

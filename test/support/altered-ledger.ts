@@ -33,7 +33,7 @@ export async function rewriteHistory(
   await buildTree(foreign, kept);
 }
 
-/** `seal` copies what it is given over what it makes, so the former hashes must not be among it. */
+/** `seal` copies what it is given over what it makes, so the previous hashes must not be among it. */
 function sealedAnew(entry: StoredEntry, previousHash: string): StoredEntry {
   const made = new Set(['v', 'auditHash', 'stateHash', 'previousHash', 'hash']);
   const unsealed = Object.fromEntries(Object.entries(entry).filter(([name]) => !made.has(name)));

@@ -17,7 +17,7 @@ type Schema = SchemaObject | ReferenceObject;
 
 /**
  * What a client written for the released document may stumble over in the current one, each with the operations that have
- * it. What was only added (operations, optional members of requests, members of answers) is no obstacle to it.
+ * it. What was only added (operations, optional members of requests, members of answers) does not get in its way.
  */
 export function differences(released: OpenAPIObject, current: OpenAPIObject): Record<string, string[]> {
   const now = new Map(operationsOf(current).map((operation) => [nameOf(operation), operation]));

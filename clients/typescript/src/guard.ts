@@ -129,7 +129,7 @@ async function resumed(transport: Transport, { id }: Execution, signal: AbortSig
   return executionIn(await transport.json({ method: 'post', path: `/api/v1/executions/${id}/resume`, signal }));
 }
 
-/** What stands between may answer in the service's place. @throws GovernanceError for an answer that is no execution. */
+/** What stands between may answer in the service's place. @throws GovernanceError for an answer that is not an execution. */
 function executionIn(answer: unknown): Execution {
   const { id, outcome } = (answer ?? {}) as Partial<Record<string, unknown>>;
   if (typeof id === 'string' && typeof outcome === 'string') return answer as Execution;

@@ -54,8 +54,9 @@ export class AlikeRecords {
         sequences: (JSON.parse(String(row[SEQUENCES])) as [number][]).map(([sequence]) => sequence),
       }));
       yield found;
-      position = lastOf(found, range.order);
-      more = found.reduce((sum, { sequences }) => sum + sequences.length, 0) === range.atOnce;
+      const all = found.flatMap(({ sequences }) => sequences);
+      more = all.length === range.atOnce;
+      position = range.order === 'asc' ? Math.max(...all) : Math.min(...all);
     }
   }
 }
@@ -94,12 +95,4 @@ function alikeQuery(
 
 function isLong(sql: string): string {
   return `octet_length(${sql}) > ${LONG}`;
-}
-
-function lastOf(found: readonly Alike<unknown>[], order: RecordRange['order']): number | null {
-  let last: number | null = null;
-  for (const { sequences } of found)
-    for (const sequence of sequences)
-      if (last === null || (order === 'asc' ? sequence > last : sequence < last)) last = sequence;
-  return last;
 }

@@ -62,15 +62,15 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
     }
 
     it('sends the user of a client that opens pages to the decision, whose answer approves nothing', async () => {
-      const told: Asked[] = [];
+      const received: Asked[] = [];
       answerWith(async (asked) => {
-        told.push(asked);
+        received.push(asked);
         return 'accept';
       });
       const call = { name: 'refund', arguments: { order: era } };
       const unapproved = await connection.client.callTool(call);
       const { decisionId } = await newest();
-      expect(told).toEqual([
+      expect(received).toEqual([
         expect.objectContaining({ mode: 'url', url: `${PUBLIC_URL}/console/decisions/${String(decisionId)}` }),
       ]);
       expect(textOf(unapproved)).toContain('Approval pending');

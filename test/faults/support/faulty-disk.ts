@@ -12,7 +12,7 @@ export interface DiskFault {
   readonly count?: number;
 }
 
-/** Stands between the service and the files of its database, and fails what it is told to. */
+/** Stands between the service and the files of its database, and fails what the test asks for. */
 export interface FaultyDisk {
   /** What the service must be started with. */
   readonly environment: Readonly<Record<string, string>>;

@@ -25,7 +25,7 @@ export function historyFaults(attempts: readonly Attempt[], { entries }: Snapsho
     if (!(isOfService ? OF_THE_SERVICE.has(action) : requests.has(requestId))) {
       faults.push(`nobody asked for entry ${entry.row.sequence}, ${action}`);
     }
-    // An expiry that a late review brings to light has the request's id, and is no doing of its own.
+    // An expiry that a late review brings to light has the request's id, although it did not cause it.
     if (!isOfService) byRequest.set(requestId, [...(byRequest.get(requestId) ?? []), entry]);
   }
   const left = ({ requestId }: Attempt): SnapshotEntry[] => byRequest.get(requestId) ?? [];

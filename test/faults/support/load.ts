@@ -68,7 +68,7 @@ export class Load {
     await this.carryOut(url, this.createEntity(random));
   }
 
-  /** Starts the clients. The promise resolves once all have ended, as `signal` or the connection told them. */
+  /** Starts the clients. The promise resolves once all have ended, because of `signal` or their connection. */
   async run(url: string, clients: number, signal: AbortSignal, pause = 0): Promise<void> {
     this.rounds += 1;
     const round = this.rounds;

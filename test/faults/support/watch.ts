@@ -6,7 +6,7 @@ const INTERVAL = 25;
 /** Milliseconds; a busy machine may be slow. */
 const PATIENCE = 60_000;
 
-/** Looks at the health, and reads a list, again and again, until it is told to end or nobody answers. */
+/** Looks at the health, and reads a list, again and again, until it is stopped or nobody answers. */
 export async function watch(url: string, history: History, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     if ((await history.lookAtHealth(url)) === null) return;

@@ -19,7 +19,7 @@ type FuzzedBody =
   | { readonly kind: 'json'; readonly value: unknown; readonly type: string }
   | { readonly kind: 'bytes'; readonly value: unknown; readonly damage: readonly Damage[] };
 
-/** At a place of the body, told as a fraction: bytes are put in, taken out or replaced. */
+/** At a place of the body, given as a fraction: bytes are put in, taken out or replaced. */
 type Damage = readonly [place: number, length: number, replacement: Uint8Array];
 
 /** What is sent in the end. */
@@ -71,7 +71,7 @@ export function fuzzedRequests(document: OpenAPIObject): fc.Arbitrary<FuzzedRequ
   const values = new SchemaValues(document);
   const operations = operationsOf(document).map((documented) => ({
     weight: WEIGHTS.find(([ids]) => ids.test(documented.id))?.[1] ?? 20,
-    // What is told of a failure has the name of the operation, not all of it.
+    // What is reported of a failure has the name of the operation, not all of it.
     arbitrary: requestOf(Object.assign(documented, { [fc.toStringMethod]: () => documented.id }), values),
   }));
   return fc.oneof(...operations);

@@ -1,4 +1,5 @@
 import type { InclusionProof } from '../../api/types.js';
+import { bytes, hex } from './hex.js';
 
 /** One step from an entry to the root of the tree. */
 export interface Step {
@@ -41,12 +42,4 @@ export async function checkInclusion(entryHash: string, proof: InclusionProof): 
 async function digest(prefix: number, ...parts: readonly Uint8Array[]): Promise<string> {
   const text = Uint8Array.from([prefix, ...parts.flatMap((part) => [...part])]);
   return hex(new Uint8Array(await crypto.subtle.digest('SHA-256', text)));
-}
-
-function bytes(text: string): Uint8Array {
-  return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
-}
-
-function hex(data: Uint8Array): string {
-  return [...data].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,4 +1,5 @@
 import type { Checkpoint } from '../../api/types.js';
+import { bytes, hex } from './hex.js';
 
 /** `unchecked`: this browser cannot, and says why not. */
 export type NoteVerdict = { readonly is: 'valid' | 'invalid' } | { readonly is: 'unchecked'; readonly because: string };
@@ -40,10 +41,6 @@ function decoded(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
-function hex(data: Uint8Array): string {
-  return [...data].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
 function base64(hexText: string): string {
-  return btoa(String.fromCharCode(...(hexText.match(/../g) ?? []).map((pair) => Number.parseInt(pair, 16))));
+  return btoa(String.fromCharCode(...bytes(hexText)));
 }
