@@ -11,7 +11,7 @@ import { ApiExamples } from '../openapi/api-examples.decorator';
 import { ApiRecordId } from '../openapi/api-record-id.decorator';
 import { CreateWebhookRequest, ReplayWebhookRequest, UpdateWebhookRequest } from './dto/webhook.requests';
 import {
-  StandingWebhookResponse,
+  WebhookWithDeliveryResponse,
   WebhookResponse,
   WebhookTestResponse,
   WebhookWithSecretResponse,
@@ -52,16 +52,19 @@ export class WebhooksController {
   }
 
   @Get(':id')
-  @ApiOperation({ summary: 'Read a webhook', description: 'And where its endpoint stands.' })
+  @ApiOperation({ summary: 'Read a webhook', description: 'Includes how far its deliveries have come.' })
   @ApiRecordId(WEBHOOK)
-  @ApiOkResponse({ type: StandingWebhookResponse, description: 'The webhook, without its secret.' })
+  @ApiOkResponse({ type: WebhookWithDeliveryResponse, description: 'The webhook, without its secret.' })
   @ApiErrors('NOT_FOUND')
-  async get(@Param('id') id: string): Promise<StandingWebhookResponse> {
-    return StandingWebhookResponse.of(await this.webhooks.get(id));
+  async get(@Param('id') id: string): Promise<WebhookWithDeliveryResponse> {
+    return WebhookWithDeliveryResponse.of(await this.webhooks.get(id));
   }
 
   @Patch(':id')
-  @ApiOperation({ summary: 'Change a webhook', description: 'Where its endpoint stands stays as it is.' })
+  @ApiOperation({
+    summary: 'Change a webhook',
+    description: 'Its deliveries continue from the entry they have reached.',
+  })
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook.' })
   @ApiErrors('NOT_FOUND')

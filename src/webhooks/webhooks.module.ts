@@ -2,18 +2,18 @@ import { Module } from '@nestjs/common';
 import { SchemaContribution } from '../database/start-condition';
 import { EventsModule } from '../events/events.module';
 import { LedgerModule } from '../ledger/ledger.module';
-import { Standings } from './delivery/standings';
+import { DeliveryProgressStore } from './delivery/delivery-progress-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import { WebhookLease } from './delivery/webhook-lease.entity';
 import { WebhookSender } from './delivery/webhook-sender';
-import { WebhookStanding } from './delivery/webhook-standing.entity';
+import { DeliveryProgress } from './delivery/delivery-progress.entity';
 import { WEBHOOK } from './webhook.kind';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksSchema1764200000010 } from './webhooks-schema.migration';
 import { WebhooksService } from './webhooks.service';
 
 /** Their migration is part of the records' migration. */
-const BESIDE_THE_LEDGER = new SchemaContribution([WebhookStanding, WebhookLease], []);
+const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryProgress, WebhookLease], []);
 
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [WEBHOOK], migrations: [WebhooksSchema1764200000010] }), EventsModule],
@@ -22,8 +22,8 @@ const BESIDE_THE_LEDGER = new SchemaContribution([WebhookStanding, WebhookLease]
     WebhooksService,
     WebhookDispatcher,
     WebhookSender,
-    Standings,
-    { provide: SchemaContribution, useValue: BESIDE_THE_LEDGER },
+    DeliveryProgressStore,
+    { provide: SchemaContribution, useValue: OUTSIDE_THE_LEDGER },
   ],
 })
 export class WebhooksModule {}

@@ -11,10 +11,10 @@ import { byId } from '../ledger/lookup';
 import { CounterReader } from '../ledger/reading/counter-reader';
 import { RecordReader } from '../ledger/reading/record-reader';
 import type { Page, PageRequest } from '../ledger/record-page';
-import { Standings } from './delivery/standings';
+import { DeliveryProgressStore } from './delivery/delivery-progress-store';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import { type Attempt, WebhookSender } from './delivery/webhook-sender';
-import type { WebhookStanding } from './delivery/webhook-standing.entity';
+import type { DeliveryProgress } from './delivery/delivery-progress.entity';
 import { hashOfSecret, newSecret, rotated, signingAt } from './signing-secrets';
 import { type ChangedMember, createdNote, deletedNote, updatedNote } from './webhook-notes';
 import { webhookUrlFault } from './webhook-url';
@@ -42,9 +42,9 @@ export interface WebhookWithSecret {
 }
 
 /** A webhook and the delivery position of its endpoint. */
-export interface StandingWebhook {
+export interface WebhookWithProgress {
   readonly webhook: ShownWebhook;
-  readonly standing: Pick<WebhookStanding, 'sequence' | 'lastAttemptAt' | 'lastStatus' | 'nextAttemptAt'>;
+  readonly progress: Pick<DeliveryProgress, 'sequence' | 'lastAttemptAt' | 'lastStatus' | 'nextAttemptAt'>;
 }
 
 const CHANGEABLE = ['url', 'actions', 'agentId', 'description'] as const;
@@ -57,7 +57,7 @@ export class WebhooksService {
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
     private readonly counters: CounterReader,
-    private readonly standings: Standings,
+    private readonly store: DeliveryProgressStore,
     private readonly dispatcher: WebhookDispatcher,
     private readonly sender: WebhookSender,
     private readonly answers: AnswersOnce,
@@ -69,11 +69,11 @@ export class WebhooksService {
   }
 
   /** @throws NOT_FOUND */
-  async get(id: string): Promise<StandingWebhook> {
+  async get(id: string): Promise<WebhookWithProgress> {
     const webhook = await this.existing(id);
     const none = { lastAttemptAt: null, lastStatus: null, nextAttemptAt: null };
-    const standing = (await this.standings.of(id)) ?? { sequence: webhook.createdSequence, ...none };
-    return { webhook, standing };
+    const progress = (await this.store.of(id)) ?? { sequence: webhook.createdSequence, ...none };
+    return { webhook, progress };
   }
 
   /**
@@ -164,7 +164,7 @@ export class WebhooksService {
       await this.existing(id);
       const head = await this.counters.headSequence();
       if (after > head) throw invalidField('after', `must not be beyond the last entry, which is ${head}`);
-      await this.standings.replay(id, after);
+      await this.store.replay(id, after);
       return this.activated(caller, id);
     });
   }
@@ -173,7 +173,7 @@ export class WebhooksService {
   resume(caller: Caller, id: string): Promise<ShownWebhook> {
     return this.answers.answer(caller, async () => {
       const { status } = await this.existing(id);
-      await (status === 'failing' ? this.standings.resume(id) : this.standings.tryNow(id));
+      await (status === 'failing' ? this.store.resume(id) : this.store.tryNow(id));
       return this.activated(caller, id);
     });
   }

@@ -825,7 +825,7 @@ export interface paths {
         };
         /**
          * Read a webhook
-         * @description And where its endpoint stands.
+         * @description Includes how far its deliveries have come.
          *
          *     Scope: `admin`.
          */
@@ -843,7 +843,7 @@ export interface paths {
         head?: never;
         /**
          * Change a webhook
-         * @description Where its endpoint stands stays as it is.
+         * @description Its deliveries continue from the entry they have reached.
          *
          *     Scope: `admin`.
          */
@@ -2911,7 +2911,7 @@ export interface components {
              */
             nextAttemptAt: string | null;
         };
-        StandingWebhookResponse: {
+        WebhookWithDeliveryResponse: {
             /** @example whk_00000000000000000000000001 */
             id: string;
             /** @example https://hooks.example.com/governance */
@@ -2945,7 +2945,7 @@ export interface components {
              * @example 2026-11-20T06:18:03.123Z
              */
             updatedAt: string;
-            /** @description Where the endpoint stands; no part of the record. */
+            /** @description How far deliveries have come; not part of the record. */
             delivery: components["schemas"]["WebhookDeliveryResponse"];
         };
         UpdateWebhookRequest: {
@@ -5926,7 +5926,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StandingWebhookResponse"];
+                    "application/json": components["schemas"]["WebhookWithDeliveryResponse"];
                 };
             };
             400: components["responses"]["VALIDATION_ERROR"];

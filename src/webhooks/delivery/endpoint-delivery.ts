@@ -12,7 +12,7 @@ import { signingAt } from '../signing-secrets';
 import type { Webhook } from '../webhook.entity';
 import { nextAttemptAt } from './retry-schedule';
 import type { Attempt, WebhookSender } from './webhook-sender';
-import type { WebhookStanding } from './webhook-standing.entity';
+import type { DeliveryProgress } from './delivery-progress.entity';
 
 /** Most entries held in memory for one endpoint; further ones are read again later. */
 const MOST_WAITING = 500;
@@ -28,7 +28,7 @@ export interface DeliveryMeans {
   readonly live: LiveEntries;
   readonly sender: WebhookSender;
   /** Writes its position; returns false if another process, or a caller, has set it since. */
-  readonly write: (standing: WebhookStanding) => Promise<boolean>;
+  readonly write: (progress: DeliveryProgress) => Promise<boolean>;
   readonly mayDeliver: () => boolean;
   readonly term: () => number;
   readonly fail: (webhook: Webhook, attempt: Attempt) => Promise<void>;
@@ -48,11 +48,11 @@ export class EndpointDelivery implements EntryFollower {
 
   constructor(
     private webhook: Webhook,
-    private standing: WebhookStanding,
+    private progress: DeliveryProgress,
     private readonly means: DeliveryMeans,
     onFailure: (error: unknown) => void,
   ) {
-    this.read = standing.sequence;
+    this.read = progress.sequence;
     this.connections = means.sender.connections();
     this.ended = this.run()
       .catch((error: unknown) => {
@@ -66,7 +66,7 @@ export class EndpointDelivery implements EntryFollower {
   }
 
   get epoch(): number {
-    return this.standing.epoch;
+    return this.progress.epoch;
   }
 
   take(chunk: EventChunk): void {
@@ -112,7 +112,7 @@ export class EndpointDelivery implements EntryFollower {
   private async next(): Promise<AnsweredListedEntry | null> {
     const entry = this.waiting.shift();
     if (entry !== undefined) return entry;
-    if (this.read - this.standing.sequence > SKIPPED) {
+    if (this.read - this.progress.sequence > SKIPPED) {
       if (!(await this.save({ sequence: this.read }))) this.over.abort();
       return null;
     }
@@ -150,7 +150,7 @@ export class EndpointDelivery implements EntryFollower {
       const { status } = attempt;
       const at = new Date().toISOString();
       if (status !== null && status >= 200 && status < 300) return this.confirmed(entry.sequence, attempt, at);
-      const { attempts: before, failingSince } = this.standing;
+      const { attempts: before, failingSince } = this.progress;
       const [attempts, since] = [before + 1, failingSince ?? at];
       const due = nextAttemptAt(
         { now: Date.parse(at), status, retryAfter: attempt.retryAfter, attempts, since: Date.parse(since) },
@@ -172,7 +172,7 @@ export class EndpointDelivery implements EntryFollower {
   }
 
   private async untilDue(): Promise<void> {
-    const { nextAttemptAt: due } = this.standing;
+    const { nextAttemptAt: due } = this.progress;
     const delay = due === null ? 0 : Date.parse(due) - Date.now();
     if (delay > 0) await sleep(delay, undefined, { signal: this.over.signal }).catch(() => undefined);
   }
@@ -197,22 +197,22 @@ export class EndpointDelivery implements EntryFollower {
   private async confirmed(sequence: number, { status }: Attempt, at: string): Promise<boolean> {
     const isKept = await this.writing;
     const none = { attempts: 0, failingSince: null, nextAttemptAt: null };
-    this.standing = { ...this.standing, ...none, sequence, lastAttemptAt: at, lastStatus: status };
+    this.progress = { ...this.progress, ...none, sequence, lastAttemptAt: at, lastStatus: status };
     this.writing = this.written();
     // An error is thrown where the write is awaited.
     this.writing.catch(() => undefined);
     return isKept;
   }
 
-  private async save(change: Partial<WebhookStanding>): Promise<boolean> {
+  private async save(change: Partial<DeliveryProgress>): Promise<boolean> {
     if (!(await this.writing)) return false;
-    this.standing = { ...this.standing, ...change };
+    this.progress = { ...this.progress, ...change };
     this.writing = this.written();
     return this.writing;
   }
 
   private written(): Promise<boolean> {
-    return this.means.write({ ...this.standing, term: this.means.term() });
+    return this.means.write({ ...this.progress, term: this.means.term() });
   }
 
   private leaveLive(): void {

@@ -13,10 +13,10 @@ import type { Webhook } from '../webhook.entity';
 import { WEBHOOK } from '../webhook.kind';
 import { DeliveryLease, RENEWAL, thisMoment } from './delivery-lease';
 import { type DeliveryMeans, EndpointDelivery } from './endpoint-delivery';
-import { StandingWriter } from './standing-writer';
-import { Standings } from './standings';
+import { ProgressWriter } from './progress-writer';
+import { DeliveryProgressStore } from './delivery-progress-store';
 import { type Attempt, WebhookSender } from './webhook-sender';
-import type { WebhookStanding } from './webhook-standing.entity';
+import type { DeliveryProgress } from './delivery-progress.entity';
 
 /** Webhooks read at once. */
 const CHUNK = 100;
@@ -30,7 +30,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   private readonly logger = new Logger('Webhooks');
   private readonly lease = new DeliveryLease();
   private readonly deliveries = new Map<string, EndpointDelivery>();
-  /** Webhooks whose deliveries have stopped since the standings were read: where those stand by now is not known. */
+  /** Webhooks whose deliveries have stopped since the positions were read: how far those have come is not known. */
   private readonly stopped = new Set<string>();
   private readonly means: DeliveryMeans;
   private readonly polls = new SingleFlight<never, void>(() => this.poll());
@@ -43,19 +43,19 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   constructor(
     private readonly ledger: LedgerService,
     private readonly records: RecordReader,
-    private readonly standings: Standings,
+    private readonly store: DeliveryProgressStore,
     entries: EntryReader,
     counters: CounterReader,
     live: LiveEntries,
     sender: WebhookSender,
   ) {
     // A file has one process, which nobody takes over from: what it was held up in stays its own.
-    const isOurs = (): boolean => !standings.areShared || this.lease.isHeldAt(thisMoment());
+    const isOurs = (): boolean => !store.areShared || this.lease.isHeldAt(thisMoment());
     const mayDeliver = (): boolean => !this.repeated.isStopping && isOurs();
-    const writer = new StandingWriter(standings, mayDeliver);
+    const writer = new ProgressWriter(store, mayDeliver);
     this.means = {
       ...{ entries, counters, live, sender, mayDeliver },
-      write: (standing) => writer.write(standing),
+      write: (progress) => writer.write(progress),
       term: () => this.lease.term,
       fail: (webhook, attempt) => this.fail(webhook, attempt),
     };
@@ -70,8 +70,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     await this.repeated.stop();
     await this.polls.ended();
     await this.stopAll();
-    await this.standings
-      .giveUp()
+    await this.store
+      .releaseLease()
       .catch((error: unknown) => this.logger.warn(`The lease was not released and will lapse: ${String(error)}`));
   }
 
@@ -84,19 +84,19 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   private async poll(): Promise<void> {
     this.stopped.clear();
     // In this order, so that the webhook of every position is found, even if it was created in between.
-    const standings = await this.standings.all();
+    const positions = await this.store.all();
     const webhooks = await this.all();
-    if (webhooks.length === 0 && standings.size === 0) return this.stopAll();
+    if (webhooks.length === 0 && positions.size === 0) return this.stopAll();
     const asked = thisMoment();
-    const term = await this.standings.hold();
+    const term = await this.store.hold();
     if (term === null) {
       this.lease.lost();
       return this.stopAll();
     }
     this.lease.renewed(term, asked);
-    this.align(webhooks, standings);
-    for (const id of standings.keys()) {
-      if (!webhooks.some((webhook) => webhook.id === id)) await this.standings.forget(id);
+    this.align(webhooks, positions);
+    for (const id of positions.keys()) {
+      if (!webhooks.some((webhook) => webhook.id === id)) await this.store.forget(id);
     }
   }
 
@@ -107,24 +107,24 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   }
 
   /** Starts missing deliveries, and stops those that must not continue as they are. */
-  private align(webhooks: readonly Webhook[], standings: ReadonlyMap<string, WebhookStanding>): void {
+  private align(webhooks: readonly Webhook[], positions: ReadonlyMap<string, DeliveryProgress>): void {
     const active = new Map(
       webhooks.filter(({ status }) => status === 'active').map((webhook) => [webhook.id, webhook]),
     );
     for (const [id, delivery] of this.deliveries) {
       const webhook = active.get(id);
-      const isCurrent = delivery.epoch === (standings.get(id)?.epoch ?? 0);
+      const isCurrent = delivery.epoch === (positions.get(id)?.epoch ?? 0);
       if (delivery.isOver || webhook === undefined || !isCurrent || !delivery.follow(webhook)) this.stop(id, delivery);
     }
     for (const [id, webhook] of active) {
-      if (!this.deliveries.has(id) && !this.stopped.has(id)) this.begin(webhook, standings.get(id) ?? startOf(webhook));
+      if (!this.deliveries.has(id) && !this.stopped.has(id)) this.begin(webhook, positions.get(id) ?? startOf(webhook));
     }
   }
 
-  private begin(webhook: Webhook, standing: WebhookStanding): void {
+  private begin(webhook: Webhook, progress: DeliveryProgress): void {
     const onFailure = (error: unknown): void =>
       this.logger.warn(`Deliveries of ${webhook.id} are held up: ${String(error)}`);
-    this.deliveries.set(webhook.id, new EndpointDelivery(webhook, standing, this.means, onFailure));
+    this.deliveries.set(webhook.id, new EndpointDelivery(webhook, progress, this.means, onFailure));
   }
 
   /** A new delivery starts only when nothing of this one is in progress. */
@@ -154,7 +154,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
 }
 
 /** A new webhook starts after its own creation. */
-function startOf({ id, createdSequence }: Webhook): WebhookStanding {
+function startOf({ id, createdSequence }: Webhook): DeliveryProgress {
   const none = { attempts: 0, failingSince: null, lastAttemptAt: null, lastStatus: null, nextAttemptAt: null };
   return { webhookId: id, sequence: createdSequence, epoch: 0, term: 0, ...none };
 }

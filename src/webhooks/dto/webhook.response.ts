@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { sampleId } from '../../openapi/sample-id';
 import { WEBHOOK_STATUSES, type WebhookStatus } from '../webhook.entity';
 import type { ShownWebhook } from '../shown-webhook';
-import type { StandingWebhook, WebhookWithSecret } from '../webhooks.service';
+import type { WebhookWithProgress, WebhookWithSecret } from '../webhooks.service';
 
 export class WebhookResponse {
   @ApiProperty({ example: sampleId('whk') })
@@ -76,12 +76,12 @@ export class WebhookDeliveryResponse {
   readonly nextAttemptAt!: string | null;
 }
 
-export class StandingWebhookResponse extends WebhookResponse {
-  @ApiProperty({ type: WebhookDeliveryResponse, description: 'Where the endpoint stands; no part of the record.' })
+export class WebhookWithDeliveryResponse extends WebhookResponse {
+  @ApiProperty({ type: WebhookDeliveryResponse, description: 'How far deliveries have come; not part of the record.' })
   readonly delivery!: WebhookDeliveryResponse;
 
-  static of({ webhook, standing }: StandingWebhook): StandingWebhookResponse {
-    const { sequence, lastAttemptAt, lastStatus, nextAttemptAt } = standing;
+  static of({ webhook, progress }: WebhookWithProgress): WebhookWithDeliveryResponse {
+    const { sequence, lastAttemptAt, lastStatus, nextAttemptAt } = progress;
     return { ...WebhookResponse.from(webhook), delivery: { sequence, lastAttemptAt, lastStatus, nextAttemptAt } };
   }
 }

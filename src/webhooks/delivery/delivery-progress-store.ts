@@ -5,9 +5,9 @@ import { DatabaseFault } from '../../database/database-fault';
 import { quoted, type ColumnDefinition } from '../../database/dialect';
 import type { SqlConnection, SqlRow, SqlValue } from '../../database/sql-connection';
 import { LEASE } from './delivery-lease';
-import type { WebhookStanding } from './webhook-standing.entity';
+import type { DeliveryProgress } from './delivery-progress.entity';
 
-const COLUMNS: readonly (ColumnDefinition & { readonly name: keyof WebhookStanding })[] = [
+const COLUMNS: readonly (ColumnDefinition & { readonly name: keyof DeliveryProgress })[] = [
   { name: 'webhookId', type: 'text' },
   { name: 'sequence', type: 'integer' },
   { name: 'epoch', type: 'integer' },
@@ -35,7 +35,7 @@ const HOLD =
   `ON CONFLICT ("id") DO UPDATE SET "holder" = excluded."holder", "until" = excluded."until", ` +
   `"term" = CASE WHEN lease."holder" = excluded."holder" THEN lease."term" ELSE lease."term" + 1 END ` +
   `WHERE lease."holder" = excluded."holder" OR lease."until" < ${NOW} RETURNING "term"`;
-const GIVE_UP = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
+const RELEASE_LEASE = `UPDATE "webhook_leases" SET "until" = 0 WHERE "holder" = $1`;
 
 /** Milliseconds after which a statement is retried that found a SQLite file locked by the ledger's writer. */
 const BUSY_PAUSE = 5;
@@ -45,7 +45,7 @@ const BUSY_PAUSE = 5;
  * connection.
  */
 @Injectable()
-export class Standings implements OnApplicationShutdown {
+export class DeliveryProgressStore implements OnApplicationShutdown {
   private readonly upsert: string;
   private connection: Promise<SqlConnection> | null = null;
 
@@ -65,13 +65,13 @@ export class Standings implements OnApplicationShutdown {
     return this.database.isShared;
   }
 
-  async all(): Promise<ReadonlyMap<string, WebhookStanding>> {
-    const rows = await this.database.points.all<WebhookStanding>(SELECT);
+  async all(): Promise<ReadonlyMap<string, DeliveryProgress>> {
+    const rows = await this.database.points.all<DeliveryProgress>(SELECT);
     return new Map(rows.map((row) => [row.webhookId, row]));
   }
 
-  async of(webhookId: string): Promise<WebhookStanding | undefined> {
-    const [row] = await this.database.points.all<WebhookStanding>(`${SELECT} WHERE "webhookId" = $1`, [webhookId]);
+  async of(webhookId: string): Promise<DeliveryProgress | undefined> {
+    const [row] = await this.database.points.all<DeliveryProgress>(`${SELECT} WHERE "webhookId" = $1`, [webhookId]);
     return row;
   }
 
@@ -79,8 +79,8 @@ export class Standings implements OnApplicationShutdown {
    * Returns the ids of those that were written: the others have since been set by a caller, or belong to another
    * process.
    */
-  async write(standings: readonly WebhookStanding[]): Promise<ReadonlySet<string>> {
-    const rows = standings.map((standing) => COLUMNS.map(({ name }) => standing[name]));
+  async write(all: readonly DeliveryProgress[]): Promise<ReadonlySet<string>> {
+    const rows = all.map((progress) => COLUMNS.map(({ name }) => progress[name]));
     const written = await this.run<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
     return new Set(written.map(({ webhookId }) => webhookId));
   }
@@ -109,8 +109,8 @@ export class Standings implements OnApplicationShutdown {
     return lease?.term ?? null;
   }
 
-  async giveUp(): Promise<void> {
-    if (this.areShared) await this.run(GIVE_UP, [this.database.processId]);
+  async releaseLease(): Promise<void> {
+    if (this.areShared) await this.run(RELEASE_LEASE, [this.database.processId]);
   }
 
   /** Before the ledger closes the database. */

@@ -1,31 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Standings } from './standings';
-import type { WebhookStanding } from './webhook-standing.entity';
+import type { DeliveryProgressStore } from './delivery-progress-store';
+import type { DeliveryProgress } from './delivery-progress.entity';
 
 /** Milliseconds after which a failed write is retried. */
 const RETRY = 500;
 
 interface Pending {
-  readonly standing: WebhookStanding;
+  readonly progress: DeliveryProgress;
   readonly resolve: (isWritten: boolean) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Writes the positions of endpoints, many in one statement: those that arrive during a write are part of the next. */
-export class StandingWriter {
+export class ProgressWriter {
   private pending: Pending[] = [];
   private isWriting = false;
 
   /** @param mayWrite false: another process delivers now. */
   constructor(
-    private readonly standings: Standings,
+    private readonly store: DeliveryProgressStore,
     private readonly mayWrite: () => boolean,
   ) {}
 
   /** Resolves when it is on disk; false if somebody else has set it since. One write per endpoint at a time. */
-  write(standing: WebhookStanding): Promise<boolean> {
+  write(progress: DeliveryProgress): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      this.pending.push({ standing, resolve, reject });
+      this.pending.push({ progress, resolve, reject });
       if (!this.isWriting) void this.writeAll();
     });
   }
@@ -44,8 +44,8 @@ export class StandingWriter {
   private async writeGroup(group: readonly Pending[]): Promise<void> {
     for (;;) {
       try {
-        const written = await this.standings.write(group.map(({ standing }) => standing));
-        for (const { standing, resolve } of group) resolve(written.has(standing.webhookId));
+        const written = await this.store.write(group.map(({ progress }) => progress));
+        for (const { progress, resolve } of group) resolve(written.has(progress.webhookId));
         return;
       } catch (error) {
         if (!this.mayWrite()) {

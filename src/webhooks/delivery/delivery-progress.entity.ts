@@ -5,7 +5,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
  * is hashed here.
  */
 @Entity('webhook_standings')
-export class WebhookStanding {
+export class DeliveryProgress {
   @PrimaryColumn('text')
   readonly webhookId!: string;
 
