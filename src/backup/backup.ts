@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { syncToDisk } from '../shared/durable-file';
 import { DatabaseFault } from '../database/database-fault';
 import type { SqlConnection } from '../database/sql-connection';
-import { resolveDatabaseFile, roomBeside } from '../database/sqlite/sqlite-file';
+import { resolveDatabaseFile, freeSpaceAt } from '../database/sqlite/sqlite-file';
 import { applyReaderSettings, PASSING_CACHE_SIZE } from '../database/sqlite/sqlite-settings';
 import { SQLITE3 } from '../database/sqlite/sqlite3-file-driver';
 import { UsageError, verifyDatabase, type Verification } from './verification';
@@ -94,11 +94,11 @@ const PART_OF_LOG = 8;
 async function checkRoom(database: string, copy: string, bytes: number, warn: (line: string) => void): Promise<void> {
   const log = Math.max(LEAST_LOG, Math.ceil(bytes / PART_OF_LOG));
   const isOneDisk = deviceOf(database) === deviceOf(copy);
-  const [needed, room] = [isOneDisk ? bytes + log : bytes, await roomBeside(copy)];
+  const [needed, room] = [isOneDisk ? bytes + log : bytes, await freeSpaceAt(copy)];
   if (room < needed)
     throw new Error(`the disk has room for ${room} bytes, and ${needed} are needed. Name another place.`);
   if (isOneDisk) return;
-  const left = await roomBeside(database);
+  const left = await freeSpaceAt(database);
   if (left >= log) return;
   warn(
     `The disk of the database has room for ${left} bytes. Its write-ahead log may need ${log} while the copy is made: ` +
@@ -121,17 +121,17 @@ async function inTemporaryFolder<Result>(
   work: (folder: string, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const aborting = new AbortController();
-  const giveUp = (signal: NodeJS.Signals): void => {
+  const onSignal = (signal: NodeJS.Signals): void => {
     aborting.abort();
     remove(folder);
     stopListening();
     // With no listener left, the signal ends the process at once; an ordinary exit would wait for the driver's threads.
     process.kill(process.pid, signal);
   };
-  const stopListening = (): void => SIGNALS.forEach((signal) => void process.off(signal, giveUp));
+  const stopListening = (): void => SIGNALS.forEach((signal) => void process.off(signal, onSignal));
   // Listeners are added first, and nothing is awaited until the folder exists: a signal finds it existing and known, or
   // neither.
-  for (const signal of SIGNALS) process.on(signal, giveUp);
+  for (const signal of SIGNALS) process.on(signal, onSignal);
   const folder = mkdtempSync(join(dirname(target), `.${basename(target)}-`));
   try {
     return await work(folder, aborting.signal);

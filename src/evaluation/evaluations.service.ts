@@ -209,7 +209,7 @@ function explained(
   const explanation = policies.explain({ subject, action, resourceType, resourceId, parameters });
   const { inForce, matched } = explanation;
   const isUnable = reason === 'agent_suspended' || reason === 'capability_missing';
-  return { inForce, matched, nearest: isUnable ? [] : explanation.nearestBetterThan(effect) };
+  return { inForce, matched, nearest: isUnable ? [] : explanation.nearMisses(effect) };
 }
 
 function resolved({ who }: AskedPermission, agents: Agents): Resolved {

@@ -18,13 +18,13 @@ import { CurrentPolicies } from './current-policies';
 import { comingIntoForce, goingOutOfForce, policyChanges } from './policy-changes';
 import type { PolicyChange } from './policy-changes';
 import type { Policy } from '../policies/policy.entity';
-import { Turns } from './turns';
+import { SerialQueue } from './serial-queue';
 
 /** Computes what a set of policies would change. Writes nothing. */
 @Injectable()
 export class PlanService {
   /** Taken before anything is read: many large plans would read and hold a lot. */
-  private readonly turns = new Turns('Another plan');
+  private readonly queue = new SerialQueue('Another plan');
 
   constructor(
     private readonly current: CurrentPolicies,
@@ -42,7 +42,7 @@ export class PlanService {
    * UNAVAILABLE when another plan is already waiting.
    */
   async plan(caller: Caller, request: PlanPoliciesRequest): Promise<PolicyPlanResponse> {
-    const { planned, answer } = await this.turns.take(() => this.compared(caller, request));
+    const { planned, answer } = await this.queue.run(() => this.compared(caller, request));
     const { replay } = request;
     if (replay === undefined) return answer;
     // Plans without replay do not wait for it.

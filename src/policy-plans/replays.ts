@@ -15,7 +15,7 @@ import type { PolicyEffect } from '../policies/evaluation/policy-effect';
 import { Slices } from '../shared/slices';
 import type { PlannedPolicy, PlannedReference } from './effects/effect';
 import { evaluatorOf } from './evaluator-of';
-import { Turns } from './turns';
+import { SerialQueue } from './serial-queue';
 
 /** Most executions read at once; fewer if they are large. */
 const CHUNK = 250;
@@ -55,7 +55,7 @@ type AskedExecution = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
 /** Evaluates recorded executions again, with the policies in force and with the planned ones. */
 @Injectable()
 export class Replays {
-  private readonly turns = new Turns('Another replay');
+  private readonly queue = new SerialQueue('Another replay');
 
   constructor(
     private readonly records: RecordReader,
@@ -69,7 +69,7 @@ export class Replays {
    * @throws UNAVAILABLE when another replay is already waiting.
    */
   run(caller: Caller, period: ReplayPeriod, planned: readonly PlannedPolicy[]): Promise<Replay> {
-    return this.turns.take(() => this.replay(caller, period, planned));
+    return this.queue.run(() => this.replay(caller, period, planned));
   }
 
   private async replay(caller: Caller, period: ReplayPeriod, planned: readonly PlannedPolicy[]): Promise<Replay> {

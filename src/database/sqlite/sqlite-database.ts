@@ -16,7 +16,7 @@ import {
   refuseHardLinks,
   refuseReadOnly,
   resolveDatabaseFile,
-  roomBeside,
+  freeSpaceAt,
   type FileIdentity,
 } from './sqlite-file';
 import { SqliteLock } from './locked-file';
@@ -128,7 +128,7 @@ export class SqliteDatabase extends Database {
   }
 
   async hasRoom(): Promise<boolean> {
-    return (await roomBeside(this.location)) >= LEAST_ROOM;
+    return (await freeSpaceAt(this.location)) >= LEAST_ROOM;
   }
 
   /** Previous versions of pages are in the write-ahead log, where no query has to skip them. */

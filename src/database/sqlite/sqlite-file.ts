@@ -64,7 +64,7 @@ export interface FileIdentity {
 }
 
 /** Bytes free on its disk for users other than the superuser. */
-export async function roomBeside(path: string): Promise<number> {
+export async function freeSpaceAt(path: string): Promise<number> {
   const { bavail, bsize } = await statfs(dirname(path));
   return bavail * bsize;
 }

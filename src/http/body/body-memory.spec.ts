@@ -34,7 +34,7 @@ class Coming {
   }
 
   /** The next step of a reader. */
-  goOn(chunk: number): void {
+  feed(chunk: number): void {
     if (this.hasBegun) this.arrived = Math.min(this.body.length, this.arrived + chunk);
     const isAnnouncing = !this.hasBegun && this.body.isAnnounced;
     const turn = isAnnouncing ? this.share.begin() : this.share.grow(this.arrived);
@@ -77,7 +77,7 @@ describe('BodyMemory', () => {
               next.answer();
               coming.delete(next);
             } else {
-              next.goOn((choice % 40_000) + 1);
+              next.feed((choice % 40_000) + 1);
             }
             expect(room.heldBytes).toBeLessThanOrEqual(Math.max(size, LARGEST) + LARGEST);
             // Let a waiter that was admitted notice.

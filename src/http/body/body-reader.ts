@@ -67,9 +67,9 @@ function requireJson(request: ServiceRequest): void {
 /** With event listeners: an asynchronous loop over the stream costs a tenth of the request rate. */
 function collect(request: ServiceRequest, limit: number, share: BodyReservation): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const cut = (): void => giveUp(invalidField('body', 'must arrive whole'));
-    const rate = new LeastRate(() => giveUp(bodyTooSlow(LEAST_BYTES, SPAN)));
-    const giveUp = (refusal: DomainError): void => {
+    const cut = (): void => refuse(invalidField('body', 'must arrive whole'));
+    const rate = new LeastRate(() => refuse(bodyTooSlow(LEAST_BYTES, SPAN)));
+    const refuse = (refusal: DomainError): void => {
       rate.stop();
       request.removeAllListeners('data');
       request.pause();
@@ -84,7 +84,7 @@ function collect(request: ServiceRequest, limit: number, share: BodyReservation)
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length > limit) {
-        giveUp(payloadTooLarge(limit));
+        refuse(payloadTooLarge(limit));
         return;
       }
       chunks.push(chunk);
@@ -96,7 +96,7 @@ function collect(request: ServiceRequest, limit: number, share: BodyReservation)
       turn.then(() => {
         rate.watch();
         request.resume();
-      }, giveUp);
+      }, refuse);
     });
     request.on('end', () => {
       rate.stop();

@@ -125,8 +125,8 @@ export class RedisCounter implements RequestCounter {
 class Waiting {
   private timer: NodeJS.Timeout | undefined;
   readonly end = new Promise<never>((_, reject) => {
-    const giveUp = (): void => reject(NO_ANSWER);
-    this.timer = setTimeout(() => setImmediate(giveUp), ANSWER_TIMEOUT);
+    const expire = (): void => reject(NO_ANSWER);
+    this.timer = setTimeout(() => setImmediate(expire), ANSWER_TIMEOUT);
   });
 
   stop(): void {

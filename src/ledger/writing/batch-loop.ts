@@ -84,7 +84,7 @@ export class BatchLoop {
       await this.leftovers.deleteChunk(await this.writer.current());
     } catch (error) {
       if (isUnavailable(error)) return this.writer.failed(error);
-      if (!isBusy(error)) this.leftovers.giveUp(error);
+      if (!isBusy(error)) this.leftovers.stopAfter(error);
       await this.writer.rollBack();
     }
   }

@@ -64,7 +64,7 @@ export class BatchTransaction {
       try {
         return await this.isCommitted(proof);
       } catch (error) {
-        await this.writer.giveUp(error);
+        await this.writer.recoverFrom(error);
         await sleep(LOOK_UP_INTERVAL);
       }
     }

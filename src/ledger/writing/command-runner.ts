@@ -26,7 +26,7 @@ const LONGEST_COMMAND = 8_000;
 interface RunningCommand {
   readonly transaction: CommandTransaction;
   readonly began: number;
-  readonly giveUp: (error: Error) => void;
+  readonly reject: (error: Error) => void;
   seen: number;
 }
 
@@ -115,7 +115,7 @@ export class CommandRunner {
 
   private inTime<Result>(command: Promise<Result>, transaction: CommandTransaction): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.running = { transaction, began: performance.now(), giveUp: reject, seen: transaction.steps };
+      this.running = { transaction, began: performance.now(), reject, seen: transaction.steps };
       this.limit.refresh();
       command.then(resolve, reject);
     });
@@ -124,7 +124,7 @@ export class CommandRunner {
   private check(): void {
     const { running } = this;
     if (running === null) return;
-    const { transaction, began, giveUp, seen } = running;
+    const { transaction, began, reject, seen } = running;
     const isOver = performance.now() - began >= LONGEST_COMMAND;
     const isMoving = transaction.isReading || transaction.steps > seen;
     running.seen = transaction.steps;
@@ -133,7 +133,7 @@ export class CommandRunner {
       return;
     }
     this.running = null;
-    giveUp(new Error(`A command ${isOver ? OVER : STILL}; nothing of it is written.`));
+    reject(new Error(`A command ${isOver ? OVER : STILL}; nothing of it is written.`));
   }
 }
 

@@ -53,7 +53,7 @@ export class Leftovers {
   }
 
   /** What cannot be deleted is left until the next start; it does no harm. */
-  giveUp(error: unknown): void {
+  stopAfter(error: unknown): void {
     this.logger.error(`Rows of removed records are not deleted: ${String(error)}`);
     this.stop();
   }

@@ -6,7 +6,7 @@ import { stopContradicted } from '../head/fail-stop';
 import type { KnownHead } from '../head/known-head';
 import { readHead, TOUCH_HEAD } from '../head/head-row';
 import type { LedgerPosition } from '../chain/ledger-position';
-import { rehearse } from './rehearsal';
+import { dryRun } from './dry-run';
 import { within } from '../../shared/within';
 
 const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
@@ -103,7 +103,7 @@ export class WriterConnection {
   }
 
   /** If somebody else held a lock, the failure says nothing about the database. */
-  async giveUp(error: unknown): Promise<void> {
+  async recoverFrom(error: unknown): Promise<void> {
     if (isBusy(error)) await this.rollBack();
     else await this.failed(error);
   }
@@ -119,13 +119,13 @@ export class WriterConnection {
       const connection = await this.current();
       await connection.run(dialect.begin);
       const head = await this.known.read(() => readHead(connection, dialect.lockRow));
-      await rehearse(connection, dialect, head);
+      await dryRun(connection, dialect, head);
       await connection.run(TOUCH_HEAD);
       await connection.run('COMMIT');
       this.checkPlace();
       this.succeeded();
     } catch (error) {
-      await this.giveUp(error);
+      await this.recoverFrom(error);
     }
   }
 

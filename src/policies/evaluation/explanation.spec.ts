@@ -93,7 +93,7 @@ describe('The explanation of an answer', () => {
         const policies = made.map(policyOf);
         const evaluator = new PolicyEvaluator();
         evaluator.addAll(policies);
-        const { inForce, matched, nearestBetterThan } = evaluator.snapshot().explain(asked);
+        const { inForce, matched, nearMisses } = evaluator.snapshot().explain(asked);
         const referenceTo = ({ id, name, version, effect }: PolicyRules): object => ({ id, name, version, effect });
         expect(inForce).toBe(policies.length);
 
@@ -120,7 +120,7 @@ describe('The explanation of an answer', () => {
         });
         better.sort(({ policy: a }, { policy: b }) => b.priority - a.priority || (a.id < b.id ? -1 : 1));
         const nearest = better.slice(0, 20).map(({ policy, missing }) => ({ policy: referenceTo(policy), missing }));
-        expect(nearestBetterThan(answered)).toEqual(nearest);
+        expect(nearMisses(answered)).toEqual(nearest);
       }),
       { numRuns: RUNS },
     );

@@ -33,7 +33,7 @@ export interface Explanation {
   /** The deciding policies first, then by priority, effect and age; at most {@link MOST_MATCHED}. */
   readonly matched: readonly MatchedPolicy[];
   /** Policies that fail in one part, and would otherwise change the effect. By priority, then the oldest. */
-  readonly nearestBetterThan: (answered: PolicyEffect) => readonly NearPolicy[];
+  readonly nearMisses: (answered: PolicyEffect) => readonly NearPolicy[];
 }
 
 /** Where policies that match a resource are looked up. */
@@ -70,7 +70,7 @@ export function explanationOf(
   return {
     inForce,
     matched: matching.slice(0, MOST_MATCHED).map((policy) => matchedBy(policy, rank)),
-    nearestBetterThan: (answered) => nearestOf(near, rank, answered),
+    nearMisses: (answered) => nearestOf(near, rank, answered),
   };
 }
 

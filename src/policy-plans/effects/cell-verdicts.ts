@@ -101,7 +101,7 @@ export class CellVerdicts {
     policy: PlannedMatch,
     sides: readonly Side[],
     place: InnerPlace,
-    goOn: (place: InnerPlace) => void,
+    proceed: (place: InnerPlace) => void,
   ): void {
     const { condition } = policy;
     const known = condition === null ? undefined : place.truths.get(condition);
@@ -111,10 +111,10 @@ export class CellVerdicts {
         this.budget.leaveOut(`More than ${MOST_CONDITIONS} policies with conditions meet in one place.`);
         return;
       }
-      goOn({ ...place, truths: new Map(truths).set(condition, { policy, holds: false }) });
+      proceed({ ...place, truths: new Map(truths).set(condition, { policy, holds: false }) });
       truths = new Map(truths).set(condition, { policy, holds: true });
     } else if (known?.holds === false) {
-      goOn(place);
+      proceed(place);
       return;
     }
     const { isBefore, isAfter } = place.matched;
@@ -124,7 +124,7 @@ export class CellVerdicts {
     };
     const { effect } = policy.rules;
     const isSame = effect !== 'require_approval' && matched.isBefore.length > 0 && matched.isAfter.length > 0;
-    if (!isSame) goOn({ ...place, truths, matched });
+    if (!isSame) proceed({ ...place, truths, matched });
   }
 
   private leaveLevel(

@@ -28,7 +28,7 @@ export interface PlannedMatch {
   readonly marks: readonly [number, number];
   /** Whether a resource is compared as it is spelled, not by what it means. */
   readonly isSpelled: boolean;
-  /** Whether it may match less than it seems to: see {@link toldApart}. */
+  /** Whether it may match less than it seems to: see {@link splitByEncoding}. */
   readonly isUncertain: boolean;
 }
 
@@ -60,25 +60,28 @@ export function plannedMatches(policies: readonly PlannedPolicy[], classes: Subj
 }
 
 /**
- * An allow means one spelling. A plan has no words for one that is percent-encoded: what an allow writes so is apart from the
- * rest, and as if it could match in every spelling.
+ * An allow matches one spelling only, and a plan cannot express a percent-encoded one: the patterns of an allow that are
+ * percent-encoded become a policy of their own, which is treated as if it could match every spelling.
  */
-export function toldApart(policy: PlannedMatch): PlannedMatch[] {
+export function splitByEncoding(policy: PlannedMatch): PlannedMatch[] {
   if (!policy.isSpelled) return [policy];
-  const encoded = policy.resources.flatMap((pattern) => {
-    if (pattern.kind === 'everything') return [];
+  const plain: ResourcePattern[] = [];
+  const encoded: ResourcePattern[] = [];
+  for (const pattern of policy.resources) {
+    if (pattern.kind === 'everything') {
+      plain.push(pattern);
+      continue;
+    }
     const path = meantPath(pattern.path);
-    return path === pattern.path ? [] : [{ ...pattern, path }];
-  });
+    if (path === pattern.path) plain.push(pattern);
+    else encoded.push({ ...pattern, path });
+  }
   if (encoded.length === 0) return [policy];
-  const plain = policy.resources.filter(
-    (pattern) => pattern.kind === 'everything' || meantPath(pattern.path) === pattern.path,
-  );
-  const apart = { ...policy, resources: encoded, isSpelled: false, isUncertain: true };
+  const split = { ...policy, resources: encoded, isSpelled: false, isUncertain: true };
   const namedTypes = new Set([...policy.namedTypes, ...encoded.flatMap((pattern) => firstsOf(pattern, false))]);
   return [
     { ...policy, resources: plain },
-    { ...apart, namedTypes, marks: [randomMark(), randomMark()] },
+    { ...split, namedTypes, marks: [randomMark(), randomMark()] },
   ];
 }
 

@@ -5,7 +5,7 @@ import { Budget, OutOfTime } from './budget';
 import { type CellVerdict, CellVerdicts, truthsKey, unitedReasons } from './cell-verdicts';
 import type { Effect, EffectsOrder, FoundEffects, PatternSet, PlannedReference, PolicyVersion } from './effect';
 import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
-import { type PlannedMatch, plannedMatches, toldApart } from './planned-match';
+import { type PlannedMatch, plannedMatches, splitByEncoding } from './planned-match';
 import { verdictKey } from './planned-verdict';
 import { Reach } from './reach';
 import { ReachedPolicies } from './reached-policies';
@@ -44,7 +44,7 @@ export function policyEffects({ policies, agents, timeout }: EffectsOrder): Foun
   );
   const effects: Effect[] = [];
   try {
-    new EffectsSearch(classes, budget, effects).find(plannedMatches(policies, classes).flatMap(toldApart));
+    new EffectsSearch(classes, budget, effects).find(plannedMatches(policies, classes).flatMap(splitByEncoding));
   } catch (error) {
     if (!(error instanceof OutOfTime)) throw error;
     budget.leaveOut(`The plan took longer than PLAN_TIMEOUT allows (${timeout} ms).`);

@@ -11,18 +11,18 @@ import { UlidSequence } from '../chain/ulid-sequence';
  * In a transaction that holds the head, writes what every batch writes (an entry with its counters, and the head) and
  * rolls it back. Throws if the ledger's tables do not accept it, for whatever reason.
  */
-export async function rehearse(connection: SqlConnection, dialect: Dialect, head: LedgerPosition): Promise<void> {
-  const entry = rehearsedEntry(head);
-  await connection.run('SAVEPOINT "rehearsal"');
+export async function dryRun(connection: SqlConnection, dialect: Dialect, head: LedgerPosition): Promise<void> {
+  const entry = sampleEntry(head);
+  await connection.run('SAVEPOINT "dry_run"');
   const writer = new BatchSql(connection, dialect);
   writer.writeEntries([entry]);
   writer.count(entryCounts(entry));
   writer.moveHead({ ...head, sequence: entry.sequence, hash: entry.hash });
   await writer.sent();
-  await connection.run('ROLLBACK TO "rehearsal"');
+  await connection.run('ROLLBACK TO "dry_run"');
 }
 
-function rehearsedEntry({ sequence, hash, timestamp, lastUlid }: LedgerPosition): ReturnType<typeof seal> {
+function sampleEntry({ sequence, hash, timestamp, lastUlid }: LedgerPosition): ReturnType<typeof seal> {
   const { actor, requestId, ip } = SYSTEM_CALLER;
   const ulid = new UlidSequence(lastUlid).next(Date.parse(timestamp));
   const entry = {
@@ -30,7 +30,7 @@ function rehearsedEntry({ sequence, hash, timestamp, lastUlid }: LedgerPosition)
     id: `prv_${ulid}`,
     auditId: `aud_${ulid}`,
     timestamp,
-    action: 'ledger.rehearsed',
+    action: 'ledger.dry_run',
     actorType: actor.type,
     actorId: actor.id,
     agentId: null,

@@ -3,7 +3,7 @@ import { unavailable } from '../errors/domain-error';
 const RETRY_AFTER = 5;
 
 /** Runs one task at a time, and lets one wait. */
-export class Turns {
+export class SerialQueue {
   private last: Promise<unknown> = Promise.resolve();
   private inside = 0;
 
@@ -11,8 +11,8 @@ export class Turns {
   constructor(private readonly what: string) {}
 
   /** @throws UNAVAILABLE when one task is running and another is already waiting. */
-  async take<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.inside >= 2) throw unavailable(`${this.what} is under way, and one waits for it.`, RETRY_AFTER);
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.inside >= 2) throw unavailable(`${this.what} is running, and one more is waiting.`, RETRY_AFTER);
     this.inside += 1;
     const turn = this.last.then(work, work);
     this.last = turn;
