@@ -16,7 +16,7 @@ const common = {
   rootDir: import.meta.dirname,
   testEnvironment: 'node',
   transform: { '^.+\\.ts$': ['@swc/jest', typescript] },
-  setupFilesAfterEnv: ['<rootDir>/test/support/patience.ts', '<rootDir>/test/support/no-leaks.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/jest/patience.ts', '<rootDir>/test/support/jest/no-leaks.ts'],
 };
 
 const sqlite = {
@@ -26,38 +26,28 @@ const sqlite = {
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/postgres/'],
 };
 
-/** What a connection, a document or a package does, whatever keeps the records. */
+/** What a connection, a document or a package does, whatever keeps the records; and what only SQLite has. */
 const WITHOUT_RECORDS = [
-  ...['answer-room', 'authentication', 'body', 'body-room', 'caching', 'caller-end', 'connections', 'console'].map(
-    inHttp,
-  ),
-  ...['cors', 'docs', 'errors', 'json-answers', 'parts-of-others', 'rate-limit', 'refused-requests'].map(inHttp),
-  ...['routes', 'scopes', 'server-limits', 'shared-rate-limit', 'turns', 'unread-answers', 'unread-body'].map(inHttp),
-  ...['validation'].map(inHttp),
-  ...[
-    'docs',
-    'extending',
-    'identity-provider',
-    'metrics',
-    'openapi',
-    'openapi-answers',
-    'openapi-differences',
-    'swagger-ui',
-  ],
+  ...['clients/.*', 'console/.*', 'documents/.*', 'package/(?!consumer).*', 'http/limits/.*'],
+  ...['authentication', 'body', 'caching', 'console', 'cors', 'docs', 'errors', 'json-answers'].map(inHttp),
+  ...['refused-requests', 'routes', 'scopes', 'validation'].map(inHttp),
   ...['hostile/forwarded', 'hostile/framing', 'hostile/members', 'hostile/targets'],
-  ...['plan-thread', 'policy-conditions', 'policy-files', 'policy-limits'],
-  // What only SQLite has, or what a client, a script or a package does.
-  ...['backup', 'benchmark-seed', 'clients/.*', 'compose', 'console/.*', 'generated-clients', 'ledger/unavailable'],
-  ...['list-plans', 'not-utf8', 'package', 'scripts', 'supply-chain', 'tampering-table', 'webhooks/connections'],
-  ...['write-ahead-log'],
+  ...['openapi/openapi', 'openapi/openapi-answers', 'openapi/openapi-differences', 'openapi/swagger-ui'],
+  ...['policies/plan-thread', 'policies/policy-conditions', 'policies/policy-files', 'policies/policy-limits'],
+  ...['access/identity-provider', 'process/metrics', 'ledger/unavailable', 'webhooks/connections'],
+  ...['database/backup', 'database/not-utf8', 'database/write-ahead-log'],
+  ...['lists/list-plans', 'verification/tampering-table'],
 ];
 
 /** Long, and much the same on both databases: POSTGRES_IN_FULL=true runs them on PostgreSQL as well. */
 const LONG_ON_POSTGRES = [
-  ...['as-of', 'consumer', 'damaged-rows', 'decision-expiry', 'decision-reviews', 'derived-data-chunks'],
-  ...['executions-handlers', 'export', 'large-lists', 'large-removals', 'policies', 'policy-plan', 'policy-replay'],
-  ...['policy-tests', 'rewritten-history', 'start', 'start-stop', 'state-verification', 'stored-json', 'verifier'],
-  ...['webhooks/many-endpoints', 'webhooks/webhooks'],
+  ...['records/as-of', 'records/large-removals', 'records/stored-json', 'lists/large-lists'],
+  ...['decisions/decision-expiry', 'decisions/decision-reviews', 'executions/executions-handlers'],
+  ...['policies/policies', 'policies/policy-plan', 'policies/policy-replay', 'policies/policy-tests'],
+  ...['package/consumer', 'process/start', 'process/start-stop', 'webhooks/many-endpoints', 'webhooks/webhooks'],
+  ...['damaged-rows', 'derived-data-chunks', 'export', 'rewritten-history', 'state-verification', 'verifier'].map(
+    (name) => `verification/${name}`,
+  ),
 ];
 
 /** What runs on SQLite alone. */
@@ -76,7 +66,7 @@ const postgres = {
   testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...NOT_ON_POSTGRES.map((name) => `<rootDir>/test/${name}.e2e-spec.ts`)],
   globals: { DATABASE_KIND: 'postgres' },
-  globalTeardown: '<rootDir>/test/support/after-all-tests.ts',
+  globalTeardown: '<rootDir>/test/support/jest/after-all-tests.ts',
 };
 
 /** The built program under faults: killed, without room or time, with failing disks and servers. */
@@ -87,7 +77,7 @@ const faults = {
   globalSetup: '<rootDir>/test/faults/support/print-seed.ts',
 };
 
-/** The server of test/support/where-reachable.ts. */
+/** The server of test/support/processes/where-reachable.ts. */
 function isPostgresReachable() {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port: 5432, timeout: 3_000 });

@@ -20,7 +20,7 @@ const KEY = 'a-key-for-tests-that-is-long-enough';
 const LEFT_OPEN = 60_000;
 
 async function startProgram(databaseUrl) {
-  const program = spawn(process.execPath, [join(root, 'test', 'support', 'program-with-actions.mjs')], {
+  const program = spawn(process.execPath, [join(root, 'test', 'support', 'processes', 'program-with-actions.mjs')], {
     cwd: tmpdir(),
     env: { PATH: process.env.PATH, API_KEY: KEY, DATABASE_URL: databaseUrl, REQUIRED_APPROVALS: 'medium=2' },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { auditOf, chainIsValid, createPolicy } from '../support/factories';
-import { send } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { auditOf, chainIsValid, createPolicy } from '../support/application/factories';
+import { send } from '../support/application/send';
 import {
   approve,
   approved,

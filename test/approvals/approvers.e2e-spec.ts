@@ -1,7 +1,7 @@
 import type { AgentResponse } from '../../src/agents/dto/agent.response';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid, createAgent, createPolicy, issueKey, propose } from '../support/factories';
-import { type Answer, faults, type Parsed, send } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createAgent, createPolicy, issueKey, propose } from '../support/application/factories';
+import { type Answer, faults, type Parsed, send } from '../support/application/send';
 import { approve, company, DECISIONS, pending, reject, requireApproval, type Company } from './support';
 
 const FINANCE = { subjects: ['role:finance'] };

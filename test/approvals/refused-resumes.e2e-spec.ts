@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid, createPolicy, issueKey } from '../support/factories';
-import { type Answer, type Parsed, send } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createPolicy, issueKey } from '../support/application/factories';
+import { type Answer, type Parsed, send } from '../support/application/send';
 import { approved, company, EXECUTIONS, execution, requireApproval, resume, type Company } from './support';
 
 /** An execution that is approved, and what a test has of it. */

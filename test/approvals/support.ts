@@ -1,8 +1,8 @@
 import type { AgentResponse } from '../../src/agents/dto/agent.response';
 import type { ExecutionResponse } from '../../src/executions/dto/execution.response';
-import type { TestApp } from '../support/create-test-app';
-import { createAgent, createPolicy } from '../support/factories';
-import { send, type Answer } from '../support/send';
+import type { TestApp } from '../support/application/create-test-app';
+import { createAgent, createPolicy } from '../support/application/factories';
+import { send, type Answer } from '../support/application/send';
 
 export const EXECUTIONS = '/api/v1/executions';
 export const DECISIONS = '/api/v1/decisions';

@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { company, pending, requireApproval, type Company } from '../approvals/support';
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { describeOnSqlite } from '../support/database-kind';
-import { createPolicy, issueKey } from '../support/factories';
-import { run, type ProgramRun } from '../support/shell';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { createPolicy, issueKey } from '../support/application/factories';
+import { run, type ProgramRun } from '../support/processes/shell';
 import { buildCommandLine, gov as runGov, MAIN } from './command-line';
 
 describeOnSqlite('The command line', () => {

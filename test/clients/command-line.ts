@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { ROOT } from '../support/markdown';
-import { run, type ProgramRun } from '../support/shell';
+import { ROOT } from '../support/documents/markdown';
+import { run, type ProgramRun } from '../support/processes/shell';
 
 const FOLDER = join(ROOT, 'clients', 'cli');
 /** The program. */

@@ -2,12 +2,12 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { approve, company, EXECUTIONS, resume, type Company } from '../approvals/support';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { describeOnSqlite } from '../support/database-kind';
-import { createAgent, createPolicy, issueKey } from '../support/factories';
-import { codeBlocks, readDocument, section } from '../support/markdown';
-import { send } from '../support/send';
-import { run, type ProgramRun } from '../support/shell';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { createAgent, createPolicy, issueKey } from '../support/application/factories';
+import { codeBlocks, readDocument, section } from '../support/documents/markdown';
+import { send } from '../support/application/send';
+import { run, type ProgramRun } from '../support/processes/shell';
 import { CLI, GOV } from './mcp/mcp-clients';
 
 const [DENIED, LET_GO, BLOCKED] = ['deny', '', 2];

@@ -2,13 +2,13 @@ import { createRequire } from 'node:module';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { describeOnSqlite } from '../support/database-kind';
-import { issueKey } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import { keepSecret } from '../support/secret-watch';
-import { send } from '../support/send';
-import { run, type ProgramRun } from '../support/shell';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { issueKey } from '../support/application/factories';
+import { ROOT } from '../support/documents/markdown';
+import { keepSecret } from '../support/application/secret-watch';
+import { send } from '../support/application/send';
+import { run, type ProgramRun } from '../support/processes/shell';
 import { buildCommandLine, MAIN } from './command-line';
 
 interface Job {

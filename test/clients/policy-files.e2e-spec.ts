@@ -1,13 +1,13 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { describeOnSqlite } from '../support/database-kind';
-import { createAgent, createPolicy, issueKey } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import { keepSecret } from '../support/secret-watch';
-import { send } from '../support/send';
-import type { ProgramRun } from '../support/shell';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { createAgent, createPolicy, issueKey } from '../support/application/factories';
+import { ROOT } from '../support/documents/markdown';
+import { keepSecret } from '../support/application/secret-watch';
+import { send } from '../support/application/send';
+import type { ProgramRun } from '../support/processes/shell';
 import { buildCommandLine, gov } from './command-line';
 
 const REFUNDS = `policies:

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { ActionsModule } from '../support/actions.module';
-import { API_KEY, createTestApp } from '../support/create-test-app';
-import { describeOnSqlite } from '../support/database-kind';
-import { ROOT } from '../support/markdown';
-import { run } from '../support/shell';
+import { ActionsModule } from '../support/application/actions.module';
+import { API_KEY, createTestApp } from '../support/application/create-test-app';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { ROOT } from '../support/documents/markdown';
+import { run } from '../support/processes/shell';
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 if (!hasPython) process.stdout.write('SKIPPED: the tests of the Python client need python3.\n');

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describeOnSqlite } from '../support/database-kind';
-import { ROOT } from '../support/markdown';
-import { run } from '../support/shell';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { ROOT } from '../support/documents/markdown';
+import { run } from '../support/processes/shell';
 import { buildCommandLine, gov } from './command-line';
 import { builtClient } from './typescript-client';
 

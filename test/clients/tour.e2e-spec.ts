@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { describeOnSqlite } from '../support/database-kind';
-import { createAgent } from '../support/factories';
-import { run } from '../support/shell';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { createAgent } from '../support/application/factories';
+import { run } from '../support/processes/shell';
 import { buildCommandLine, gov } from './command-line';
 
 describeOnSqlite('What gov shows to somebody new', () => {

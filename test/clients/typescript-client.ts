@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type * as Client from '../../clients/typescript/src/index.js' with { 'resolution-mode': 'import' };
-import { ROOT } from '../support/markdown';
-import { run } from '../support/shell';
+import { ROOT } from '../support/documents/markdown';
+import { run } from '../support/processes/shell';
 
 export const CLIENT = join(ROOT, 'clients', 'typescript');
 

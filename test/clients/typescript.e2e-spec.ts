@@ -7,14 +7,14 @@ import type { GovernanceClient, GovernanceError } from '../../clients/typescript
 };
 import { approve, company, execution, EXECUTIONS, reject, requireApproval, type Company } from '../approvals/support';
 import { seededRandom } from '../faults/support/random';
-import { ActionsModule } from '../support/actions.module';
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { describeOnSqlite } from '../support/database-kind';
-import { createPolicy, issueKey } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import { send } from '../support/send';
-import { startProgram, type StartedProgram } from '../support/started-program';
-import { openTcpGate } from '../support/tcp-gate';
+import { ActionsModule } from '../support/application/actions.module';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { createPolicy, issueKey } from '../support/application/factories';
+import { ROOT } from '../support/documents/markdown';
+import { send } from '../support/application/send';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { openTcpGate } from '../support/application/tcp-gate';
 import { builtClient, CLIENT, succeed } from './typescript-client';
 
 const REFUND = { action: 'refund', resourceType: 'payment', parameters: { amount: 80 } };

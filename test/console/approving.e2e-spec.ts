@@ -1,4 +1,4 @@
-import { send } from '../support/send';
+import { send } from '../support/application/send';
 import { describeInBrowser, signIn } from './browser';
 import { askToPay, companyStage } from './company';
 

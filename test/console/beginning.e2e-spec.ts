@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { ROOT } from '../support/markdown';
-import { startProgram, type StartedProgram } from '../support/started-program';
+import { ROOT } from '../support/documents/markdown';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { describeInBrowser, signIn, TestBrowser } from './browser';
 
 describeInBrowser('The console of an empty service', () => {

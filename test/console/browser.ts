@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import type { Browser, BrowserContext, Page } from '../../console/node_modules/playwright-core';
-import { ROOT } from '../support/markdown';
-import { keepSecret } from '../support/secret-watch';
+import { ROOT } from '../support/documents/markdown';
+import { keepSecret } from '../support/application/secret-watch';
 
 export type { Page };
 

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { ROOT } from '../support/markdown';
-import { run } from '../support/shell';
+import { ROOT } from '../support/documents/markdown';
+import { run } from '../support/processes/shell';
 import { CONSOLE } from './browser';
 
 const ASSETS = join(ROOT, 'src', 'console', 'assets');

@@ -1,8 +1,8 @@
-import { startProgram, type StartedProgram } from '../support/started-program';
-import { addClaim, createAgent, createEntity, createPolicy, issueKey } from '../support/factories';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { addClaim, createAgent, createEntity, createPolicy, issueKey } from '../support/application/factories';
 import { join } from 'node:path';
-import { ROOT } from '../support/markdown';
-import { send } from '../support/send';
+import { ROOT } from '../support/documents/markdown';
+import { send } from '../support/application/send';
 import { TestBrowser } from './browser';
 
 const MAIN = join(ROOT, 'dist', 'main.js');

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAgent } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import { startProgram, type StartedProgram } from '../support/started-program';
+import { createAgent } from '../support/application/factories';
+import { ROOT } from '../support/documents/markdown';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { describeInBrowser, type Page, TestBrowser } from './browser';
 
 const MAIN = join(ROOT, 'dist', 'main.js');

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQLITE3 } from '../../src/database/sqlite/sqlite3-file-driver';
-import { ROOT } from '../support/markdown';
-import { run } from '../support/shell';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { ROOT } from '../support/documents/markdown';
+import { run } from '../support/processes/shell';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { describeInBrowser, ELSEWHERE, type Page, signIn, type WindowOptions } from './browser';
 import { companyStage } from './company';
 

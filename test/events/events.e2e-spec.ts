@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { shutDown } from '../../src/http/shutdown/shut-down';
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { EventReader, EVENTS } from '../support/event-reader';
-import { createAgent, createEntity, issueKey } from '../support/factories';
-import { faults, send } from '../support/send';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { EventReader, EVENTS } from '../support/application/event-reader';
+import { createAgent, createEntity, issueKey } from '../support/application/factories';
+import { faults, send } from '../support/application/send';
 
 describe('Events', () => {
   let app: TestApp;

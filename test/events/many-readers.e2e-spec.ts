@@ -1,8 +1,8 @@
-import { onPostgres } from '../support/database-kind';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { EventReader } from '../support/event-reader';
-import { createEntity, issueKey } from '../support/factories';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { onPostgres } from '../support/database/database-kind';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { EventReader } from '../support/application/event-reader';
+import { createEntity, issueKey } from '../support/application/factories';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 /** In full with EVENTS_IN_FULL=true; a sample otherwise. */
 const IN_FULL = process.env['EVENTS_IN_FULL'] === 'true';

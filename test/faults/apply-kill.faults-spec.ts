@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chainIsValid } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import type { Parsed } from '../support/send';
-import { startProgram, type StartedProgram } from '../support/started-program';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { chainIsValid } from '../support/application/factories';
+import { ROOT } from '../support/documents/markdown';
+import type { Parsed } from '../support/application/send';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { randomFor } from './support/random';
 import { ROUNDS as ROUNDS_OF_ALL } from './support/rounds';
 

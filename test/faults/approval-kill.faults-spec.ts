@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chainIsValid, createAgent, createPolicy } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import type { Parsed, Sent } from '../support/send';
-import { startProgram, type StartedProgram } from '../support/started-program';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
+import { ROOT } from '../support/documents/markdown';
+import type { Parsed, Sent } from '../support/application/send';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { type Random, randomFor } from './support/random';
 import { ROUNDS as ROUNDS_OF_ALL } from './support/rounds';
 
-const WITH_ACTIONS = join(ROOT, 'test', 'support', 'program-with-actions.mjs');
+const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-actions.mjs');
 const ROUNDS = Math.ceil(ROUNDS_OF_ALL / 4);
 const WORKERS = 8;
 /** Milliseconds before a kill, at most. */

@@ -1,7 +1,7 @@
 import type { SqlConnection } from '../../src/database/sql-connection';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { foreignConnection } from '../support/foreign-connection';
-import { isReplayed, type Parsed } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { isReplayed, type Parsed } from '../support/application/send';
 import { type Attempt, History, type Operation, TRACES } from './support/history';
 import { falseHealth, ledgerFaults } from './support/ledger-faults';
 import { Load } from './support/load';

@@ -10,8 +10,8 @@ import {
   type PostgresCluster,
 } from '../postgres/support/postgres-cluster';
 import { endSessions, replayed } from '../postgres/support/sessions';
-import { onServer } from '../support/database-server';
-import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { onServer } from '../support/database/database-server';
+import { openTcpGate, type TcpGate } from '../support/application/tcp-gate';
 import { History } from './support/history';
 import { Load } from './support/load';
 import { PolicyTurns } from './support/policy-turns';

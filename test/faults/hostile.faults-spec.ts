@@ -5,10 +5,10 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ROOT } from '../support/markdown';
-import { API_KEY } from '../support/create-test-app';
-import { startCommand, type StartedProgram } from '../support/started-program';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { ROOT } from '../support/documents/markdown';
+import { API_KEY } from '../support/application/create-test-app';
+import { startCommand, type StartedProgram } from '../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 /** How long the service is attacked in each surrounding; HOSTILE_SECONDS asks for more. */
 const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 30);

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { ROOT } from '../support/markdown';
-import type { Parsed } from '../support/send';
+import { ROOT } from '../support/documents/markdown';
+import type { Parsed } from '../support/application/send';
 import { describeWithFaultyDisk, type FaultyDisk } from './support/faulty-disk';
 import { History } from './support/history';
 import { Load } from './support/load';

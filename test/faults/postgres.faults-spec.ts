@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
 import { serverConfig } from '../../src/database/postgres/postgres-settings';
-import { onServer } from '../support/database-server';
-import { openDatabaseGate, type TcpGate } from '../support/tcp-gate';
+import { onServer } from '../support/database/database-server';
+import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';
 import { History } from './support/history';
 import { Load } from './support/load';
 import {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type StartedProgram, startProgram } from '../support/started-program';
+import { type StartedProgram, startProgram } from '../support/processes/started-program';
 import { MAIN } from './support/served-database';
 import { freePort } from '../../bench/support/free-port';
 import { hasRedisServer, startRedis } from './support/redis-server';

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { API_KEY } from '../support/create-test-app';
-import { createEntity } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import { type StartedProgram, startProgram } from '../support/started-program';
+import { API_KEY } from '../support/application/create-test-app';
+import { createEntity } from '../support/application/factories';
+import { ROOT } from '../support/documents/markdown';
+import { type StartedProgram, startProgram } from '../support/processes/started-program';
 
 const MAIN = join(ROOT, 'dist/main.js');
 /** Connections of a case, to each port. */

@@ -1,7 +1,7 @@
 import { closeSync, copyFileSync, mkdirSync, openSync, readSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { send } from '../support/send';
-import type { ProgramEnded } from '../support/started-program';
+import { send } from '../support/application/send';
+import type { ProgramEnded } from '../support/processes/started-program';
 import { History } from './support/history';
 import { Load } from './support/load';
 import { randomFor } from './support/random';

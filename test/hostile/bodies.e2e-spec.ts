@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid } from '../support/factories';
-import { type Parsed, send } from '../support/send';
-import { exchange, expectRefusal, type Expected, invalid, post, told, wire } from '../support/wire';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid } from '../support/application/factories';
+import { type Parsed, send } from '../support/application/send';
+import { exchange, expectRefusal, type Expected, invalid, post, told, wire } from '../support/application/wire';
 
 const PATH = '/api/v1/entities';
 const FINE = '{"type":"a","name":"b"}';

@@ -1,6 +1,6 @@
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { auditOf } from '../support/factories';
-import { exchange, post } from '../support/wire';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { auditOf } from '../support/application/factories';
+import { exchange, post } from '../support/application/wire';
 
 describe('The address of a client', () => {
   let app: TestApp;

@@ -1,6 +1,6 @@
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid } from '../support/factories';
-import { exchange, expectRefusal, type Expected, invalid, statistics, told, wire } from '../support/wire';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid } from '../support/application/factories';
+import { exchange, expectRefusal, type Expected, invalid, statistics, told, wire } from '../support/application/wire';
 
 const PATH = '/api/v1/entities';
 const BODY = '{"type":"a","name":"b"}';

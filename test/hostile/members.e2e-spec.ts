@@ -1,10 +1,10 @@
 import type { OpenAPIObject, SchemaObject } from '@nestjs/swagger';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { type DocumentedOperation, exampleBodies, examplePath, operationsOf } from '../support/api-document';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid, createEntity } from '../support/factories';
-import { send } from '../support/send';
-import { expectRefusal, invalid, post, statistics } from '../support/wire';
+import { type DocumentedOperation, exampleBodies, examplePath, operationsOf } from '../support/requests/api-document';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createEntity } from '../support/application/factories';
+import { send } from '../support/application/send';
+import { expectRefusal, invalid, post, statistics } from '../support/application/wire';
 
 /** Columns and members no answer shows, and names that mean something to the language. */
 const INNER = [

@@ -1,6 +1,6 @@
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid, createAgent, createEntity } from '../support/factories';
-import { exchange, expectRefusal, invalid, told, wire } from '../support/wire';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createAgent, createEntity } from '../support/application/factories';
+import { exchange, expectRefusal, invalid, told, wire } from '../support/application/wire';
 
 const query = (text: string, path = 'audit'): Buffer => wire(`GET /api/v1/${path}?${text} HTTP/1.1`);
 

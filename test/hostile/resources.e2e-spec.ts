@@ -1,7 +1,7 @@
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid, createAgent, createPolicy } from '../support/factories';
-import { send } from '../support/send';
-import { expectRefusal, invalid, post } from '../support/wire';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
+import { send } from '../support/application/send';
+import { expectRefusal, invalid, post } from '../support/application/wire';
 
 const EXECUTE = '/api/v1/agents/bot/execute';
 const ALL = { effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*'] };

@@ -1,6 +1,6 @@
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid, createAgent } from '../support/factories';
-import { exchange, expectRefusal, type Expected, invalid, told, wire } from '../support/wire';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createAgent } from '../support/application/factories';
+import { exchange, expectRefusal, type Expected, invalid, told, wire } from '../support/application/wire';
 
 const NOT_FOUND: Expected = { status: 404, code: 'NOT_FOUND' };
 const NOT_ALLOWED: Expected = { status: 405, code: 'METHOD_NOT_ALLOWED' };

@@ -1,6 +1,6 @@
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { SampleModule } from '../support/sample.module';
-import { send, sendRaw } from '../support/send';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { SampleModule } from './sample.module';
+import { send, sendRaw } from '../support/application/send';
 
 const FORMER_KEY = 'the-key-of-before-the-rotation';
 

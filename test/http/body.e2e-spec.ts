@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { SampleModule } from '../support/sample.module';
-import { type Answer, faults, send, sendRaw } from '../support/send';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { SampleModule } from './sample.module';
+import { type Answer, faults, send, sendRaw } from '../support/application/send';
 
 const LIMIT = 2000;
 const LEAST = { name: 'a', value: 'b' };

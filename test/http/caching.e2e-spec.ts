@@ -1,6 +1,6 @@
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { SampleModule } from '../support/sample.module';
-import { type Answer, isReplayed, send, type Sent } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { SampleModule } from './sample.module';
+import { type Answer, isReplayed, send, type Sent } from '../support/application/send';
 
 const ORIGIN = 'https://app.example.org';
 const ENTITY = { type: 'service', name: 'Payment gateway' };

@@ -1,5 +1,5 @@
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { send, sendRaw } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { send, sendRaw } from '../support/application/send';
 
 const POLICY = "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -1,6 +1,6 @@
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { SampleModule } from '../support/sample.module';
-import { send, type Answer } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { SampleModule } from './sample.module';
+import { send, type Answer } from '../support/application/send';
 
 const ORIGIN = 'https://app.example.org';
 

@@ -1,9 +1,9 @@
 import type { OpenAPIObject, OperationObject, ReferenceObject, ResponseObject } from '@nestjs/swagger';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { SampleModule } from '../support/sample.module';
-import { send, sendRaw } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { SampleModule } from './sample.module';
+import { send, sendRaw } from '../support/application/send';
 
 /** So many that what is held for each of them shows. */
 const CLIENTS = 100;

@@ -1,6 +1,6 @@
 import type { Application } from 'express';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { faults, send } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { faults, send } from '../support/application/send';
 
 interface Route {
   readonly method: string;

@@ -1,6 +1,6 @@
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { createEntity } from '../support/factories';
-import { faults, send, sendRaw, type Answer } from '../support/send';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createEntity } from '../support/application/factories';
+import { faults, send, sendRaw, type Answer } from '../support/application/send';
 
 const ENTITY = { type: 'host', name: 'web-1' };
 const FIELD = 'header.Idempotency-Key';

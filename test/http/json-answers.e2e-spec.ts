@@ -1,6 +1,6 @@
 import { Controller, Get, Header, HttpCode, Module, StreamableFile } from '@nestjs/common';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { send } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { send } from '../support/application/send';
 
 const TEXT = 'Ünïcödé 日本語 😀 \u2028 "quoted" </script>';
 const LONG = { text: TEXT.repeat(100) };

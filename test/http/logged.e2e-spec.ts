@@ -1,6 +1,6 @@
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { SampleModule } from '../support/sample.module';
-import { send } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { SampleModule } from './sample.module';
+import { send } from '../support/application/send';
 
 describe('What the edge logs', () => {
   let app: TestApp;

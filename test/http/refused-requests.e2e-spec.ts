@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { SampleModule } from '../support/sample.module';
-import { type Parsed, sendRaw } from '../support/send';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { SampleModule } from './sample.module';
+import { type Parsed, sendRaw } from '../support/application/send';
 
 describe('A request that is not valid HTTP', () => {
   let app: TestApp;

@@ -1,7 +1,7 @@
 import { FallbackModule } from '../../src/http/fallback/fallback.module';
-import { API_KEY, createTestApp, type TestApp } from '../support/create-test-app';
-import { SampleModule } from '../support/sample.module';
-import { send, sendRaw } from '../support/send';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { SampleModule } from './sample.module';
+import { send, sendRaw } from '../support/application/send';
 
 describe('A path', () => {
   let app: TestApp;

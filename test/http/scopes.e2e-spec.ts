@@ -1,9 +1,9 @@
 import type { Application } from 'express';
 import { type Scope, SCOPES } from '../../src/ledger/caller';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { createAgent, issueKey } from '../support/factories';
-import { SampleModule } from '../support/sample.module';
-import { type Answer, send } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createAgent, issueKey } from '../support/application/factories';
+import { SampleModule } from './sample.module';
+import { type Answer, send } from '../support/application/send';
 
 /** The contract's table: which of the scopes lets do what. A route that is not here must not exist. */
 const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {

@@ -1,6 +1,6 @@
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { SampleModule } from '../support/sample.module';
-import { type Answer, faults, send } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { SampleModule } from './sample.module';
+import { type Answer, faults, send } from '../support/application/send';
 
 const LEAST = { name: 'a', value: 'b' };
 

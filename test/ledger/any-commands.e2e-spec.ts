@@ -2,10 +2,10 @@ import * as fc from 'fast-check';
 import type { SqlConnection } from '../../src/database/sql-connection';
 import { CounterReader } from '../../src/ledger/reading/counter-reader';
 import type { LedgerTransaction } from '../../src/ledger/ledger-transaction';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid } from '../support/factories';
-import { foreignConnection } from '../support/foreign-connection';
-import { addNote, NOTE, Notes, type Note, NotesModule } from '../support/notes.module';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid } from '../support/application/factories';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { addNote, NOTE, Notes, type Note, NotesModule } from '../support/application/notes.module';
 
 const FIRST_STEPS = ['list'] as const;
 const STEPS = ['add', 'move', 'rewrite', 'remove', 'read', 'expectEffect', 'fail', 'breakConstraint'] as const;

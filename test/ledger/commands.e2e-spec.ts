@@ -9,12 +9,12 @@ import type { LedgerWriter } from '../../src/ledger/ledger.service';
 import { byId, byKey, type Lookup } from '../../src/ledger/lookup';
 import { Refusal, type LedgerTransaction } from '../../src/ledger/ledger-transaction';
 import type { SqlConnection } from '../../src/database/sql-connection';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { onPostgres } from '../support/database-kind';
-import { addClaim, auditOf, chainIsValid, createEntity } from '../support/factories';
-import { foreignConnection } from '../support/foreign-connection';
-import { moveTime, restoreTime } from '../support/moved-time';
-import { addNote, NOTE, Note, Notes, NotesModule } from '../support/notes.module';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { onPostgres } from '../support/database/database-kind';
+import { addClaim, auditOf, chainIsValid, createEntity } from '../support/application/factories';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { moveTime, restoreTime } from '../support/database/moved-time';
+import { addNote, NOTE, Note, Notes, NotesModule } from '../support/application/notes.module';
 
 const ADDED = { action: 'note.added' };
 const CHANGED = { action: 'note.changed' };

@@ -1,11 +1,11 @@
 import { DataSource } from 'typeorm';
 import { ChainVerifier } from '../../src/verification/chain-verifier';
 import { EntryReader } from '../../src/ledger/reading/entry-reader';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { onPostgres } from '../support/database-kind';
-import { addClaim, chainIsValid, createAgent, createEntity } from '../support/factories';
-import { NotesModule } from '../support/notes.module';
-import { send, type Answer } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { onPostgres } from '../support/database/database-kind';
+import { addClaim, chainIsValid, createAgent, createEntity } from '../support/application/factories';
+import { NotesModule } from '../support/application/notes.module';
+import { send, type Answer } from '../support/application/send';
 
 describe('Writes at once', () => {
   let app: TestApp;

@@ -2,11 +2,11 @@ import { PostgresConnection } from '../../src/database/postgres/postgres-connect
 import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
 import type { SqlConnection, SqlRow, SqlValue } from '../../src/database/sql-connection';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database-kind';
-import { addClaim, chainIsValid, createEntity } from '../support/factories';
-import { type Answer, send, type Sent } from '../support/send';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database/database-kind';
+import { addClaim, chainIsValid, createEntity } from '../support/application/factories';
+import { type Answer, send, type Sent } from '../support/application/send';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const ENTITIES = 30;
 const LARGE = 1_000_000;

@@ -3,13 +3,13 @@ import { PostgresConnection } from '../../src/database/postgres/postgres-connect
 import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
 import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database-kind';
-import { chainIsValid, createEntity } from '../support/factories';
-import { foreignConnection } from '../support/foreign-connection';
-import { metric } from '../support/metric';
-import { addNote, NOTE, Notes, NotesModule } from '../support/notes.module';
-import { send, type Answer } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database/database-kind';
+import { chainIsValid, createEntity } from '../support/application/factories';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { metric } from '../support/application/metric';
+import { addNote, NOTE, Notes, NotesModule } from '../support/application/notes.module';
+import { send, type Answer } from '../support/application/send';
 
 const UNAVAILABLE = { status: 503, body: { error: { code: 'UNAVAILABLE' } } };
 const HEALTHY = 'governance_ledger_healthy';

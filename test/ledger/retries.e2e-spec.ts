@@ -1,15 +1,22 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { effectsByWord } from '../support/effects';
-import { action, everyPost, type Ids, type Make, prepareEveryPost, WITHOUT_ENTRY } from '../support/every-post';
-import { chainIsValid } from '../support/factories';
-import { lapse, leaseHolders } from '../support/leases';
-import { ROOT } from '../support/markdown';
-import { isReplayed, type Answer, type Parsed } from '../support/send';
-import { startProgram, type StartedProgram } from '../support/started-program';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { effectsByWord } from '../support/requests/effects';
+import {
+  action,
+  everyPost,
+  type Ids,
+  type Make,
+  prepareEveryPost,
+  WITHOUT_ENTRY,
+} from '../support/requests/every-post';
+import { chainIsValid } from '../support/application/factories';
+import { lapse, leaseHolders } from '../support/database/leases';
+import { ROOT } from '../support/documents/markdown';
+import { isReplayed, type Answer, type Parsed } from '../support/application/send';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
-const WITH_ACTIONS = join(ROOT, 'test', 'support', 'program-with-actions.mjs');
+const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-actions.mjs');
 /** What is planned holds only while nobody else changes policies, which all the others do. */
 const CASES = everyPost().filter(({ operation }) => operation !== 'plan_apply');
 /** They take no key: answers with a secret are kept nowhere. */

@@ -4,12 +4,12 @@ import { DatabaseFault, type FaultKind } from '../../src/database/database-fault
 import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
 import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { describeOnSqlite, DRIVER_OF_THE_RUN } from '../support/database-kind';
-import { chainIsValid, createAgent, createEntity } from '../support/factories';
-import { foreignConnection } from '../support/foreign-connection';
-import { send, type Answer } from '../support/send';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { describeOnSqlite, DRIVER_OF_THE_RUN } from '../support/database/database-kind';
+import { chainIsValid, createAgent, createEntity } from '../support/application/factories';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { send, type Answer } from '../support/application/send';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 type Statement = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<never[]>;
 

@@ -1,7 +1,7 @@
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid } from '../support/factories';
-import { type Answer, type Parsed, send } from '../support/send';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid } from '../support/application/factories';
+import { type Answer, type Parsed, send } from '../support/application/send';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const ROUNDS = 5;
 

@@ -1,10 +1,10 @@
 import { Injectable, Module } from '@nestjs/common';
 import { ActionHandler } from '../../src/executions/handlers/action-handler.decorator';
 import { approved, company, EXECUTIONS, requireApproval, resume } from '../approvals/support';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { auditOf, chainIsValid } from '../support/factories';
-import { send } from '../support/send';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { auditOf, chainIsValid } from '../support/application/factories';
+import { send } from '../support/application/send';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const RESUMES = 1_000;
 let effects = 0;

@@ -1,14 +1,14 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckpointResponse } from '../../src/checkpoints/dto/checkpoint.response';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { addClaim, chainIsValid, createEntity } from '../support/factories';
-import { openCheckpoint, rootOf } from '../support/log-checker';
-import { ROOT } from '../support/markdown';
-import { send, type Parsed } from '../support/send';
-import { run } from '../support/shell';
-import { startProgram } from '../support/started-program';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { addClaim, chainIsValid, createEntity } from '../support/application/factories';
+import { openCheckpoint, rootOf } from '../verification/log-checker';
+import { ROOT } from '../support/documents/markdown';
+import { send, type Parsed } from '../support/application/send';
+import { run } from '../support/processes/shell';
+import { startProgram } from '../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const PROVENANCE = '/api/v1/provenance';
 const MAIN = join(ROOT, 'dist', 'main.js');

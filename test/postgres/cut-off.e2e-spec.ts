@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../src/database/database';
 import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
 import { serverConfig } from '../../src/database/postgres/postgres-settings';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid } from '../support/factories';
-import { Notes, NotesModule } from '../support/notes.module';
-import { send, type Answer } from '../support/send';
-import { openDatabaseGate, type TcpGate } from '../support/tcp-gate';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid } from '../support/application/factories';
+import { Notes, NotesModule } from '../support/application/notes.module';
+import { send, type Answer } from '../support/application/send';
+import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { untilStatus } from './support/sessions';
 
 /** Milliseconds: five times what is promised. */

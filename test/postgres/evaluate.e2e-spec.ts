@@ -1,7 +1,7 @@
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { chainIsValid, createAgent, createPolicy } from '../support/factories';
-import { type Answer, send } from '../support/send';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
+import { type Answer, send } from '../support/application/send';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const POLICIES = '/api/v1/policies';
 const PAY = { action: 'pay', resourceType: 'invoice', resourceId: 'invoices/1' };

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Database } from '../../src/database/database';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { onServer } from '../support/database-server';
-import { chainIsValid, createEntity } from '../support/factories';
-import { Notes, NotesModule } from '../support/notes.module';
-import { send, type Answer } from '../support/send';
-import { openDatabaseGate, type TcpGate } from '../support/tcp-gate';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { onServer } from '../support/database/database-server';
+import { chainIsValid, createEntity } from '../support/application/factories';
+import { Notes, NotesModule } from '../support/application/notes.module';
+import { send, type Answer } from '../support/application/send';
+import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';
 import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from './support/postgres-cluster';
 import { endSessions, replayed, untilStatus } from './support/sessions';
 

@@ -1,18 +1,25 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { effectsByWord } from '../support/effects';
-import { action, everyPost, type Ids, type Make, prepareEveryPost, WITHOUT_ENTRY } from '../support/every-post';
-import { chainIsValid } from '../support/factories';
-import { lapse } from '../support/leases';
-import { ROOT } from '../support/markdown';
-import { isReplayed, type Answer, type Parsed } from '../support/send';
-import { startProgram, type StartedProgram } from '../support/started-program';
-import { onServer } from '../support/database-server';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { effectsByWord } from '../support/requests/effects';
+import {
+  action,
+  everyPost,
+  type Ids,
+  type Make,
+  prepareEveryPost,
+  WITHOUT_ENTRY,
+} from '../support/requests/every-post';
+import { chainIsValid } from '../support/application/factories';
+import { lapse } from '../support/database/leases';
+import { ROOT } from '../support/documents/markdown';
+import { isReplayed, type Answer, type Parsed } from '../support/application/send';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { onServer } from '../support/database/database-server';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
-const WITH_ACTIONS = join(ROOT, 'test', 'support', 'program-with-actions.mjs');
+const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-actions.mjs');
 /** Requests under one key that each replica gets at once. */
 const AT_ONCE = 4;
 

@@ -1,13 +1,13 @@
 import { Database } from '../../src/database/database';
 import type { SqlConnection } from '../../src/database/sql-connection';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { addClaim, createAgent, createEntity, createPolicy, issueKey, propose } from '../support/factories';
-import { foreignConnection } from '../support/foreign-connection';
-import { lookForDueDecisions } from '../support/due-decisions';
-import { LIST_CASES } from '../support/list-cases';
-import { listStatements } from '../support/list-statements';
-import { nodesOf, type PlanNode, planIn } from '../support/postgres-plan';
-import { send } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { addClaim, createAgent, createEntity, createPolicy, issueKey, propose } from '../support/application/factories';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { lookForDueDecisions } from '../support/database/due-decisions';
+import { LIST_CASES } from '../support/requests/list-cases';
+import { listStatements } from '../support/database/list-statements';
+import { nodesOf, type PlanNode, planIn } from '../support/database/postgres-plan';
+import { send } from '../support/application/send';
 
 /** Rows of every table: enough for the planner to tell a look-up from a scan. */
 const ROWS = 20_000;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { createEntity } from '../support/factories';
-import { foreignConnection } from '../support/foreign-connection';
-import { metric } from '../support/metric';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createEntity } from '../support/application/factories';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { metric } from '../support/application/metric';
 
 const FORMER_HEADS = 'governance_ledger_former_heads';
 const WRITES = 60;

@@ -1,8 +1,8 @@
 import { Database } from '../../src/database/database';
 import type { SqlConnection } from '../../src/database/sql-connection';
 import { RecordCatalog } from '../../src/ledger/records/record-catalog';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { nodesOf, planIn } from '../support/postgres-plan';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { nodesOf, planIn } from '../support/database/postgres-plan';
 
 describe('A look-up by keys on PostgreSQL', () => {
   let app: TestApp;

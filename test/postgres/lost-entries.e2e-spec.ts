@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chainIsValid, createAgent, createPolicy } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import { ProgramEnded, startProgram, type StartedProgram } from '../support/started-program';
-import { openTcpGate, type TcpGate } from '../support/tcp-gate';
+import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
+import { ROOT } from '../support/documents/markdown';
+import { ProgramEnded, startProgram, type StartedProgram } from '../support/processes/started-program';
+import { openTcpGate, type TcpGate } from '../support/application/tcp-gate';
 import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from './support/postgres-cluster';
 import { replayed } from './support/sessions';
 

@@ -2,13 +2,13 @@ import { Injectable, Logger, Module } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../src/database/database';
 import { ActionHandler } from '../../src/executions/handlers/action-handler.decorator';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { onServer } from '../support/database-server';
-import { auditOf, createAgent, createPolicy } from '../support/factories';
-import { lapse } from '../support/leases';
-import { type Parsed, send } from '../support/send';
-import { openDatabaseGate } from '../support/tcp-gate';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { onServer } from '../support/database/database-server';
+import { auditOf, createAgent, createPolicy } from '../support/application/factories';
+import { lapse } from '../support/database/leases';
+import { type Parsed, send } from '../support/application/send';
+import { openDatabaseGate } from '../support/application/tcp-gate';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 /** Ends the handler that runs; null while none does. */
 let release: (() => void) | null = null;

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEntryResponse } from '../../src/audit/dto/audit-entry.response';
-import { auditOf, chainIsValid, createAgent, createPolicy, propose } from '../support/factories';
-import { onServer } from '../support/database-server';
-import { lapse, leaseHolders } from '../support/leases';
-import { ROOT } from '../support/markdown';
-import type { Answer } from '../support/send';
-import { startProgram, type StartedProgram } from '../support/started-program';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
-import { describeWhereReachable, REDIS_SERVER } from '../support/where-reachable';
+import { auditOf, chainIsValid, createAgent, createPolicy, propose } from '../support/application/factories';
+import { onServer } from '../support/database/database-server';
+import { lapse, leaseHolders } from '../support/database/leases';
+import { ROOT } from '../support/documents/markdown';
+import type { Answer } from '../support/application/send';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+import { describeWhereReachable, REDIS_SERVER } from '../support/processes/where-reachable';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
-const WITH_ACTIONS = join(ROOT, 'test', 'support', 'program-with-actions.mjs');
+const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-actions.mjs');
 const REPLICAS = 3;
 
 /** Real processes of the built program on one database. */

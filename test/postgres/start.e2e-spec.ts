@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { createTestApp } from '../support/create-test-app';
-import { createPostgresDatabase, dropPostgresDatabase, onServer } from '../support/database-server';
-import { ROOT } from '../support/markdown';
-import { type ProgramRun, run } from '../support/shell';
-import { startProgram } from '../support/started-program';
-import { POSTGRES_SERVER } from '../support/where-reachable';
+import { createTestApp } from '../support/application/create-test-app';
+import { createPostgresDatabase, dropPostgresDatabase, onServer } from '../support/database/database-server';
+import { ROOT } from '../support/documents/markdown';
+import { type ProgramRun, run } from '../support/processes/shell';
+import { startProgram } from '../support/processes/started-program';
+import { POSTGRES_SERVER } from '../support/processes/where-reachable';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 const API_KEY = 'the-key-of-these-tests-0123456789';

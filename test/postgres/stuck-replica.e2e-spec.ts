@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chainIsValid, createEntity } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import type { Answer } from '../support/send';
-import { startProgram, type StartedProgram } from '../support/started-program';
-import { openDatabaseGate, type TcpGate } from '../support/tcp-gate';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
+import { chainIsValid, createEntity } from '../support/application/factories';
+import { ROOT } from '../support/documents/markdown';
+import type { Answer } from '../support/application/send';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { untilStatus } from './support/sessions';
 
 const MAIN = join(ROOT, 'dist', 'main.js');

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { onServer } from '../support/database-server';
-import { chainIsValid, createEntity } from '../support/factories';
-import { send } from '../support/send';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { onServer } from '../support/database/database-server';
+import { chainIsValid, createEntity } from '../support/application/factories';
+import { send } from '../support/application/send';
 import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from './support/postgres-cluster';
 
 const WAITING = `FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'agent-governance'`;

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createEntity } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import { startProgram, type StartedProgram } from '../support/started-program';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
-import { WebhookEndpoint } from '../support/webhook-endpoint';
+import { createEntity } from '../support/application/factories';
+import { ROOT } from '../support/documents/markdown';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+import { WebhookEndpoint } from '../support/application/webhook-endpoint';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 /** Five times the 15 seconds within which another replica delivers. */

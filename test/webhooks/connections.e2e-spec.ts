@@ -5,9 +5,9 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeOnSqlite } from '../support/database-kind';
-import { ROOT } from '../support/markdown';
-import { startProgram, type StartedProgram } from '../support/started-program';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { ROOT } from '../support/documents/markdown';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 const WEBHOOKS = '/api/v1/webhooks';

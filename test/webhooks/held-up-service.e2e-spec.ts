@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeOnSqlite } from '../support/database-kind';
-import { createEntity } from '../support/factories';
-import { ROOT } from '../support/markdown';
-import { startProgram, type StartedProgram } from '../support/started-program';
-import { WebhookEndpoint } from '../support/webhook-endpoint';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { createEntity } from '../support/application/factories';
+import { ROOT } from '../support/documents/markdown';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { WebhookEndpoint } from '../support/application/webhook-endpoint';
 
 /** Milliseconds: longer than the right to deliver is good for where several processes share a database. */
 const HELD_UP = 8_000;

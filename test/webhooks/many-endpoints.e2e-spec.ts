@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ROOT } from '../support/markdown';
-import type { Answer } from '../support/send';
-import { startProgram, type StartedProgram } from '../support/started-program';
-import { temporaryDatabase, type TemporaryDatabase } from '../support/temporary-database';
-import { WebhookEndpoint } from '../support/webhook-endpoint';
+import { ROOT } from '../support/documents/markdown';
+import type { Answer } from '../support/application/send';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+import { WebhookEndpoint } from '../support/application/webhook-endpoint';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 /** In full with WEBHOOKS_IN_FULL=true; a sample otherwise. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerService } from '../../src/ledger/ledger.service';
-import { createTestApp, type TestApp } from '../support/create-test-app';
-import { auditOf, chainIsValid, createAgent, createEntity } from '../support/factories';
-import { faults, type Parsed, send, type Answer } from '../support/send';
-import { signatureBy, WebhookEndpoint, type Answering } from '../support/webhook-endpoint';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { auditOf, chainIsValid, createAgent, createEntity } from '../support/application/factories';
+import { faults, type Parsed, send, type Answer } from '../support/application/send';
+import { signatureBy, WebhookEndpoint, type Answering } from '../support/application/webhook-endpoint';
 
 const WEBHOOKS = '/api/v1/webhooks';
 const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' };

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { PolicyCondition } from '../conditions/condition';
 import { isTooLarge } from '../approval/combined-requirement';
-import { oracle } from '../../../test/support/policy-oracle';
+import { oracle } from '../../../test/support/oracles/policy-oracle';
 import type { PolicyRules } from './compiled-policy';
 import type { EvaluationRequest } from './evaluation-request';
 import type { PolicyPart } from './explanation';

@@ -7,7 +7,7 @@ import type { JsonScalar } from '../../json/json-value';
 import type { PolicyCondition } from '../conditions/condition';
 import type { PolicyRules } from './compiled-policy';
 import type { EvaluationRequest } from './evaluation-request';
-import { oracle } from '../../../test/support/policy-oracle';
+import { oracle } from '../../../test/support/oracles/policy-oracle';
 import { PolicyEvaluator, type PolicySnapshot } from './policy-evaluator';
 import { POLICY_EFFECTS } from './policy-effect';
 

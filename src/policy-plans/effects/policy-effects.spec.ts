@@ -1,4 +1,4 @@
-import { AGENTS, faultsOf } from '../../../test/support/plan-oracle';
+import { AGENTS, faultsOf } from '../../../test/support/oracles/plan-oracle';
 import type { PlannedPolicy } from './effect';
 import { policyEffects } from './policy-effects';
 

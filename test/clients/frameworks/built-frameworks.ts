@@ -1,7 +1,7 @@
 import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../support/markdown';
-import { run } from '../../support/shell';
+import { ROOT } from '../../support/documents/markdown';
+import { run } from '../../support/processes/shell';
 import { builtClient } from '../typescript-client';
 
 const FRAMEWORKS = join(ROOT, 'clients', 'frameworks');

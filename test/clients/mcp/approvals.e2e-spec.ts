@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionResponse } from '../../../src/executions/dto/execution.response';
 import { approve, company, type Company, EXECUTIONS } from '../../approvals/support';
-import { createTestApp, type TestApp } from '../../support/create-test-app';
-import { describeOnSqlite } from '../../support/database-kind';
-import { createPolicy, issueKey } from '../../support/factories';
-import { send } from '../../support/send';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { describeOnSqlite } from '../../support/database/database-kind';
+import { createPolicy, issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
 import { buildCommandLine } from '../command-line';
 import { type Asked, connectThroughProxy, type Connection, type Era, textOf } from './mcp-clients';
 

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXECUTIONS } from '../../approvals/support';
-import { describeOnSqlite } from '../../support/database-kind';
-import { createAgent, createPolicy, issueKey } from '../../support/factories';
-import { ROOT } from '../../support/markdown';
-import { startProgram, type StartedProgram } from '../../support/started-program';
-import { openTcpGate, type TcpGate } from '../../support/tcp-gate';
+import { describeOnSqlite } from '../../support/database/database-kind';
+import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
+import { ROOT } from '../../support/documents/markdown';
+import { startProgram, type StartedProgram } from '../../support/processes/started-program';
+import { openTcpGate, type TcpGate } from '../../support/application/tcp-gate';
 import { buildCommandLine } from '../command-line';
 import { connectThroughProxy, type Connection, textOf, type ToolResult } from './mcp-clients';
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { ROOT } from '../../support/markdown';
+import { ROOT } from '../../support/documents/markdown';
 
 export const CLI = join(ROOT, 'clients', 'cli');
 export const GOV = join(CLI, 'dist', 'cli', 'src', 'main.js');

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionResponse } from '../../../src/executions/dto/execution.response';
 import { approve, company, execution, EXECUTIONS, reject, type Company } from '../../approvals/support';
-import { createTestApp, type TestApp } from '../../support/create-test-app';
-import { describeOnSqlite } from '../../support/database-kind';
-import { createAgent, createPolicy, issueKey } from '../../support/factories';
-import { codeBlocks, readDocument, section } from '../../support/markdown';
-import { send } from '../../support/send';
-import { run } from '../../support/shell';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { describeOnSqlite } from '../../support/database/database-kind';
+import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
+import { codeBlocks, readDocument, section } from '../../support/documents/markdown';
+import { send } from '../../support/application/send';
+import { run } from '../../support/processes/shell';
 import { CLI, type Connection, connectThroughProxy, type Era, GOV, textOf, type Way } from './mcp-clients';
 
 const SAMPLE: [Way, Era][] = [

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { ROOT } from '../../support/markdown';
+import { ROOT } from '../../support/documents/markdown';
 import { freePort } from '../../../bench/support/free-port';
 import { until } from './watch';
 

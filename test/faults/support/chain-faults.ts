@@ -1,4 +1,4 @@
-import { canonicalHash } from '../../support/recompute-chain';
+import { canonicalHash } from '../../verification/recompute-chain';
 import type { Snapshot, SnapshotEntry } from './snapshot';
 
 /** Whether the chain is contiguous, each entry has one audit entry and one seal, and every hash is that of what it seals. */

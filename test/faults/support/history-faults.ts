@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { withoutUnset } from '../../support/sealed-form';
-import type { Parsed } from '../../support/send';
+import { withoutUnset } from '../../support/requests/sealed-form';
+import type { Parsed } from '../../support/application/send';
 import { type Attempt, TRACES } from './history';
 import { attemptsByRequest, keyFaults, settlingAttempt } from './key-faults';
 import type { Snapshot, SnapshotEntry } from './snapshot';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, send } from '../../support/send';
+import { type Answer, send } from '../../support/application/send';
 import { KeyedWrites } from './keyed-writes';
 
 /** Looks at what is not answered yet, and milliseconds between them. */

@@ -1,4 +1,4 @@
-import { isReplayed } from '../../support/send';
+import { isReplayed } from '../../support/application/send';
 import type { Attempt } from './history';
 
 /** The attempts of each request: all that were sent under its key; one that has no key was sent once. */

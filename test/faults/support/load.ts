@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer, Parsed } from '../../support/send';
+import type { Answer, Parsed } from '../../support/application/send';
 import type { History, Operation, WriteRequest } from './history';
 import { randomFor, type Random } from './random';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { withoutUnset } from '../../support/sealed-form';
-import type { Parsed } from '../../support/send';
+import { withoutUnset } from '../../support/requests/sealed-form';
+import type { Parsed } from '../../support/application/send';
 import type { Snapshot } from './snapshot';
 
 /** Whether the records are those that the entries left, in lists, tables and statistics alike. */

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import type { SqlConnection } from '../../../src/database/sql-connection';
 import { SqliteConnection } from '../../../src/database/sqlite/sqlite-connection';
 import { OPEN_READONLY } from '../../../src/database/sqlite/sqlite-driver';
-import { ROOT } from '../../support/markdown';
-import { ProgramEnded, type StartedProgram, startProgram } from '../../support/started-program';
+import { ROOT } from '../../support/documents/markdown';
+import { ProgramEnded, type StartedProgram, startProgram } from '../../support/processes/started-program';
 import type { History } from './history';
 import { ledgerFaults } from './ledger-faults';
 

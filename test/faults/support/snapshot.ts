@@ -1,5 +1,5 @@
 import type { SqlConnection } from '../../../src/database/sql-connection';
-import { type Parsed, send } from '../../support/send';
+import { type Parsed, send } from '../../support/application/send';
 
 /** Lists under `/api/v1`, the subject type of their records, and their tables. */
 export const LISTS = [

@@ -1,4 +1,4 @@
-import { temporaryDatabase } from '../../support/temporary-database';
+import { temporaryDatabase } from '../../support/database/temporary-database';
 import { faultyDisk, type FaultyDisk } from './faulty-disk';
 import { ServedDatabase } from './served-database';
 

@@ -1,4 +1,4 @@
-import type { Parsed } from '../../support/send';
+import type { Parsed } from '../../support/application/send';
 import type { Snapshot, SnapshotEntry } from './snapshot';
 
 const SETTLES: ReadonlySet<string> = new Set(['decision.approved', 'decision.rejected', 'decision.expired']);

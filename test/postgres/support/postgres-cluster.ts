@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onServer } from '../../support/database-server';
+import { onServer } from '../../support/database/database-server';
 import { freePort } from '../../../bench/support/free-port';
 
 /** A PostgreSQL server of the test's own, which it may stop as it likes. */

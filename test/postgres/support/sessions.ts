@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { onServer } from '../../support/database-server';
-import type { Answer } from '../../support/send';
+import { onServer } from '../../support/database/database-server';
+import type { Answer } from '../../support/application/send';
 import type { PostgresCluster } from './postgres-cluster';
 
 /** The writer's last statement is the end of its transaction. */

@@ -1,0 +1,266 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SQLITE3 } from '../../src/database/sqlite/sqlite3-file-driver';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { codeBlocks, readDocument, ROOT, section } from '../support/documents/markdown';
+import { run, type ProgramRun } from '../support/processes/shell';
+import { startCommand, type StartedProgram } from '../support/processes/started-program';
+
+const MAIN = join(ROOT, 'dist', 'main.js');
+const BACKUP = join(ROOT, 'dist', 'backup', 'main.js');
+const CLIENTS = 16;
+/** Characters of one large entity, of which there are enough that the backup takes its time. */
+const LARGE = 400_000;
+const LARGE_ENTITIES = 40;
+const RESTORE = codeBlocks(section(readDocument('docs/operations.md'), '#### To restore')).find(
+  ({ language }) => language === 'sh',
+)?.code;
+
+/** Clients that create entities until the program is gone; any answer but 201 is remembered, and so is what each 201 said. */
+class Writers {
+  readonly acknowledged: string[] = [];
+  readonly others: number[] = [];
+  /** Rejects once a request finds no program any more. */
+  readonly running: Promise<never>;
+
+  constructor(private readonly program: StartedProgram) {
+    this.running = Promise.race(Array.from({ length: CLIENTS }, () => this.write()));
+  }
+
+  /** Resolves once so many more writes were acknowledged. */
+  async more(count: number): Promise<void> {
+    const wanted = this.acknowledged.length + count;
+    while (this.acknowledged.length < wanted) await this.program.send('GET', '/api/v1/health');
+  }
+
+  private async write(): Promise<never> {
+    for (;;) {
+      const { status, body } = await create(this.program);
+      if (status === 201) this.acknowledged.push(body.id);
+      else this.others.push(status);
+    }
+  }
+}
+
+function create(program: StartedProgram, text = ''): ReturnType<StartedProgram['send']> {
+  return program.send('POST', '/api/v1/entities', { body: { type: 'service', name: 'Entity', properties: { text } } });
+}
+
+describeOnSqlite('A backup', () => {
+  let folder: string;
+  let target: string;
+  let programs: StartedProgram[];
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'governance-backup-'));
+    mkdirSync(join(folder, 'backups'));
+    target = join(folder, 'backups', 'governance.db');
+    programs = [];
+  });
+  afterEach(async () => {
+    for (const program of programs) await program.stop('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** The service in a working folder of its own, with the database where it is when nothing is set. */
+  async function start(workingFolder = 'service', environment: Record<string, string> = {}): Promise<StartedProgram> {
+    mkdirSync(join(folder, workingFolder), { recursive: true });
+    const settings = { RATE_LIMIT: '1000000', ...environment };
+    const program = await startCommand(process.execPath, [MAIN], join(folder, workingFolder), settings);
+    programs.push(program);
+    return program;
+  }
+
+  function databaseIn(workingFolder = 'service'): string {
+    return join(folder, workingFolder, 'data', 'governance.db');
+  }
+
+  function backUp(words: readonly string[] = [target], environment: NodeJS.ProcessEnv = {}): Promise<ProgramRun> {
+    const quiet = { NODE_ENV: '', DATABASE_URL: '' };
+    const options = { folder: join(folder, 'service'), environment: { ...quiet, ...environment } };
+    return run(process.execPath, [BACKUP, ...words], options);
+  }
+
+  /** By the commands of docs/operations.md, with the folder of the backups put in. */
+  async function restore(workingFolder: string): Promise<void> {
+    mkdirSync(join(folder, workingFolder), { recursive: true });
+    const script = (RESTORE ?? '').replaceAll('/srv/backups', join(folder, 'backups'));
+    const options = { input: `set -e\n${script}`, folder: join(folder, workingFolder) };
+    expect(await run('bash', [], options)).toEqual({ exitCode: 0, output: '', errors: '' });
+  }
+
+  async function alter(statement: string): Promise<void> {
+    const foreign = await SQLITE3.open(databaseIn(), 'write');
+    await foreign.run('PRAGMA busy_timeout = 5000');
+    await foreign.run(statement);
+    await foreign.close();
+  }
+
+  it('is made under load, survives the service, and starts at another place as the documentation says', async () => {
+    const program = await start();
+    for (let made = 0; made < LARGE_ENTITIES; made += 1) await create(program, 'x'.repeat(LARGE));
+    const writers = new Writers(program);
+    await writers.more(50);
+    const acknowledged = [...writers.acknowledged];
+    const environment = { NODE_ENV: '', DATABASE_URL: `sqlite:${databaseIn()}` };
+    const { exitCode, output, errors } = await run('npm', ['run', '--silent', 'backup', '--', target], {
+      folder: ROOT,
+      environment,
+    });
+    const during = writers.acknowledged.length - acknowledged.length;
+    await writers.more(10);
+    const cutOff = expect(writers.running).rejects.toThrow('fetch failed');
+    await program.stop('SIGKILL');
+    await cutOff;
+
+    const told = /^entries {2}(\d+)\nhead {5}(\d+) ([0-9a-f]{64})\nbackup {3}(.+)\nVALID\n$/.exec(output);
+    expect({ exitCode, errors, told: told?.[4] }).toEqual({ exitCode: 0, errors: '', told: target });
+    expect(writers.others).toEqual([]);
+    expect(during).toBeGreaterThan(0);
+    expect(readdirSync(join(folder, 'backups'))).toEqual(['governance.db']);
+
+    await restore('elsewhere');
+    const restored = await start('elsewhere');
+    const { body } = await restored.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
+    const [entries, head] = [Number(told?.[1]), { sequence: Number(told?.[2]), hash: told?.[3] }];
+    expect(body).toMatchObject({ valid: true, entriesVerified: entries, head, invalidRecords: 0 });
+    expect(entries).toBeGreaterThanOrEqual(acknowledged.length + LARGE_ENTITIES);
+    for (const id of acknowledged) {
+      expect((await restored.send('GET', `/api/v1/entities/${id}`)).status).toBe(200);
+    }
+  });
+
+  it('put back in the original place is refused until it is accepted, and that is recorded', async () => {
+    const program = await start();
+    await create(program);
+    expect(await backUp()).toMatchObject({ exitCode: 0 });
+    const later = (await create(program)).body.id;
+    // Keeps a checkpoint with the later entry in it.
+    const kept = (await program.send('GET', '/api/v1/provenance/checkpoint')).body;
+    await program.stop('SIGKILL');
+
+    await restore('service');
+    const name = `${kept.size}:${kept.rootHash.slice(0, 16)}`;
+    await expect(start()).rejects.toMatchObject({
+      exitCode: 65,
+      printed: expect.stringContaining(`ACCEPT_RESTORED_DATABASE=${name},`),
+    });
+    const restored = await start('service', { ACCEPT_RESTORED_DATABASE: name });
+    expect((await restored.send('GET', `/api/v1/entities/${later}`)).status).toBe(404);
+    expect((await restored.send('GET', '/api/v1/audit?action=ledger.restored')).body.data).toMatchObject([
+      { details: { acceptedSize: 1, givenUpSize: kept.size } },
+    ]);
+    const { body } = await restored.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
+    expect(body).toMatchObject({ valid: true, entriesVerified: 2 });
+    // The next start knows no more of what was given up.
+    await restored.stop();
+    await start();
+  });
+
+  it('is made of a service that does not run, after a stop or a kill, and found by .env', async () => {
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      const program = await start();
+      await create(program);
+      await program.stop(signal);
+    }
+    writeFileSync(join(folder, 'service', '.env'), 'DATABASE_URL=sqlite:data/governance.db\nPORT=none\n');
+    expect(await backUp()).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^entries {2}2\n/) });
+  });
+
+  it('may be read by nobody who may not read the database', async () => {
+    const program = await start();
+    await create(program);
+    const script = `chmod 600 ${databaseIn()} && umask 000 && ${process.execPath} ${BACKUP} ${target} && stat -c %a ${target}`;
+    const options = { input: script, environment: { NODE_ENV: '', DATABASE_URL: `sqlite:${databaseIn()}` } };
+    expect((await run('bash', [], options)).output).toMatch(/\n600\n$/);
+  });
+
+  it('overwrites nothing', async () => {
+    const program = await start();
+    await create(program);
+    writeFileSync(target, 'precious');
+    expect(await backUp()).toEqual({ exitCode: 2, output: '', errors: expect.stringContaining(`${target} is there`) });
+    expect(readFileSync(target, 'utf8')).toBe('precious');
+    expect(await backUp([databaseIn()])).toMatchObject({ exitCode: 2, output: '' });
+    expect((await create(program)).status).toBe(201);
+  });
+
+  it.each([
+    ['an entry', `UPDATE ledger_entries SET reason = 'forged' WHERE sequence = 2`, 'FAULT chain: entry 2: auditHash'],
+    ['the head', `UPDATE ledger_head SET sequence = 2`, 'FAULT head: '],
+    ['a record', `UPDATE entities SET name = 'forged' WHERE createdSequence = 1`, 'FAULT records: entity ent_'],
+  ])('is refused where somebody altered %s, and leaves nothing', async (_what, statement, fault) => {
+    const program = await start();
+    for (let made = 0; made < 3; made += 1) await create(program);
+    await alter(statement);
+    const { exitCode, output, errors } = await backUp();
+    expect({ exitCode, output }).toEqual({ exitCode: 1, output: '' });
+    expect(errors).toContain(fault);
+    expect(errors).toMatch(/\nINVALID: \d+ faults? in the database, so no backup was kept as .+\n$/);
+    expect(readdirSync(join(folder, 'backups'))).toEqual([]);
+  });
+
+  it('is refused where a page is damaged, and leaves nothing', async () => {
+    const program = await start();
+    for (let made = 0; made < 20; made += 1) await create(program, 'x'.repeat(20_000));
+    await program.stop();
+    const bytes = readFileSync(databaseIn());
+    bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 65_536);
+    writeFileSync(databaseIn(), bytes);
+    expect(await backUp()).toEqual({
+      exitCode: 1,
+      output: '',
+      errors: expect.stringMatching(/^No backup was written: .+ cannot be copied: SQLITE_.+ npm run verify -- .+\n$/),
+    });
+    expect(readdirSync(join(folder, 'backups'))).toEqual([]);
+  });
+
+  it('leaves nothing when a signal ends it', async () => {
+    const program = await start();
+    for (let made = 0; made < LARGE_ENTITIES; made += 1) await create(program, 'x'.repeat(LARGE));
+    const script = `${process.execPath} ${BACKUP} ${target} & while kill -0 $! && [ -z "$(ls -A ${folder}/backups)" ]; do :; done; kill $!; wait $!`;
+    const options = { input: script, environment: { NODE_ENV: '', DATABASE_URL: `sqlite:${databaseIn()}` } };
+    const { exitCode, output } = await run('bash', [], options);
+    expect({ exitCode, output }).toEqual({ exitCode: 128 + 15, output: '' });
+    expect(readdirSync(join(folder, 'backups'))).toEqual([]);
+  });
+
+  it.each<[what: string, words: (folder: string) => string[], environment: NodeJS.ProcessEnv, told: RegExp]>([
+    ['without a file', () => [], {}, /^Usage: npm run backup -- <file>\n/],
+    ['with two files', (at) => [`${at}/a`, `${at}/b`], {}, /^Usage: /],
+    ['with an option', () => ['--help'], {}, /^Usage: /],
+    ['into no folder', (at) => [`${at}/none/a`], {}, /^There is no folder .+\/none\.\n$/],
+    [
+      'on PostgreSQL',
+      (at) => [`${at}/a`],
+      { DATABASE_URL: 'postgres://user:hidden@localhost/x' },
+      /^DATABASE_URL is a PostgreSQL server: .*pg_dump.*docs\/operations\.md#postgresql.*\.\n$/,
+    ],
+    [
+      'on nothing',
+      (at) => [`${at}/a`],
+      { DATABASE_URL: 'mysql://x' },
+      /^The configuration is invalid:\n {2}DATABASE_URL: /,
+    ],
+  ])('is not begun %s', async (_what, words, environment, told) => {
+    mkdirSync(join(folder, 'service'));
+    const options = words(join(folder, 'backups'));
+    expect(await backUp(options, environment)).toEqual({
+      exitCode: 2,
+      output: '',
+      errors: expect.stringMatching(told),
+    });
+    expect(readdirSync(join(folder, 'backups'))).toEqual([]);
+  });
+
+  it('of a database that is not there makes none', async () => {
+    mkdirSync(join(folder, 'service'));
+    expect(await backUp()).toEqual({
+      exitCode: 1,
+      output: '',
+      errors: `No backup was written: There is no database ${databaseIn()}.\n`,
+    });
+    expect(existsSync(join(folder, 'service', 'data'))).toBe(false);
+  });
+});

@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
+import { OPEN_READWRITE } from '../../src/database/sqlite/sqlite-driver';
+import { onPostgres } from '../support/database/database-kind';
+import { onServer } from '../support/database/database-server';
+import { ROOT } from '../support/documents/markdown';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+
+const FOLDER = join(ROOT, 'test', 'fixtures', 'releases');
+const ENDING = onPostgres ? '.sql' : '.db.gz';
+
+/** Versions of which a database is kept. */
+export const RELEASED_VERSIONS = readdirSync(FOLDER)
+  .filter((name) => name.endsWith(ENDING))
+  .map((name) => name.slice(0, -ENDING.length));
+
+export interface ReleasedDatabase extends TemporaryDatabase {
+  /** Those of the entries which that version wrote, in their order. */
+  readonly hashes: readonly string[];
+}
+
+const SELECT_HASHES = 'SELECT hash FROM ledger_entries ORDER BY sequence';
+
+/** A copy of the database that the given version left behind: see scripts/write-release-fixture.mjs. */
+export async function releasedDatabase(version: string): Promise<ReleasedDatabase> {
+  const database = await temporaryDatabase();
+  const kept = readFileSync(join(FOLDER, version + ENDING));
+  const rows = onPostgres
+    ? await restored(kept.toString('utf8'), database.environment.DATABASE_URL)
+    : await unpacked(gunzipSync(kept), database.path);
+  return { ...database, hashes: rows.map(({ hash }) => String(hash)) };
+}
+
+async function restored(dump: string, url: string): Promise<Record<string, unknown>[]> {
+  await onServer(dump, url);
+  return onServer(SELECT_HASHES, url);
+}
+
+async function unpacked(file: Buffer, path: string): Promise<Record<string, unknown>[]> {
+  writeFileSync(path, file);
+  const connection = await SqliteConnection.open(path, OPEN_READWRITE);
+  try {
+    return await connection.all(SELECT_HASHES);
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,392 @@
+import { createHash } from 'node:crypto';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import {
+  auditOf,
+  chainIsValid,
+  createAgent,
+  createPolicy,
+  issueKey,
+  policySetOf,
+} from '../support/application/factories';
+import { faults, send, type Answer } from '../support/application/send';
+
+const DOCUMENT = { resourceType: 'document', resourceId: 'a/b' };
+const READ = { action: 'read', ...DOCUMENT };
+
+describe('POST /policies/evaluate', () => {
+  let app: TestApp;
+  let bot: string;
+
+  beforeAll(async () => {
+    app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
+    bot = (await createAgent(app, { name: 'bot', capabilities: ['read', 'pay', 'burn', 'vote'], roles: ['ops'] })).id;
+    await createAgent(app, { name: 'other', capabilities: ['read'] });
+    await createPolicy(app, { name: 'reads', actions: ['read'], subjects: ['role:ops'] });
+    await createPolicy(app, { name: 'burns', actions: ['burn'], effect: 'deny', priority: 5 });
+    const approval = { approvers: [{ subjects: ['role:finance'], approvals: 2 }], riskLevel: 'high' };
+    await createPolicy(app, { name: 'pays', actions: ['pay'], effect: 'require_approval', approval });
+    const eighty = Array.from({ length: 8 }, (_, at) => ({ subjects: [`role:${at}`], approvals: 10 }));
+    for (const version of [0, 1, 2]) {
+      const approvers = eighty.map(({ subjects: [role], approvals }) => ({
+        subjects: [`${role} ${version}`],
+        approvals,
+      }));
+      await createPolicy(app, { actions: ['vote'], effect: 'require_approval', approval: { approvers } });
+    }
+  });
+  afterAll(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  function evaluate(body: object, options: { key?: string; headers?: Record<string, string> } = {}): Promise<Answer> {
+    return send(app, 'POST', '/api/v1/policies/evaluate', { body, ...options });
+  }
+
+  async function entries(): Promise<number> {
+    return (await send(app, 'GET', '/api/v1/stats')).body.provenanceEntries;
+  }
+
+  it('answers what agent, capabilities and policies say, and writes nothing', async () => {
+    const before = await entries();
+    const asked = async (body: object): Promise<unknown[]> => {
+      const { body: answer } = await evaluate({ agent: 'bot', ...READ, ...body });
+      return [answer.effect, answer.reason, answer.policies.map(({ name }: { name: string }) => name)];
+    };
+    expect(await asked({})).toEqual(['allow', null, ['reads']]);
+    expect(await asked({ agent: bot })).toEqual(['allow', null, ['reads']]);
+    expect(await asked({ agent: 'other' })).toEqual(['deny', 'no_policy_allows', []]);
+    expect(await asked({ action: 'burn' })).toEqual(['deny', 'policy_denied', ['burns']]);
+    expect(await asked({ action: 'fly' })).toEqual(['deny', 'capability_missing', []]);
+    expect((await asked({ action: 'vote' })).slice(0, 2)).toEqual(['deny', 'approval_too_large']);
+    expect((await asked({ action: 'vote' }))[2]).toHaveLength(3);
+    const { body } = await evaluate({ agent: 'bot', ...READ, action: 'pay' });
+    expect(body).toEqual({
+      effect: 'require_approval',
+      reason: 'approval_required',
+      policies: [expect.objectContaining({ name: 'pays', effect: 'require_approval' })],
+      approval: {
+        riskLevel: 'high',
+        approvers: [{ subjects: ['role:finance'], approvals: 2 }],
+        decideWithin: 'P1D',
+        executeWithin: 'PT1H',
+      },
+      policySet: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect((await evaluate({ agent: 'bot', ...READ })).body.approval).toBeNull();
+    expect(await entries()).toBe(before);
+  });
+
+  it('answers for a suspended agent, explained as if it were able', async () => {
+    const { id } = await createAgent(app, { name: 'idle', capabilities: ['read'], roles: ['ops'] });
+    await send(app, 'POST', `/api/v1/agents/${id}/suspend`);
+    const { body } = await evaluate({ agent: 'idle', ...READ, explain: true });
+    expect(body).toMatchObject({ effect: 'deny', reason: 'agent_suspended', policies: [] });
+    expect(body.explanation).toMatchObject({ matched: [{ policy: { name: 'reads' }, decided: true }], nearest: [] });
+    const lacking = (await evaluate({ agent: 'bot', ...READ, action: 'fly', explain: true })).body;
+    expect(lacking).toMatchObject({ reason: 'capability_missing', explanation: { nearest: [] } });
+  });
+
+  it('answers for a subject that nobody has registered, whose capabilities are not asked', async () => {
+    const everybody = await createPolicy(app, { actions: ['greet'], subjects: ['agent:*'] });
+    await createPolicy(app, { actions: ['sign'], subjects: ['agent:cafe\u0301', 'kind:human'] });
+    const effectFor = async (subject: object, action: string): Promise<string> =>
+      (await evaluate({ subject, ...READ, action })).body.effect;
+    expect(await effectFor({}, 'greet')).toBe('allow');
+    expect(await effectFor({ roles: ['ops'] }, 'read')).toBe('allow');
+    expect(await effectFor({ roles: ['dev'] }, 'read')).toBe('deny');
+    expect(await effectFor({ name: 'caf\u00e9' }, 'sign')).toBe('allow');
+    expect(await effectFor({ name: 'cafe' }, 'sign')).toBe('deny');
+    expect(await effectFor({ kind: 'human' }, 'sign')).toBe('allow');
+    expect(await effectFor({ kind: null, name: null, roles: null }, 'sign')).toBe('deny');
+    await send(app, 'POST', `/api/v1/policies/${everybody.id}/deactivate`);
+    expect(await effectFor({}, 'greet')).toBe('deny');
+  });
+
+  it('looks at parameters as execute does', async () => {
+    const conditions = [{ parameter: '/amount', op: 'lt', value: 10 }];
+    await createPolicy(app, { actions: ['spend'], conditions });
+    const effectFor = async (parameters?: object): Promise<string> =>
+      (await evaluate({ subject: {}, ...READ, action: 'spend', parameters })).body.effect;
+    expect([await effectFor({ amount: 9 }), await effectFor({ amount: 10 }), await effectFor()]).toEqual([
+      'allow',
+      'deny',
+      'deny',
+    ]);
+  });
+
+  it('explains which policies matched, which decided and why others did not, and what would have helped', async () => {
+    const explained = async (body: object): Promise<Answer['body']> =>
+      (await evaluate({ subject: { name: 'x', roles: ['red'] }, ...DOCUMENT, explain: true, ...body })).body
+        .explanation;
+    const policy = (name: string, body: object): Promise<unknown> =>
+      createPolicy(app, { name, actions: ['paint'], ...body });
+    await policy('weak', { priority: -1 });
+    await policy('stopped', { subjects: ['role:red'] });
+    await policy('stops', { effect: 'deny' });
+    const named = (list: { policy: { name: string } }[]): string[] => list.map((each) => each.policy.name);
+    const first = await explained({ action: 'paint' });
+    expect(first.matched).toMatchObject([
+      { policy: { name: 'stops', version: '1.0', effect: 'deny' }, decided: true, lostTo: null },
+      { policy: { name: 'stopped' }, decided: false, lostTo: 'effect' },
+      { policy: { name: 'weak' }, decided: false, lostTo: 'priority' },
+    ]);
+    expect(first.nearest).toEqual([]);
+    expect(first.inForce).toBe((await send(app, 'GET', '/api/v1/policies?status=active')).body.total);
+
+    await policy('for blue', { subjects: ['role:blue'], priority: 2 });
+    await policy('for walls', { resourceTypes: ['wall'], priority: 1 });
+    await policy('behind the type', { resources: ['document/a/*'], priority: 3 });
+    await policy('elsewhere', { resources: ['c/*'], priority: 1, effect: 'require_approval' });
+    await policy('other act', { actions: ['draw'], priority: 2 });
+    await policy('lacks two', { actions: ['draw'], subjects: ['role:blue'], priority: 9 });
+    await policy('if dry', { conditions: [{ parameter: '/dry', op: 'eq', value: true }], priority: 1 });
+    const { nearest } = await explained({ action: 'paint' });
+    expect(
+      nearest.map(({ missing, policy: { name } }: { missing: string[]; policy: { name: string } }) => [name, missing]),
+    ).toEqual([
+      ['behind the type', ['resourceType']],
+      ['for blue', ['subject']],
+      ['other act', ['action']],
+      ['for walls', ['resourceType']],
+      ['elsewhere', ['resource']],
+      ['if dry', ['conditions']],
+    ]);
+    const allowed = await explained({ action: 'paint', parameters: { dry: true } });
+    expect([named(allowed.matched).slice(0, 2), allowed.nearest]).toEqual([['if dry', 'stops'], []]);
+    expect((await evaluate({ agent: 'bot', ...READ, explain: false })).body).not.toHaveProperty('explanation');
+  });
+
+  it('shows ten policies that decided, a hundred that matched and twenty that are near', async () => {
+    for (let count = 0; count < 110; count += 1) await createPolicy(app, { actions: ['crowd'] });
+    for (let count = 0; count < 25; count += 1)
+      await createPolicy(app, { actions: ['lonely'], subjects: ['role:none'] });
+    const { body } = await evaluate({
+      requests: [{ action: 'crowd' }, { action: 'lonely' }],
+      explain: true,
+      subject: {},
+      ...DOCUMENT,
+    });
+    const [crowd, lonely] = body.results;
+    expect(crowd.policies).toHaveLength(10);
+    expect(crowd.explanation.matched).toHaveLength(100);
+    expect(crowd.explanation.matched.filter(({ decided }: { decided: boolean }) => decided)).toHaveLength(100);
+    expect(lonely.explanation.nearest).toHaveLength(20);
+  });
+
+  it('answers a list by one set of policies, each question filled up from what stands next to the list', async () => {
+    const { status, body } = await evaluate({
+      agent: 'bot',
+      ...READ,
+      parameters: { a: 1 },
+      requests: [
+        {},
+        { action: 'burn', agent: null },
+        { agent: 'other' },
+        { subject: { roles: ['ops'] }, resourceType: 'wall', resourceId: 'c' },
+        { parameters: { amount: 1 }, action: 'spend', subject: {} },
+      ],
+    });
+    expect(status).toBe(200);
+    expect(Object.keys(body).sort()).toEqual(['policySet', 'results']);
+    expect(body.results.map(({ effect, reason }: { effect: string; reason: string }) => [effect, reason])).toEqual([
+      ['allow', null],
+      ['deny', 'policy_denied'],
+      ['deny', 'no_policy_allows'],
+      ['allow', null],
+      ['allow', null],
+    ]);
+    expect(Object.keys(body.results[0]).sort()).toEqual(['approval', 'effect', 'policies', 'reason']);
+    const replaced = await evaluate({ ...READ, subject: {}, requests: [{ agent: 'bot' }, {}] });
+    expect(replaced.body.results.map(({ effect }: { effect: string }) => effect)).toEqual(['allow', 'deny']);
+    const parameters = { amount: 1 };
+    const whole = await evaluate({
+      subject: {},
+      ...READ,
+      action: 'spend',
+      parameters,
+      requests: [{ parameters: {} }, {}],
+    });
+    expect(whole.body.results.map(({ effect }: { effect: string }) => effect)).toEqual(['deny', 'allow']);
+  });
+
+  it.each<[string, object, string[]]>([
+    ['nothing', {}, ['action', 'agent', 'resourceId', 'resourceType']],
+    ['agent and subject', { agent: 'bot', subject: {}, ...READ }, ['subject']],
+    ['an unknown agent', { agent: 'nobody', ...READ }, ['agent']],
+    ['the name of an id', { subject: { name: 'agt_1' }, ...READ }, ['subject.name']],
+    ['an unknown kind', { subject: { kind: 'cat', rank: 1 }, ...READ }, ['subject.kind', 'subject.rank']],
+    [
+      'roles that nobody has',
+      { subject: { roles: ['a', ' b', 'a'] }, ...READ },
+      ['subject.roles[1]', 'subject.roles[2]'],
+    ],
+    ['no resource', { agent: 'bot', ...READ, resourceId: 'a//b' }, ['resourceId']],
+    ['parameters that are a list', { agent: 'bot', ...READ, parameters: [] }, ['parameters']],
+    ['members that nobody knows', { agent: 'bot', ...READ, who: 1, asof: 1 }, ['asof', 'who']],
+    ['no requests', { agent: 'bot', ...READ, requests: [] }, ['requests']],
+    ['too many', { agent: 'bot', ...READ, requests: Array(1_001).fill({}) }, ['requests']],
+    ['too many to explain', { agent: 'bot', ...READ, explain: true, requests: Array(51).fill({}) }, ['requests']],
+    [
+      'faults inside',
+      {
+        agent: 'bot',
+        action: 'read',
+        requests: [{ ...DOCUMENT, explain: true }, 1, { subject: { name: '' }, agent: 'bot' }],
+      },
+      [
+        ...['requests[0].explain', 'requests[1]', 'requests[2].resourceId', 'requests[2].resourceType'],
+        ...['requests[2].subject', 'requests[2].subject.name'],
+      ],
+    ],
+    ['unknown agents inside', { ...READ, requests: [{ agent: 'bot' }, { agent: 'agt_x' }] }, ['requests[1].agent']],
+    ['an unknown agent for all', { ...READ, agent: 'x', requests: [{}, {}] }, ['agent']],
+  ])('refuses %s', async (_what, body, expected) => {
+    const answer = await evaluate(body);
+    expect([answer.status, answer.body.error?.code]).toEqual([400, 'VALIDATION_ERROR']);
+    expect(Object.keys(faults(answer)).sort()).toEqual(expected);
+  });
+
+  it('takes 1,000 at once, and lets others be answered meanwhile', async () => {
+    const [{ body, status }, live] = await Promise.all([
+      evaluate({ agent: 'bot', ...READ, requests: Array(1_000).fill({}) }),
+      send(app, 'GET', '/api/v1/health/live'),
+    ]);
+    expect([status, live.status]).toEqual([200, 200]);
+    expect(new Set(body.results.map(({ effect }: { effect: string }) => effect))).toEqual(new Set(['allow']));
+  });
+
+  it('lets who is bound and may not read ask for its own agent alone', async () => {
+    const keyFor = async (scopes: string[], agentId?: string): Promise<string> =>
+      (await issueKey(app, { scopes, ...(agentId !== undefined && { agentId }) })).secret;
+    const [bound, reader, unbound] = [
+      await keyFor(['execute'], bot),
+      await keyFor(['read'], bot),
+      await keyFor(['execute']),
+    ];
+    const outcome = async (key: string, body: object): Promise<unknown> => {
+      const answer = await evaluate(body, { key });
+      return answer.status === 200 ? 200 : answer.body.error.reason;
+    };
+    const own = { agent: 'bot', ...READ };
+    for (const key of [bound, reader, unbound]) expect(await outcome(key, own)).toBe(200);
+    expect(await outcome(bound, { agent: bot, ...READ })).toBe(200);
+    for (const others of [
+      { agent: 'other', ...READ },
+      { agent: 'nobody', ...READ },
+      { subject: {}, ...READ },
+      { ...own, requests: [{}, { agent: 'other' }] },
+      { ...own, requests: [{}, { subject: { name: 'bot' } }] },
+    ]) {
+      expect(await outcome(bound, others)).toBe('not_this_agent');
+    }
+    expect(await outcome(reader, { agent: 'other', ...READ })).toBe(200);
+    expect(await outcome(unbound, { subject: {}, ...READ })).toBe(200);
+    expect(await outcome(await keyFor(['audit']), own)).toBe('scope_missing');
+  });
+
+  it('checks an Idempotency-Key for its form; it means nothing otherwise', async () => {
+    const headers = { 'Idempotency-Key': 'a-key' };
+    const key = { headers };
+    const first = await evaluate({ agent: 'bot', ...READ }, key);
+    const other = await evaluate({ agent: 'bot', ...READ, action: 'burn' }, key);
+    expect([first.body.effect, other.status, other.body.effect]).toEqual(['allow', 200, 'deny']);
+    expect(other.headers.has('idempotent-replayed')).toBe(false);
+    const bad = await evaluate({ agent: 'bot', ...READ }, { headers: { 'Idempotency-Key': 'with spaces' } });
+    expect(faults(bad)).toHaveProperty(['header.Idempotency-Key']);
+  });
+});
+
+describe('policySet', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    await createAgent(app, { name: 'bot', capabilities: ['read', 'pay'] });
+  });
+  afterAll(() => app.close());
+
+  async function answered(): Promise<string> {
+    return (await send(app, 'POST', '/api/v1/policies/evaluate', { body: { agent: 'bot', ...READ } })).body.policySet;
+  }
+
+  it('is that of no policies at first', async () => {
+    expect(await answered()).toBe(createHash('sha256').update('[]').digest('hex'));
+  });
+
+  it('is that of GET /policies after each change, and one for all the entries of a request', async () => {
+    const first = await createPolicy(app, { name: 'one', actions: ['read'] });
+    const sets = [await policySetOf(app)];
+    const second = await createPolicy(app, { name: 'one', version: '2', actions: ['read'] });
+    sets.push(await policySetOf(app));
+    await send(app, 'POST', `/api/v1/policies/${first.id}/activate`);
+    sets.push(await policySetOf(app));
+    await send(app, 'POST', `/api/v1/policies/${first.id}/deactivate`);
+    sets.push(await policySetOf(app));
+    expect(await answered()).toBe(sets.at(-1));
+    expect(new Set(sets).size).toBe(4 - 1);
+    const recorded = async (id: string): Promise<unknown[]> =>
+      (await auditOf(app, id)).map(({ action, details }) => [action, details['policySet']]);
+    expect(await recorded(first.id)).toEqual([
+      ['policy.created', sets[0]],
+      ['policy.superseded', sets[1]],
+      ['policy.activated', sets[2]],
+      ['policy.deactivated', sets[3]],
+    ]);
+    expect(await recorded(second.id)).toEqual([
+      ['policy.created', sets[1]],
+      ['policy.superseded', sets[2]],
+    ]);
+  });
+
+  it('is in the entries of what policies decided on an execution: held against it, a decision is made again', async () => {
+    await createPolicy(app, { name: 'reads', actions: ['read'] });
+    const pays = await createPolicy(app, {
+      ...{ name: 'pays', actions: ['pay'], effect: 'require_approval' },
+      approval: { approvers: [{ subjects: ['agent:boss'] }] },
+    });
+    const boss = await createAgent(app, { name: 'boss' });
+    const execute = (action: string): Promise<Answer> =>
+      send(app, 'POST', '/api/v1/agents/bot/execute', { body: { ...READ, action } });
+    const policySet = await policySetOf(app);
+    const { id: authorised } = (await execute('read')).body;
+    await execute('fly');
+    const { id, decisionId } = (await execute('pay')).body;
+    await send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, { body: { approverId: boss.id } });
+    const stop = await createPolicy(app, { name: 'stop', actions: ['pay'], effect: 'deny' });
+    const then = await policySetOf(app);
+    expect((await send(app, 'POST', `/api/v1/executions/${id}/resume`)).status).toBe(403);
+    await send(app, 'POST', `/api/v1/policies/${stop.id}/deactivate`);
+    expect((await send(app, 'POST', `/api/v1/executions/${id}/resume`)).status).toBe(200);
+    expect(await policySetOf(app)).toBe(policySet);
+    const recorded = async (subject: string): Promise<unknown[]> =>
+      (await auditOf(app, subject)).map(({ action, details }) => [action, details['policySet']]);
+    expect(await recorded(authorised)).toEqual([['execution.authorized', policySet]]);
+    expect(await recorded(id)).toEqual([
+      ['execution.approval_requested', policySet],
+      ['execution.approved', undefined],
+      ['execution.resume_denied', then],
+      ['execution.resumed', policySet],
+    ]);
+    const denied = (await send(app, 'GET', '/api/v1/audit?action=execution.denied')).body.data;
+    expect(denied[0].details).toMatchObject({ action: 'fly', policySet });
+
+    // Whoever has only the chain: what was in force is found from the entries, and it is the set named.
+    const trail = (await send(app, 'GET', '/api/v1/audit?order=asc&limit=1000')).body.data as {
+      action: string;
+      subjectId: string;
+      details: { policySet?: string };
+    }[];
+    const active = new Set<string>();
+    for (const { action, subjectId, details } of trail) {
+      if (action === 'policy.created' || action === 'policy.activated') active.add(subjectId);
+      if (action === 'policy.superseded' || action === 'policy.deactivated') active.delete(subjectId);
+      const isHalfway = action === 'policy.superseded';
+      if (details.policySet === undefined || isHalfway) continue;
+      const hash = createHash('sha256').update(JSON.stringify([...active].sort()));
+      expect([action, hash.digest('hex')]).toEqual([action, details.policySet]);
+    }
+    expect(active.has(pays.id)).toBe(true);
+    await chainIsValid(app);
+  });
+});

@@ -1,0 +1,241 @@
+import { Body, Controller, Module, Post } from '@nestjs/common';
+import { EventEmitter, once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { SampleRequest } from '../sample.module';
+import { type Answer, send } from '../../support/application/send';
+
+const PATH = '/api/v1/work';
+/** Bytes: the room has two of these bodies, not three. */
+const LARGE = 60_000;
+const ROOM = 150_000;
+
+/** Emits `begun` when a request is being worked on, which lasts until `end`. */
+const work = new EventEmitter().setMaxListeners(0);
+
+@Controller('work')
+class WorkController {
+  @Post()
+  async work(@Body() { name }: SampleRequest): Promise<object> {
+    const end = once(work, 'end');
+    work.emit('begun');
+    await end;
+    return { name };
+  }
+}
+
+@Module({ controllers: [WorkController] })
+class WorkModule {}
+
+describe('Large bodies', () => {
+  let app: TestApp;
+  const clients: Socket[] = [];
+  /** Requests that were begun to be worked on. */
+  let begun = 0;
+  work.on('begun', () => (begun += 1));
+
+  beforeEach(async () => {
+    begun = 0;
+    app = await createTestApp({ modules: [WorkModule], environment: { BODY_TOTAL_LIMIT: String(ROOM) } });
+  });
+  afterEach(async () => {
+    clients.splice(0).forEach((client) => client.destroy());
+    await app.close();
+  });
+
+  function bodyOf(bytes: number): string {
+    const rest = JSON.stringify({ name: 'a', value: 'b', properties: { a: '' } }).length;
+    return JSON.stringify({ name: 'a', value: 'b', properties: { a: 'x'.repeat(bytes - rest) } });
+  }
+
+  function post(bytes = LARGE): Promise<Answer> {
+    return send(app, 'POST', PATH, { body: bodyOf(bytes) });
+  }
+
+  /** Says that it sends a large body, and sends what it is given of it. */
+  function begin(part = '{', headers = `Content-Length: ${LARGE}`, localAddress = '127.0.0.1'): Socket {
+    const { hostname, port } = new URL(app.url);
+    const client = connect({ port: Number(port), host: hostname, localAddress }).on('error', () => undefined);
+    clients.push(client);
+    client.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\nContent-Type: application/json\r\n`);
+    client.write(`${headers}\r\n\r\n${part}`);
+    return client;
+  }
+
+  /** The status that comes back. */
+  async function statusOf(client: Socket): Promise<number> {
+    const [answer] = (await once(client, 'data')) as [Buffer];
+    return Number(answer.toString('latin1').split(' ')[1]);
+  }
+
+  /** Answers what is being worked on, again and again, until the promise is settled. */
+  async function workUntil<Result>(promise: Promise<Result>): Promise<Result> {
+    const ending = setInterval(() => work.emit('end'), 10);
+    return promise.finally(() => clearInterval(ending));
+  }
+
+  async function room(): Promise<{ held: number; waiting: number }> {
+    const { text } = await send(app, 'GET', '/metrics');
+    const value = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+    return { held: value('governance_held_body_bytes'), waiting: value('governance_waiting_bodies') };
+  }
+
+  async function untilRoom(held: number, waiting: number): Promise<void> {
+    const isSo = async (): Promise<boolean> => {
+      const now = await room();
+      expect(now.held).toBeLessThanOrEqual(ROOM);
+      return now.held === held && now.waiting === waiting;
+    };
+    while (!(await isSo())) await sleep(10);
+  }
+
+  /** A body is held before it is worked on. */
+  async function untilBegun(count: number): Promise<void> {
+    while (begun < count) await sleep(10);
+  }
+
+  it('wait for one another where they do not all have room, and each is answered', async () => {
+    const answers = [post(), post()];
+    await untilRoom(2 * LARGE, 0);
+    answers.push(...Array.from({ length: 5 }, () => post()));
+    for (const waiting of [5, 3, 1]) {
+      await untilRoom(2 * LARGE, waiting);
+      await untilBegun(7 - waiting);
+      work.emit('end');
+    }
+    await untilRoom(LARGE, 0);
+    await untilBegun(7);
+    work.emit('end');
+    for (const { status } of await Promise.all(answers)) expect(status).toBe(201);
+    await untilRoom(0, 0);
+  });
+
+  it('do not keep small ones waiting', async () => {
+    begin(bodyOf(LARGE));
+    begin(bodyOf(LARGE));
+    await untilRoom(2 * LARGE, 0);
+    begin();
+    await untilRoom(2 * LARGE, 1);
+    expect((await workUntil(post(16 * 1024))).status).toBe(201);
+  });
+
+  it('are refused with 503 where they find no room for ten seconds, and can be sent again', async () => {
+    begin(bodyOf(LARGE));
+    begin(bodyOf(LARGE));
+    await untilRoom(2 * LARGE, 0);
+    await untilBegun(2);
+    const refused = await post();
+    expect(refused.status).toBe(503);
+    expect(refused.body.error.code).toBe('UNAVAILABLE');
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    work.emit('end');
+    await untilRoom(0, 0);
+    expect((await workUntil(post())).status).toBe(201);
+  });
+
+  it('take what has arrived of them, whatever they announce', async () => {
+    for (let slow = 0; slow < 8; slow += 1) begin('{', `Content-Length: ${LARGE}`);
+    const half = begin(bodyOf(LARGE).slice(0, LARGE / 2));
+    await untilRoom(LARGE / 2, 0);
+    const chunk = JSON.stringify({ name: 'a', value: 'b' });
+    const chunked = `${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`;
+    expect(await workUntil(statusOf(begin(chunked, 'Transfer-Encoding: chunked')))).toBe(201);
+    expect((await workUntil(post())).status).toBe(201);
+    half.destroy();
+    await untilRoom(0, 0);
+  });
+
+  it('that come too slowly are ended with 408', async () => {
+    const from = Date.now();
+    const slow = begin();
+    const dripping = setInterval(() => slow.write(' '), 100);
+    const steady = begin('{"name": "a", "value": "b", "properties": {"a": "');
+    const writing = setInterval(() => steady.write('x'.repeat(1_000)), 100);
+    const [answer] = (await once(slow, 'data')) as [Buffer];
+    expect(Date.now() - from).toBeLessThan(25_000);
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n[^]*"code":"REQUEST_TIMEOUT"/);
+    clearInterval(dripping);
+    clearInterval(writing);
+    expect(steady.readyState).toBe('open');
+    await once(slow.resume(), 'close');
+  });
+
+  it('of one client leave room for those of others', async () => {
+    begin(bodyOf(LARGE));
+    begin(bodyOf(LARGE));
+    await untilRoom(2 * LARGE, 0);
+    begin(bodyOf(20_000), 'Content-Length: 20000');
+    await untilRoom(2 * LARGE, 1);
+    begin(bodyOf(20_000), 'Content-Length: 20000', '127.0.0.2');
+    await untilRoom(2 * LARGE + 20_000, 1);
+    await untilBegun(3);
+    work.emit('end');
+    await untilRoom(20_000, 0);
+  });
+
+  it('that fill the room in part are all taken in, one after another', async () => {
+    const parts = Array.from({ length: 12 }, () => begin(bodyOf(LARGE).slice(0, LARGE / 2)));
+    while ((await room()).held < ROOM / 2) await sleep(10);
+    const statuses = parts.map((client) => statusOf(client));
+    parts.forEach((client) => client.write(bodyOf(LARGE).slice(LARGE / 2)));
+    expect(new Set(await workUntil(Promise.all(statuses)))).toEqual(new Set([201]));
+    await untilRoom(0, 0);
+  });
+
+  it('of clients that leave give up their place, before they are read, while they are and after it', async () => {
+    const connection = once(app.application.getHttpServer(), 'connection') as Promise<[Socket]>;
+    const whole = begin(bodyOf(LARGE));
+    const [atServer] = await connection;
+    await untilBegun(1);
+    const half = begin(bodyOf(LARGE).slice(0, LARGE / 2));
+    await untilRoom(1.5 * LARGE, 0);
+    const unread = begin();
+    await untilRoom(1.5 * LARGE, 1);
+    unread.destroy();
+    await untilRoom(1.5 * LARGE, 0);
+    half.destroy();
+    await untilRoom(LARGE, 0);
+    const gone = once(atServer, 'close');
+    whole.destroy();
+    await gone;
+    // It is still worked on, so it is still in memory.
+    expect(await room()).toEqual({ held: LARGE, waiting: 0 });
+    work.emit('end');
+    await untilRoom(0, 0);
+  });
+
+  it('of unknown length take what has arrived, too', async () => {
+    const chunk = `${LARGE.toString(16)}\r\n${bodyOf(LARGE)}\r\n`;
+    const client = begin(chunk, 'Transfer-Encoding: chunked');
+    await untilRoom(LARGE, 0);
+    client.write('0\r\n\r\n');
+    await untilBegun(1);
+    expect(await room()).toEqual({ held: LARGE, waiting: 0 });
+    work.emit('end');
+    await untilRoom(0, 0);
+  });
+
+  it('are asked for with 100 Continue only when there is room', async () => {
+    begin(bodyOf(LARGE));
+    begin(bodyOf(LARGE));
+    await untilRoom(2 * LARGE, 0);
+    const patient = begin('', `Content-Length: ${LARGE}\r\nExpect: 100-continue`);
+    let told = '';
+    patient.setEncoding('utf8').on('data', (text: string) => (told += text));
+    await untilRoom(2 * LARGE, 1);
+    expect(told).toBe('');
+    await untilBegun(2);
+    work.emit('end');
+    await untilRoom(LARGE, 0);
+    while (told === '') await sleep(10);
+    expect(told).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+  });
+
+  it('have the room for themselves where they are larger than it', async () => {
+    await app.close();
+    app = await createTestApp({ modules: [WorkModule], environment: { BODY_TOTAL_LIMIT: '1' } });
+    const answers = await workUntil(Promise.all([post(), post(), post()]));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+  });
+});

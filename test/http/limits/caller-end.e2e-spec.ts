@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { onPostgres } from '../../support/database/database-kind';
+import { EventReader } from '../../support/application/event-reader';
+import { chainIsValid, createAgent, createEntity, issueKey, propose } from '../../support/application/factories';
+import { foreignConnection } from '../../support/database/foreign-connection';
+import { type Answer, send } from '../../support/application/send';
+import { signedTokens } from '../../support/application/signed-tokens';
+import { temporaryDatabase, type TemporaryDatabase } from '../../support/database/temporary-database';
+
+const KEYS = '/api/v1/api-keys';
+const DECISIONS = '/api/v1/decisions';
+const ISSUER = 'https://login.example.org';
+/** Seconds: until the token of these tests ends. It begins requests for some more. */
+const TOKEN_LIFE = 5;
+/** Somebody else can hold a table there, so that what reads it is under way. */
+const itOnPostgres = onPostgres ? it : it.skip;
+
+/** What a caller has begun ends with its key or its agent's activity, also where another process ends them. */
+describe('The end of a caller', () => {
+  let database: TemporaryDatabase;
+  let app: TestApp;
+  /** Another process, where there can be one. */
+  let other: TestApp;
+  let folder: string;
+  let token: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'caller-end-'));
+    const exp = Math.floor(Date.now() / 1000) + TOKEN_LIFE;
+    const { keys, tokens } = await signedTokens({ iss: ISSUER, aud: 'governance', sub: 'follower', exp });
+    token = tokens[0]?.['EdDSA'] ?? '';
+    const issuer = {
+      issuer: ISSUER,
+      audience: 'governance',
+      jwks: 'keys.json',
+      agents: ['follower'],
+      scopes: ['audit'],
+    };
+    writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys }));
+    writeFileSync(join(folder, 'issuers.json'), JSON.stringify([issuer]));
+    database = await temporaryDatabase();
+    const environment = { ...database.environment, TOKEN_ISSUERS: join(folder, 'issuers.json') };
+    app = await createTestApp({ environment });
+    other = onPostgres ? await createTestApp({ environment }) : app;
+  });
+  afterAll(async () => {
+    await chainIsValid(app);
+    if (other !== app) await other.close();
+    await app.close();
+    await database.remove();
+    rmSync(folder, { recursive: true });
+  });
+
+  let names = 0;
+  async function waiting(members: object = {}): Promise<{ agentId: string; keyId: string; answer: Promise<Answer> }> {
+    names += 1;
+    const { id: agentId } = await createAgent(app, { name: `agent ${names}` });
+    const decision = await propose(app, agentId);
+    const { id: keyId, secret: key } = await issueKey(app, { agentId, ...members });
+    return { agentId, keyId, answer: send(app, 'GET', `${DECISIONS}/${decision.id}?wait=60`, { key }) };
+  }
+
+  it('ends its waits when its key is revoked', async () => {
+    const { keyId, answer } = await waiting();
+    await send(other, 'POST', `${KEYS}/${keyId}/revoke`);
+    expect((await answer).status).toBe(401);
+  });
+
+  it('ends its waits when its key expires', async () => {
+    const { answer } = await waiting({ expiresAt: new Date(Date.now() + 3_000).toISOString() });
+    expect((await answer).status).toBe(401);
+  });
+
+  it('ends its waits when its agent is suspended', async () => {
+    const { agentId, answer } = await waiting();
+    await send(other, 'POST', `/api/v1/agents/${agentId}/suspend`);
+    const { status, body } = await answer;
+    expect([status, body.error.reason]).toEqual([403, 'agent_suspended']);
+  });
+
+  it('leaves the waits of others', async () => {
+    const [ended, others] = [await waiting(), await waiting()];
+    await send(other, 'POST', `${KEYS}/${ended.keyId}/revoke`);
+    expect((await ended.answer).status).toBe(401);
+    const decisions = await send(app, 'GET', `${DECISIONS}?proposedBy=${others.agentId}`);
+    await send(other, 'POST', `${DECISIONS}/${decisions.body.data[0].id}/reject`);
+    expect(await others.answer).toMatchObject({ status: 200, body: { status: 'rejected' } });
+  });
+
+  it('closes its streams of events when its key is revoked elsewhere, or its token ends', async () => {
+    await createAgent(app, { name: 'follower' });
+    const { id, secret } = await issueKey(app, { scopes: ['audit'] });
+    const [byKey, byToken, byAnother] = [
+      await EventReader.open(app, '', { 'X-API-Key': secret }),
+      await EventReader.open(app, '', { Authorization: `Bearer ${token}` }),
+      await EventReader.open(app),
+    ];
+    expect([byKey, byToken, byAnother].map(({ answer }) => answer.statusCode)).toEqual([200, 200, 200]);
+    await send(other, 'POST', `${KEYS}/${id}/revoke`);
+    await byKey.untilOver();
+    await byToken.untilOver();
+    expect(byAnother.isOver).toBe(false);
+    byAnother.close();
+  });
+
+  itOnPostgres('ends the verification that it asked for, though it is under way', async () => {
+    const { id, secret: key } = await issueKey(app, { scopes: ['audit'] });
+    await createEntity(app);
+    const somebody = await foreignConnection(app);
+    await somebody.run('BEGIN');
+    await somebody.run('LOCK TABLE entities IN ACCESS EXCLUSIVE MODE');
+    const answer = send(app, 'POST', '/api/v1/provenance/verify', { key, body: { state: true } });
+    await send(other, 'POST', `${KEYS}/${id}/revoke`);
+    expect((await answer).status).toBe(401);
+    await somebody.run('ROLLBACK');
+    await somebody.close();
+  });
+
+  it('resets the export that it reads', async () => {
+    const properties = { text: 'x'.repeat(500_000) };
+    for (let count = 0; count < 40; count += 1) await createEntity(app, { properties });
+    const key = await issueKey(app, { scopes: ['audit'] });
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const headers = { 'X-API-Key': key.secret };
+      get(`${app.url}/api/v1/provenance/export`, { headers }, resolve).on('error', reject);
+    });
+    await send(other, 'POST', `${KEYS}/${key.id}/revoke`);
+    const readSlowly = async (): Promise<void> => {
+      for await (const chunk of answer) await sleep(20, chunk);
+    };
+    await expect(readSlowly()).rejects.toThrow('aborted');
+  });
+});

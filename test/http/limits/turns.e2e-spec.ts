@@ -1,0 +1,170 @@
+import { Body, Controller, Get, Module, Param, Post } from '@nestjs/common';
+import fc from 'fast-check';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { SampleRequest } from '../sample.module';
+import { exchange } from '../../support/application/wire';
+
+/** More than the system takes in for a client that does not read. */
+const LARGE = 'x'.repeat(8_000_000);
+
+const begun: string[] = [];
+
+@Controller('turns')
+class TurnsController {
+  @Get('large/:number')
+  large(@Param('number') number: string): object {
+    begun.push('large');
+    return { number, text: LARGE };
+  }
+
+  @Get(':number')
+  async small(@Param('number') number: string): Promise<object> {
+    begun.push(number);
+    await sleep(Number(number) % 3);
+    return { number };
+  }
+
+  @Post()
+  write(@Body() { name }: SampleRequest): object {
+    begun.push(name);
+    return { name };
+  }
+}
+
+@Module({ controllers: [TurnsController] })
+class TurnsModule {}
+
+const HEAD = `Host: x\r\nX-API-Key: ${API_KEY}\r\n`;
+const get = (path: string, headers = ''): string => `GET /api/v1/turns/${path} HTTP/1.1\r\n${HEAD}${headers}\r\n`;
+const post = (name: string, length = 0): string => {
+  const body = JSON.stringify({ name, value: 'x'.repeat(length) });
+  const head = `POST /api/v1/turns HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`;
+  return `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+};
+
+describe('Requests that come behind one another on a connection', () => {
+  let app: TestApp;
+  const clients: Socket[] = [];
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [TurnsModule] });
+  });
+  beforeEach(() => begun.splice(0));
+  afterEach(() => clients.splice(0).forEach((client) => client.destroy()));
+  afterAll(() => app.close());
+
+  function connected(): Socket {
+    const { hostname, port } = new URL(app.url);
+    const client = connect(Number(port), hostname).on('error', () => undefined);
+    clients.push(client);
+    return client;
+  }
+
+  /** Statuses that come back over a connection that ends. */
+  async function statuses(...requests: string[]): Promise<number[]> {
+    return (await exchange(app, Buffer.from(requests.join('')))).map(({ status }) => status);
+  }
+
+  it('begin one after another, each when the answer to the one before was taken', async () => {
+    const client = connected().pause();
+    client.write(Array.from({ length: 90 }, (_, number) => get(`large/${number}`)).join(''));
+    while (begun.length === 0) await sleep(5);
+    await sleep(300);
+    expect(begun).toEqual(['large']);
+    let bytes = 0;
+    for await (const chunk of client) {
+      bytes += (chunk as Buffer).length;
+      // One is on its way, one may wait in the system's buffers at both ends, and one was begun since.
+      expect(begun.length).toBeLessThanOrEqual(Math.floor(bytes / LARGE.length) + 3);
+      if (bytes > 5 * LARGE.length) break;
+    }
+    expect(begun.length).toBeGreaterThanOrEqual(5);
+  });
+
+  it('are all answered, in their order', async () => {
+    const numbers = Array.from({ length: 90 }, (_, number) => String(number));
+    const last = get('last', 'Connection: close\r\n');
+    const answers = await exchange(app, Buffer.from(numbers.map((number) => get(number)).join('') + last));
+    expect(answers.map(({ body }) => body.number)).toEqual([...numbers, 'last']);
+    expect(begun.filter((one) => one !== 'large')).toEqual([...numbers, 'last']);
+  });
+
+  it('are answered as each would be alone, in whatever pieces they come', async () => {
+    const kinds: readonly (readonly [string, number])[] = [
+      [get('1'), 200],
+      [get('2?misspelt=1'), 400],
+      ['GET /nowhere HTTP/1.1\r\nHost: x\r\nX-API-Key: wrong\r\n\r\n', 401],
+      [`GET /nowhere HTTP/1.1\r\n${HEAD}\r\n`, 404],
+      [post('small'), 201],
+      [post('large', 30_000), 400],
+      [post('short').replace('"value"', '"other"'), 400],
+      [`${post('').split('Content-Length')[0] ?? ''}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`, 400],
+      [`GET /api/v1/turns/1 HTTP/1.1\r\n${HEAD}Expect: all\r\n\r\n`, 200],
+    ];
+    const chosen = fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 12 });
+    const pieces = fc.array(fc.integer({ min: 1, max: 20_000 }), { maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(chosen, pieces, async (requests, lengths) => {
+        const text = requests.map(([request]) => request).join('') + get('3', 'Connection: close\r\n');
+        const client = connected();
+        let answers = '';
+        client.setEncoding('latin1').on('data', (chunk: string) => (answers += chunk));
+        const over = once(client, 'close');
+        let sent = 0;
+        for (const length of lengths) {
+          client.write(text.slice(sent, sent + length));
+          sent += length;
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        client.write(text.slice(sent));
+        await over;
+        const found = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+        expect(found).toEqual([...requests.map(([, status]) => status), 200]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('do not begin when their client has left, or the answer before was the last', async () => {
+    const client = connected().pause();
+    client.write(get('large/1') + post('unwanted'));
+    while (begun.length === 0) await sleep(5);
+    client.resetAndDestroy();
+    expect(await statuses(get('2', 'Connection: close\r\n'), post('unwanted'))).toEqual([200]);
+    expect(await statuses(post('x', 2_000_000), post('unwanted'))).toEqual([413]);
+    expect(begun.filter((one) => one !== 'large')).toEqual(['2']);
+  });
+
+  it('are answered before what is not HTTP behind them is refused', async () => {
+    expect(await statuses(get('1'), get('2'), 'NONSENSE\r\n\r\n')).toEqual([200, 200, 400]);
+    const broken = post('x').replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked');
+    expect(await statuses(get('1'), get('2'), broken)).toEqual([200, 200, 400]);
+  });
+
+  it('end their connection when too many wait', async () => {
+    for (const request of [get('1'), 'GET / HTTP/1.1\r\n\r\n']) {
+      const client = connected().pause();
+      const gone = new Promise((resolve) => client.once('close', resolve));
+      client.write(get('large/1') + request.repeat(200));
+      // A client that reads nothing learns of it by writing.
+      const knocking = setInterval(() => client.write('G'), 20);
+      await gone;
+      clearInterval(knocking);
+    }
+  });
+
+  it('are not taken in while others wait', async () => {
+    const connection = once(app.application.getHttpServer(), 'connection') as Promise<[Socket]>;
+    const client = connected().pause();
+    client.write(get('large/1') + post('x', 5_000).repeat(1_000));
+    const [atServer] = await connection;
+    while (begun.length === 0) await sleep(5);
+    await sleep(300);
+    expect(atServer.bytesRead).toBeLessThan(400_000);
+    expect(atServer.destroyed).toBe(false);
+    expect(begun).toEqual(['large']);
+  });
+});

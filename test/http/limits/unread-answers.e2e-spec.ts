@@ -1,0 +1,96 @@
+import { Controller, Get, Module } from '@nestjs/common';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { createEntity } from '../../support/application/factories';
+
+/** Milliseconds that stand for the thirty seconds here. */
+const STALLED = 1_000;
+/** More than the system takes in for a client that does not read. */
+const LARGE = { text: 'x'.repeat(16_000_000) };
+
+/** Bytes between two pauses of a client: so little that it needs several times `STALLED` for all. */
+const READ_AT_ONCE = 500_000;
+
+@Controller('slow')
+class SlowController {
+  /** Takes longer to make than a client may take to go on reading. */
+  @Get()
+  async answer(): Promise<object> {
+    await sleep(2 * STALLED);
+    return LARGE;
+  }
+}
+
+@Module({ controllers: [SlowController] })
+class SlowModule {}
+
+describe('An answer', () => {
+  let app: TestApp;
+  let path: string;
+  const clients: Socket[] = [];
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [SlowModule], environment: { BODY_LIMIT: '20000000' } });
+    await createEntity(app, { properties: LARGE });
+    server().prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
+      const setTimeout = response.setTimeout.bind(response);
+      response.setTimeout = (time, listener) => setTimeout(time === 30_000 ? STALLED : time, listener);
+    });
+  });
+  afterEach(() => {
+    clients.splice(0).forEach((client) => client.destroy());
+  });
+  afterAll(() => app.close());
+
+  const server = (): Server => app.application.getHttpServer();
+
+  /** Asks, and reads nothing until asked to. */
+  function ask(times = 1): Socket {
+    const { hostname, port } = new URL(app.url);
+    const client = connect(Number(port), hostname).on('error', () => undefined);
+    client.pause().write(`GET /api/v1/${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n\r\n`.repeat(times));
+    clients.push(client);
+    return client;
+  }
+
+  function connections(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      server().getConnections((error, count) => (error ? reject(error) : resolve(count)));
+    });
+  }
+
+  async function untilConnections(count: number): Promise<void> {
+    while ((await connections()) !== count) await sleep(10);
+  }
+
+  describe.each(['entities', 'provenance/export', 'slow'])('of %s', (asked) => {
+    beforeEach(async () => {
+      path = asked;
+      // Those of earlier requests, which a client keeps for others.
+      server().closeIdleConnections();
+      await untilConnections(0);
+    });
+
+    it('that nobody reads is given up, also with others behind it', async () => {
+      ask();
+      ask(5);
+      await untilConnections(2);
+      await untilConnections(0);
+    });
+
+    it('that is read now and then arrives whole', async () => {
+      let [bytes, pauses] = [0, 0];
+      for await (const chunk of ask()) {
+        bytes += (chunk as Buffer).length;
+        if (bytes > LARGE.text.length) break;
+        if (bytes < (pauses + 1) * READ_AT_ONCE) continue;
+        pauses += 1;
+        await sleep(STALLED / 10);
+      }
+      expect(bytes).toBeGreaterThan(LARGE.text.length);
+      expect(pauses).toBeGreaterThan(20);
+    });
+  });
+});

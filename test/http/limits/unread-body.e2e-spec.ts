@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { SampleModule } from '../sample.module';
+import { sendRaw } from '../../support/application/send';
+
+const FIFTY_MEGABYTES = 50 * 2 ** 20;
+const CHUNK = Buffer.alloc(2 ** 16, ' ');
+/** Milliseconds for which a client that goes on sending is listened to. */
+const LINGER = 1_000;
+
+describe('A body that is not read', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp({ modules: [SampleModule] });
+  });
+  afterAll(() => app.close());
+
+  /** Uploads as a plain Node client does: writes while the socket takes it, and reads the answer when it comes. */
+  async function upload(
+    method: string,
+    headers: Record<string, string | number>,
+  ): Promise<{ answer: object; bytes: number }> {
+    const { hostname, port } = new URL(app.url);
+    const sending = request({ hostname, port, method, path: '/api/v1/samples', headers });
+    let bytes = 0;
+    let isOver = false;
+    const write = (): void => {
+      while (!isOver && bytes < FIFTY_MEGABYTES) {
+        bytes += CHUNK.length;
+        if (!sending.write(CHUNK)) return;
+      }
+      if (!isOver) sending.end();
+    };
+    sending.on('drain', write);
+    sending.on('error', () => (isOver = true));
+    write();
+    const [response] = (await once(sending, 'response')) as [IncomingMessage];
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    isOver = true;
+    sending.destroy();
+    const body = JSON.parse(Buffer.concat(chunks).toString());
+    return {
+      answer: { status: response.statusCode, connection: response.headers.connection, code: body.error.code },
+      bytes,
+    };
+  }
+
+  it('does not keep a client without a key from its 401', async () => {
+    const headers = { 'content-type': 'application/json', 'content-length': FIFTY_MEGABYTES };
+    const { answer, bytes } = await upload('POST', headers);
+    expect(answer).toEqual({ status: 401, connection: 'close', code: 'UNAUTHORIZED' });
+    expect(bytes).toBeLessThan(FIFTY_MEGABYTES / 2);
+  });
+
+  it('is refused by its announced length', async () => {
+    const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-length': FIFTY_MEGABYTES };
+    const { answer, bytes } = await upload('POST', headers);
+    expect(answer).toEqual({ status: 413, connection: 'close', code: 'PAYLOAD_TOO_LARGE' });
+    expect(bytes).toBeLessThan(FIFTY_MEGABYTES / 2);
+  });
+
+  it('is refused by what has arrived when its length is not announced', async () => {
+    const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+    const { answer, bytes } = await upload('POST', headers);
+    expect(answer).toEqual({ status: 413, connection: 'close', code: 'PAYLOAD_TOO_LARGE' });
+    expect(bytes).toBeLessThan(FIFTY_MEGABYTES / 2);
+  });
+
+  it('is refused with 405 and 415 likewise', async () => {
+    const headers = { 'x-api-key': API_KEY, 'content-type': 'text/plain', 'content-length': 1000 };
+    expect((await upload('PUT', headers)).answer).toMatchObject({ status: 405, connection: 'close' });
+    expect((await upload('POST', headers)).answer).toMatchObject({ status: 415, connection: 'close' });
+  });
+
+  it('is ignored on GET, and the connection ends', async () => {
+    const head = `GET /api/v1/samples HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\nContent-Length: 9\r\n\r\n`;
+    const answer = await sendRaw(app, `${head}{"a": 1}\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(answer).toContain('Connection: close');
+  });
+
+  it('is cut off soon when the client goes on sending, and next to nothing of it is taken in', async () => {
+    const connection = once(app.application.getHttpServer(), 'connection') as Promise<[Socket]>;
+    const { hostname, port } = new URL(app.url);
+    const client = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    client.on('error', () => undefined);
+    client.write('POST /api/v1/samples HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+    const flood = setInterval(() => client.write(`${CHUNK.length.toString(16)}\r\n${CHUNK.toString()}\r\n`), 1);
+    const [socket] = await connection;
+    const started = Date.now();
+    await once(socket, 'close');
+    clearInterval(flood);
+    client.destroy();
+    expect(Date.now() - started).toBeLessThan(5 * LINGER);
+    expect(socket.bytesRead).toBeLessThan(2 ** 20);
+  });
+
+  it('is asked for with 100 Continue only when it is going to be read', async () => {
+    const head = (key: string): string =>
+      `POST /api/v1/samples HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nConnection: close\r\n` +
+      'Expect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n';
+    expect(await sendRaw(app, `${head(API_KEY)}{"name":"a","value":"b"}`)).toMatch(
+      /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /,
+    );
+    expect(await sendRaw(app, head('wrong'))).toMatch(/^HTTP\/1\.1 401 /);
+  });
+});

@@ -1,0 +1,116 @@
+import { get } from 'node:http';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
+import { type Parsed, send } from '../support/application/send';
+
+/** Bytes of free-form content that a page holds. */
+const PAGE = 8 * 1024 * 1024;
+const CONTENT = { text: 'x'.repeat(1_000_000) };
+/** More than a page holds. */
+const ROWS = 10;
+const LISTS = [
+  'entities?type=large',
+  'entities/ENTITY/claims?order=asc',
+  'decisions?order=asc',
+  'executions?order=asc',
+];
+
+describe('A page of large records', () => {
+  let app: TestApp;
+  let entityId: string;
+  /** The ids of each list's records, in its order. */
+  const created = new Map<string, string[]>(LISTS.map((path) => [path, []]));
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    entityId = (await createEntity(app)).id;
+    const { id: agentId } = await createAgent(app, { name: 'agent', capabilities: ['act'] });
+    await createPolicy(app);
+    const action = { action: 'act', resourceType: 'thing', resourceId: 'a', parameters: CONTENT };
+    for (let row = 0; row < ROWS; row += 1) {
+      const rows = [
+        await createEntity(app, { type: 'large', properties: CONTENT }),
+        await addClaim(app, entityId, { context: CONTENT }),
+        await propose(app, agentId, { context: CONTENT }),
+        (await send(app, 'POST', `/api/v1/agents/${agentId}/execute`, { body: action })).body,
+      ];
+      LISTS.forEach((path, index) => created.get(path)?.push(rows[index].id));
+    }
+  });
+  afterAll(() => app.close());
+
+  async function page(path: string): Promise<Parsed> {
+    const { status, body } = await send(app, 'GET', `/api/v1/${path.replace('ENTITY', entityId)}`);
+    expect(status).toBe(200);
+    return body;
+  }
+
+  const idsOf = (rows: { id: string }[]): string[] => rows.map(({ id }) => id);
+
+  describe.each(LISTS)('%s', (path) => {
+    it('ends before its limit, with the cursor of the next, and nothing is skipped', async () => {
+      const ids: string[] = [];
+      let next = `${path}&limit=1000`;
+      while (next !== '') {
+        const { data, total, nextCursor } = await page(next);
+        expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(PAGE + 10_000);
+        expect(total).toBe(ROWS);
+        ids.push(...idsOf(data));
+        next = nextCursor === undefined ? '' : `${path.split('?')[0]}?limit=1000&cursor=${nextCursor}`;
+      }
+      expect(ids).toEqual(created.get(path));
+    });
+
+    it('can be gone on from by an offset, too: behind the rows that came', async () => {
+      const first = await page(`${path}&limit=${ROWS}&offset=1`);
+      expect(first.data.length).toBeLessThan(ROWS - 1);
+      expect(first.nextCursor).toEqual(expect.any(String));
+      const ids = idsOf(first.data);
+      const second = await page(`${path}&limit=${ROWS}&offset=${1 + ids.length}`);
+      expect([...ids, ...idsOf(second.data)]).toEqual(created.get(path)?.slice(1));
+    });
+  });
+
+  it('holds all that fits, whole, also rows above their share', async () => {
+    const small = await createEntity(app, { type: 'large' });
+    const { data, nextCursor } = await page('entities?order=desc&limit=5');
+    expect(data[0]).toEqual(small);
+    expect(data.map(({ properties }: Parsed) => properties)).toEqual([{}, CONTENT, CONTENT, CONTENT, CONTENT]);
+    expect(nextCursor).toEqual(expect.any(String));
+    expect((await page('entities?limit=1')).data[0].id).toBe(entityId);
+  });
+
+  it('keeps nobody at another address waiting behind all that one client asks for', async () => {
+    const answered: string[] = [];
+    const read = (path: string, localAddress: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const url = `${app.url}/api/v1/${path}`;
+        get(url, { agent: false, localAddress, headers: { 'X-API-Key': API_KEY } }, (answer) => {
+          expect(answer.statusCode).toBe(200);
+          answered.push(localAddress);
+          answer.resume().once('end', resolve);
+        }).once('error', reject);
+      });
+    const large = Array.from({ length: 6 }, () => read('decisions', '127.0.0.1'));
+    await Promise.race(large);
+    await Promise.all([...large, read('entities?limit=1', '127.0.0.2')]);
+    expect(answered.indexOf('127.0.0.2')).toBeLessThan(4);
+  });
+});
+
+describe('A record that is larger than a page', () => {
+  it('is a page of its own', async () => {
+    const app = await createTestApp({ environment: { BODY_LIMIT: '20000000' } });
+    const content = { text: 'x'.repeat(PAGE + 1) };
+    for (const properties of [{}, content, content]) await createEntity(app, { properties });
+    const lengths = [];
+    for (let query = 'limit=50', more = true; more;) {
+      const { body } = await send(app, 'GET', `/api/v1/entities?${query}`);
+      lengths.push(body.data.map(({ properties }: Parsed) => String(properties.text ?? '').length));
+      more = body.nextCursor !== undefined;
+      query = `cursor=${body.nextCursor}`;
+    }
+    expect(lengths).toEqual([[0], [PAGE + 1], [PAGE + 1]]);
+    await app.close();
+  });
+});

@@ -1,0 +1,102 @@
+import type { DocumentedOperation } from '../../support/requests/api-document';
+import type { Answer } from '../../support/application/send';
+import type { SentRequest } from './fuzzed-requests';
+
+/** What `/stats` answers. */
+type Statistics = Record<'entities' | 'claims' | 'agents' | 'decisions' | 'policies' | 'provenanceEntries', number>;
+
+/** How many entries an accepted request may add to the chain, at least and at most. */
+type Entries = readonly [least: number, most: number];
+
+const NONE: Entries = [0, 0];
+/** A refusal by rule leaves its entry. */
+const ONE: Entries = [1, 1];
+const ENTRIES: Readonly<Record<string, Entries>> = {
+  entities_create: ONE,
+  entities_update: [0, 1],
+  entities_remove: ONE,
+  claims_add: ONE,
+  claims_remove: ONE,
+  agents_create: ONE,
+  agents_update: [0, 1],
+  agents_suspend: [0, 1],
+  agents_resume: [0, 1],
+  // None where the version is in force and says the same.
+  policies_create: [0, 2],
+  policies_activate: [0, 2],
+  policies_deactivate: [0, 1],
+  plan_plan: NONE,
+  plan_apply: [0, Infinity],
+  evaluate_evaluate: NONE,
+  // With a handler a second entry follows; with an approval to ask for, a decision. Asking again adds none.
+  execute_action: [0, 3],
+  decisions_propose: ONE,
+  decisions_approve: [1, 4],
+  decisions_reject: [1, 4],
+  decisions_cancel: [1, 2],
+  executions_report: ONE,
+  approvals_resume: [1, 2],
+  approvals_cancel: [1, 2],
+  webhooks_create: ONE,
+  webhooks_update: [0, 1],
+  webhooks_remove: ONE,
+  webhooks_rotateSecret: ONE,
+  webhooks_test: NONE,
+  webhooks_replay: [0, 1],
+  webhooks_resume: [0, 1],
+  provenance_verify: NONE,
+};
+
+/** Which counts of `/stats` the answers so far imply. */
+export class ExpectedEffects {
+  private readonly claimsOfEntity = new Map<string, number>();
+  private readonly counts: Statistics;
+
+  /** `start` is what `/stats` says before the first request; no claims. */
+  constructor(start: Statistics) {
+    this.counts = { ...start };
+  }
+
+  get statistics(): Statistics {
+    return this.counts;
+  }
+
+  /** Takes in an answer, and the entries the chain has after it; says what is wrong with their number, if anything. */
+  note({ id, method }: DocumentedOperation, sent: SentRequest, answer: Answer, entriesNow: number): string[] {
+    const isReplayed = answer.headers.get('idempotent-replayed') === 'true';
+    const [least, most] = isReplayed ? NONE : allowed(id, method, answer.status);
+    const added = entriesNow - this.counts.provenanceEntries;
+    this.counts.provenanceEntries = entriesNow;
+    if (!isReplayed && answer.status < 300) this.count(id, sent, answer);
+    return added >= least && added <= most ? [] : [`${id} ${answer.status} added ${added} entries to the chain`];
+  }
+
+  private count(id: string, { path }: SentRequest, { status, body }: Answer): void {
+    if (id === 'entities_create') this.counts.entities += 1;
+    else if (id === 'agents_create') this.counts.agents += 1;
+    else if (id === 'policies_create' && status === 201) this.counts.policies += 1;
+    else if (id === 'decisions_propose') this.counts.decisions += 1;
+    else if (id === 'execute_action' && status === 202) this.counts.decisions += 1;
+    else if (id === 'claims_add') this.countClaim(String(body.entityId), 1);
+    else if (id === 'claims_remove') this.countClaim(path['id'] ?? '', -1);
+    else if (id === 'entities_remove') this.removeEntity(path['id'] ?? '');
+  }
+
+  private countClaim(entityId: string, change: number): void {
+    this.counts.claims += change;
+    this.claimsOfEntity.set(entityId, (this.claimsOfEntity.get(entityId) ?? 0) + change);
+  }
+
+  private removeEntity(entityId: string): void {
+    this.counts.entities -= 1;
+    this.countClaim(entityId, -(this.claimsOfEntity.get(entityId) ?? 0));
+  }
+}
+
+function allowed(id: string, method: string, status: number): Entries {
+  if (status === 403) return ONE;
+  if (status >= 300 || method === 'GET') return NONE;
+  const entries = ENTRIES[id];
+  if (entries === undefined) throw new Error(`Say in ENTRIES how many entries ${id} adds to the chain.`);
+  return entries;
+}

@@ -1,0 +1,324 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { ShutdownGate } from '../../src/http/shutdown/shutdown-gate';
+import { LedgerService } from '../../src/ledger/ledger.service';
+import { AnswerCheck } from './answer-check';
+import {
+  documentedResponse,
+  type DocumentedOperation,
+  exampleBodies,
+  examplePath,
+  operationsOf,
+} from '../support/requests/api-document';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createAgent, issueKey } from '../support/application/factories';
+import { type Answer, send, type Sent } from '../support/application/send';
+import { SwaggerSession } from './swagger-session';
+import { exchange, wire } from '../support/application/wire';
+
+/** Of no record: the session has not created so many. */
+const NOWHERE = '00000000000000000000000099';
+/** What makes the body of a request with an idempotency key another one. */
+const OTHER_BODIES = {
+  entities_create: { name: 'Another' },
+  claims_add: { value: 'another' },
+  agents_create: { name: 'another' },
+  agents_suspend: { reason: 'Another.' },
+  agents_resume: { reason: 'Another.' },
+  policies_create: { version: '99' },
+  execute_action: { parameters: { another: true } },
+  decisions_propose: { title: 'Another' },
+  apiKeys_revoke: { reason: 'Another.' },
+  webhooks_replay: { after: 1 },
+  provenance_verify: { state: false },
+};
+
+describe('Answers are as the document says', () => {
+  let app: TestApp;
+  let document: OpenAPIObject;
+  let operations: DocumentedOperation[];
+  let session: SwaggerSession;
+  let check: AnswerCheck;
+
+  beforeAll(async () => {
+    app = await createTestApp({ environment: { BODY_LIMIT: '1000', PLAN_BODY_LIMIT: '1000' } });
+    document = (await send(app, 'GET', '/docs/openapi.json')).body as OpenAPIObject;
+    operations = operationsOf(document);
+    session = new SwaggerSession((await send(app, 'GET', '/docs/start.js')).text);
+    check = new AnswerCheck(document);
+  });
+  afterAll(() => app.close());
+
+  /** The operation's request with the examples of the document, but for what is given. */
+  async function call(
+    documented: DocumentedOperation,
+    sent: Sent = {},
+    path = examplePath(documented),
+  ): Promise<Answer> {
+    const [body] = exampleBodies(documented);
+    const usual = body === undefined ? {} : { body: session.sentBody(body) };
+    return send(app, documented.method, session.sent(path), { ...usual, ...sent });
+  }
+
+  /** Faults of the answers to the same request, made to each operation. */
+  async function faultsOfAll(
+    chosen: readonly DocumentedOperation[],
+    request: (documented: DocumentedOperation) => Promise<Answer>,
+  ): Promise<string[]> {
+    const faults: string[] = [];
+    for (const documented of chosen) faults.push(...check.faults(documented, await request(documented)));
+    return faults;
+  }
+
+  function having(status: number): DocumentedOperation[] {
+    return operations.filter(({ operation }) => documentedResponse(document, operation, status) !== undefined);
+  }
+
+  function operation(id: string): DocumentedOperation {
+    const found = operations.find((documented) => documented.id === id);
+    if (found === undefined) throw new Error(`There is no operation ${id}.`);
+    return found;
+  }
+
+  /** Ids of the first records, which stand to the end: others are deleted by the examples. */
+  function ofFirstRecords(documented: DocumentedOperation): string {
+    return examplePath(documented).replace(/0000002\b/g, '0000001');
+  }
+
+  it('when the examples are executed in order', async () => {
+    const faults: string[] = [];
+    for (const documented of operations) {
+      for (const body of exampleBodies(documented)) {
+        const answer = await call(documented, body === undefined ? {} : { body: session.sentBody(body) });
+        session.answered(app.url + documented.path, answer.status, answer.body);
+        faults.push(...check.faults(documented, answer));
+      }
+    }
+    expect(faults).toEqual([]);
+  });
+
+  it('when a parameter is unknown', async () => {
+    const request = (documented: DocumentedOperation): Promise<Answer> =>
+      call(documented, {}, `${examplePath(documented)}?misspelt=1`);
+    expect(await faultsOfAll(having(400), request)).toEqual([]);
+  });
+
+  it('without the key', async () => {
+    expect(await faultsOfAll(having(401), (documented) => call(documented, { key: null }))).toEqual([]);
+  });
+
+  it('when the key is of a suspended agent', async () => {
+    const { id } = await createAgent(app, { name: 'suspended-bot' });
+    const { secret: key } = await issueKey(app, { agentId: id });
+    await send(app, 'POST', `/api/v1/agents/${id}/suspend`);
+    const keyed = having(401);
+    expect(await faultsOfAll(keyed, (documented) => call(documented, { key }))).toEqual([]);
+  });
+
+  it('when there is no such record', async () => {
+    const path = (documented: DocumentedOperation): string =>
+      examplePath(documented)
+        .replace(/_\d{26}/g, `_${NOWHERE}`)
+        .replace('/reminder-bot', '/nobody')
+        .replace(/provenance\/\d+/, 'provenance/999999');
+    expect(await faultsOfAll(having(404), (documented) => call(documented, {}, path(documented)))).toEqual([]);
+  });
+
+  it('when the record has another revision', async () => {
+    const request = (documented: DocumentedOperation): Promise<Answer> =>
+      call(documented, { headers: { 'If-Match': '"999"' } }, ofFirstRecords(documented));
+    expect(await faultsOfAll(having(412), request)).toEqual([]);
+  });
+
+  it('when the copy is current', async () => {
+    const request = (documented: DocumentedOperation): Promise<Answer> =>
+      call(documented, { headers: { 'If-None-Match': '*' } });
+    expect(await faultsOfAll(having(304), request)).toEqual([]);
+  });
+
+  it('when the body is too large, or is not JSON', async () => {
+    const large = (documented: DocumentedOperation): Promise<Answer> =>
+      call(documented, { body: { name: 'x'.repeat(1000) } });
+    const text = (documented: DocumentedOperation): Promise<Answer> =>
+      call(documented, { body: 'text', headers: { 'Content-Type': 'text/plain' } });
+    expect(await faultsOfAll(having(413), large)).toEqual([]);
+    expect(await faultsOfAll(having(415), text)).toEqual([]);
+  });
+
+  it('when the body does not come', async () => {
+    const halves = having(408).map(async (documented) => {
+      const head = `${documented.method.toUpperCase()} ${session.sent(examplePath(documented))} HTTP/1.1`;
+      const [answer] = await exchange(app, wire(head, ['Content-Type: application/json', 'Content-Length: 2'], '{'));
+      if (answer === undefined) throw new Error('The connection ended without an answer.');
+      return check.faults(documented, { ...answer, headers: new Headers([...answer.headers]) });
+    });
+    expect((await Promise.all(halves)).flat()).toEqual([]);
+  });
+
+  it('when the state does not allow it', async () => {
+    // The first version was taken out of force; only one that was in force can be superseded.
+    const former = examplePath(operation('policies_deactivate')).replace('deactivate', 'activate');
+    expect((await call(operation('policies_activate'), {}, former)).status).toBe(200);
+    const [closedAccounts] = exampleBodies(operation('policies_create')).slice(1);
+    const next = { ...(session.sentBody(closedAccounts ?? {}) as object), version: '2.0' };
+    expect((await call(operation('policies_create'), { body: next })).status).toBe(201);
+    expect(await faultsOfAll(having(409), (documented) => call(documented))).toEqual([]);
+  });
+
+  it('when an idempotency key is used again, and for another body', async () => {
+    for (const [id, members] of Object.entries(OTHER_BODIES)) {
+      const documented = operation(id);
+      const [example = {}] = exampleBodies(documented);
+      const body = { ...(session.sentBody(example) as object), ...members };
+      const headers = { 'Idempotency-Key': id };
+      const path = ofFirstRecords(documented);
+      expect((await call(documented, { body, headers }, path)).status).toBeLessThan(300);
+      const again = await call(documented, { body, headers }, path);
+      expect(again.headers.get('idempotent-replayed')).toBe('true');
+      const other = await call(documented, { body: session.sentBody(example), headers }, path);
+      expect(other.status).toBe(409);
+      expect([...check.faults(documented, again), ...check.faults(documented, other)]).toEqual([]);
+    }
+  });
+
+  it('when the rules refuse it', async () => {
+    const [first, second] = [
+      session.sent('agt_00000000000000000000000001'),
+      session.sent('agt_00000000000000000000000002'),
+    ];
+    const propose = async (): Promise<string> => (await call(operation('decisions_propose'))).body.id as string;
+    const review = async (verdict: string, agent: string): Promise<string[]> => {
+      const path = `/api/v1/decisions/${await propose()}/${verdict}`;
+      return check.faults(
+        operation(`decisions_${verdict}`),
+        await call(operation(`decisions_${verdict}`), { body: { approverId: agent } }, path),
+      );
+    };
+    const execute = async (resourceId: string): Promise<string[]> => {
+      const body = { action: 'send-reminder', resourceType: 'document', resourceId };
+      return check.faults(operation('execute_action'), await call(operation('execute_action'), { body }));
+    };
+    const faults = [
+      ...(await execute('contracts/1')),
+      ...(await execute('invoices/closed/2019')),
+      ...(await review('approve', first)),
+    ];
+    const asked = await call(operation('execute_action'), {
+      body: { action: 'write-off', resourceType: 'document', resourceId: 'invoices/2026/0099' },
+    });
+    await send(app, 'POST', `/api/v1/decisions/${asked.body.decisionId}/approve`, { body: { approverId: second } });
+    await call(operation('policies_create'), {
+      body: {
+        name: 'no-99',
+        version: '1',
+        effect: 'deny',
+        subjects: ['*'],
+        actions: ['*'],
+        resources: ['invoices/2026/0099'],
+        priority: 10,
+      },
+    });
+    const resumed = await call(operation('approvals_resume'), {}, `/api/v1/executions/${asked.body.id}/resume`);
+    faults.push(...check.faults(operation('approvals_resume'), resumed));
+    await call(operation('policies_create'), {
+      body: {
+        name: 'no-reviews',
+        version: '1',
+        effect: 'deny',
+        subjects: [`agent:${second}`],
+        actions: ['decision:approve', 'decision:reject'],
+        resources: ['decisions/*'],
+      },
+    });
+    faults.push(...(await review('approve', second)), ...(await review('reject', second)));
+    const decision = await propose();
+    await send(app, 'POST', `/api/v1/agents/${first}/suspend`);
+    faults.push(...check.faults(operation('decisions_propose'), await call(operation('decisions_propose'))));
+    const rejection = `/api/v1/decisions/${decision}/reject`;
+    faults.push(
+      ...check.faults(
+        operation('decisions_reject'),
+        await call(operation('decisions_reject'), { body: { approverId: first } }, rejection),
+      ),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  it('when the service is unhealthy', async () => {
+    const healthy = jest.spyOn(app.application.get(LedgerService), 'isHealthy', 'get').mockReturnValue(false);
+    const faults: string[] = [];
+    for (const id of ['health_get', 'health_ready']) {
+      const answer = await call(operation(id));
+      expect(answer.status).toBe(503);
+      faults.push(...check.faults(operation(id), answer));
+    }
+    healthy.mockRestore();
+    expect(faults).toEqual([]);
+  });
+
+  it('when something unforeseen happens', async () => {
+    const broken = jest.spyOn(app.application.get(ShutdownGate), 'canActivate').mockImplementation(() => {
+      throw new Error('unforeseen');
+    });
+    const faults = await faultsOfAll(having(500), (documented) => call(documented));
+    broken.mockRestore();
+    expect(faults).toEqual([]);
+  });
+
+  it('when there are too many requests', async () => {
+    const limited = await createTestApp({ environment: { RATE_LIMIT: '1' } });
+    await Promise.all(['/api/v1/health', '/'].map((path) => send(limited, 'GET', path)));
+    const faults = await faultsOfAll(having(429), ({ method, path }) => send(limited, method, path));
+    await limited.close();
+    expect(faults).toEqual([]);
+  });
+
+  it('when as many policies are in force as may be', async () => {
+    const bounded = await createTestApp({ environment: { MAX_POLICIES: '1' } });
+    const [example = {}] = exampleBodies(operation('policies_create'));
+    const create = (name: string): Promise<Answer> =>
+      send(bounded, 'POST', '/api/v1/policies', { body: { ...example, name } });
+    const path = `/api/v1/policies/${(await create('first')).body.id as string}`;
+    await send(bounded, 'POST', `${path}/deactivate`);
+    await create('second');
+    const activated = await send(bounded, 'POST', `${path}/activate`);
+    const { body: empty } = await send(bounded, 'POST', '/api/v1/policies/plan', { body: { policies: [] } });
+    const both = { policies: [{ ...example, name: 'third' }] };
+    const planned = await send(bounded, 'POST', '/api/v1/policies/plan', { body: both });
+    const applied = await send(bounded, 'POST', '/api/v1/policies/apply', { body: { ...both, base: empty.base } });
+    await bounded.close();
+    for (const [id, answer] of Object.entries({
+      policies_activate: activated,
+      plan_plan: planned,
+      plan_apply: applied,
+    })) {
+      expect([id, answer.status]).toEqual([id, 409]);
+      expect(check.faults(operation(id), answer)).toEqual([]);
+    }
+  });
+
+  it('when other policies are in force than those that were planned for', async () => {
+    const [example = {}] = exampleBodies(operation('plan_apply'));
+    const answer = await call(operation('plan_apply'), { body: { ...example, base: 'f'.repeat(64) } });
+    expect(answer.status).toBe(412);
+    expect(check.faults(operation('plan_apply'), answer)).toEqual([]);
+  });
+
+  it('when there are as many webhooks as may be', async () => {
+    for (let made = 0; made < 100; made += 10)
+      await Promise.all(Array.from({ length: 10 }, () => call(operation('webhooks_create'))));
+    const refused = await call(operation('webhooks_create'));
+    expect(refused.status).toBe(409);
+    expect(check.faults(operation('webhooks_create'), refused)).toEqual([]);
+  });
+
+  it('when the service is stopping', async () => {
+    const stopping = jest.spyOn(app.application.get(ShutdownGate), 'isClosed', 'get').mockReturnValue(true);
+    const faults = await faultsOfAll(having(503), (documented) => call(documented));
+    stopping.mockRestore();
+    expect(faults).toEqual([]);
+  });
+
+  it('and every documented answer of every operation was seen', () => {
+    expect(operations.flatMap((documented) => check.unseen(documented))).toEqual([]);
+  });
+});

@@ -1,0 +1,134 @@
+import type { OpenAPIObject, ParameterObject, ReferenceObject, SchemaObject } from '@nestjs/swagger';
+import { documentedResponse, type DocumentedOperation, operationsOf } from '../support/requests/api-document';
+
+const JSON_TYPE = 'application/json';
+/** Schemas that contain themselves are followed this far. */
+const DEEPEST = 12;
+
+type Side = 'request' | 'answer';
+/** What a document says of one value: of a parameter, or of a member of a body. */
+interface Described {
+  readonly isRequired: boolean;
+  readonly types: readonly string[];
+  readonly values: readonly string[];
+}
+type Members = ReadonlyMap<string, Described>;
+type Schema = SchemaObject | ReferenceObject;
+
+/**
+ * What a client written for the released document may stumble over in the current one, each with the operations that have
+ * it. What was only added (operations, optional members of requests, members of answers) does not get in its way.
+ */
+export function differences(released: OpenAPIObject, current: OpenAPIObject): Record<string, string[]> {
+  const now = new Map(operationsOf(current).map((operation) => [nameOf(operation), operation]));
+  const found: Record<string, string[]> = {};
+  for (const operation of operationsOf(released)) {
+    const today = now.get(nameOf(operation));
+    const lines = today === undefined ? ['is gone'] : changesOf([released, operation], [current, today]);
+    for (const line of lines) (found[line] ??= []).push(nameOf(operation));
+  }
+  return found;
+}
+
+type Documented = readonly [document: OpenAPIObject, operation: DocumentedOperation];
+
+function changesOf(before: Documented, after: Documented): string[] {
+  const sent = changed(sentMembers(...before), sentMembers(...after), 'request');
+  return [...sent, ...changed(answeredMembers(...before), answeredMembers(...after), 'answer')];
+}
+
+function nameOf({ method, path }: DocumentedOperation): string {
+  return `${method} ${path}`;
+}
+
+function changed(released: Members, current: Members, side: Side): string[] {
+  const lines = [...released].flatMap(([name, before]) => {
+    const after = current.get(name);
+    if (after === undefined) return [`${side} ${name} is gone`];
+    return describeChange(before, after, side).map((change) => `${side} ${name} ${change}`);
+  });
+  if (side === 'answer') return lines;
+  // What is inside a new optional member is required only of those who send that.
+  const added = [...current].filter(([name, { isRequired }]) => isRequired && !released.has(name));
+  const demanded = added.filter(([name]) => released.has(parentOf(name)) || name.includes(' '));
+  return [...lines, ...demanded.map(([name]) => `${side} ${name} is new and required`)];
+}
+
+/** `body.approval` of `body.approval.approvers`, `body.tags` of `body.tags[]`. */
+function parentOf(name: string): string {
+  return name.replace(/(?:\.[^.[]+|\[\])$/, '');
+}
+
+/** A request may demand no more than before, an answer may hold nothing but what it could hold before. */
+function describeChange(before: Described, after: Described, side: Side): string[] {
+  const [narrow, wide] = side === 'request' ? [before, after] : [after, before];
+  const lines = [];
+  if (narrow.isRequired !== wide.isRequired && wide.isRequired)
+    lines.push(`is ${after.isRequired ? '' : 'not '}required now`);
+  if (narrow.types.some((type) => !wide.types.includes(type))) {
+    lines.push(`was ${before.types.join(' | ')} and is ${after.types.join(' | ')}`);
+  }
+  const strange = wide.values.length === 0 ? [] : narrow.values.filter((value) => !wide.values.includes(value));
+  const verb = side === 'request' ? 'may no longer be' : 'may now be';
+  return strange.length === 0 ? lines : [...lines, `${verb} ${strange.join(', ')}`];
+}
+
+function sentMembers(document: OpenAPIObject, { operation }: DocumentedOperation): Members {
+  const members = new Map<string, Described>();
+  for (const parameter of (operation.parameters ?? []) as ParameterObject[]) {
+    const described = describe(document, parameter.schema ?? {}, parameter.required === true);
+    members.set(`${parameter.in} ${parameter.name}`, described);
+  }
+  const body = operation.requestBody;
+  const schema = body !== undefined && 'content' in body ? body.content[JSON_TYPE]?.schema : undefined;
+  if (schema !== undefined) collect({ document, members }, 'body', schema, true);
+  return members;
+}
+
+function answeredMembers(document: OpenAPIObject, { operation }: DocumentedOperation): Members {
+  const members = new Map<string, Described>();
+  for (const status of Object.keys(operation.responses)) {
+    const response = documentedResponse(document, operation, status);
+    members.set(status, { isRequired: false, types: [], values: [] });
+    // Errors are of one shape, and held against it by other tests.
+    const schema = status.startsWith('2') ? response?.content?.[JSON_TYPE]?.schema : undefined;
+    if (schema !== undefined) collect({ document, members }, status, schema, true);
+  }
+  return members;
+}
+
+interface Collection {
+  readonly document: OpenAPIObject;
+  readonly members: Map<string, Described>;
+}
+
+/** Adds the value at `path`, and what is inside it. */
+function collect(collection: Collection, path: string, schema: Schema, isRequired: boolean): void {
+  collection.members.set(path, describe(collection.document, schema, isRequired));
+  if (path.split('.').length > DEEPEST) return;
+  for (const part of partsOf(collection.document, schema)) {
+    for (const [name, member] of Object.entries(part.properties ?? {})) {
+      collect(collection, `${path}.${name}`, member, part.required?.includes(name) === true);
+    }
+    if (part.items !== undefined) collect(collection, `${path}[]`, part.items, true);
+  }
+}
+
+function describe(document: OpenAPIObject, schema: Schema, isRequired: boolean): Described {
+  const parts = partsOf(document, schema);
+  const types = parts.flatMap(({ type, nullable }) => [type ?? 'any', ...(nullable === true ? ['null'] : [])]);
+  const values = parts.flatMap((part) => part.enum ?? []) as unknown[];
+  return { isRequired, types: [...new Set(types)], values: values.map(String) };
+}
+
+/** A schema without references: itself, or those it is one or all of. */
+function partsOf(document: OpenAPIObject, schema: Schema): SchemaObject[] {
+  if ('$ref' in schema) {
+    const named = document.components?.schemas?.[schema.$ref.split('/').at(-1) ?? ''];
+    return named === undefined ? [] : partsOf(document, named);
+  }
+  const inner = [...(schema.allOf ?? []), ...(schema.oneOf ?? []), ...(schema.anyOf ?? [])];
+  if (inner.length === 0) return [schema];
+  const parts = inner.flatMap((one) => partsOf(document, one));
+  return schema.nullable === true ? [...parts, { type: 'null' }] : parts;
+}

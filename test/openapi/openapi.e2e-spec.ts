@@ -1,0 +1,161 @@
+import type { OpenAPIObject, OperationObject, SchemaObject } from '@nestjs/swagger';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { exampleBodies, examplePath, operationsOf } from '../support/requests/api-document';
+import { readDocument, ROOT, section } from '../support/documents/markdown';
+import { send } from '../support/application/send';
+import { run } from '../support/processes/shell';
+import { SwaggerSession } from './swagger-session';
+
+const COMMITTED = readDocument('openapi.json');
+const document = JSON.parse(COMMITTED) as OpenAPIObject;
+const operations = operationsOf(document);
+
+/** What operations answer with that answer with no JSON. */
+const STREAMS: Readonly<Record<string, string>> = {
+  provenance_export: 'application/x-ndjson',
+  events_follow: 'text/event-stream',
+};
+
+describe('openapi.json', () => {
+  it('is what the service serves (`npm run openapi` makes it anew)', async () => {
+    const app = await createTestApp();
+    const served = await send(app, 'GET', '/docs/openapi.json', { key: null });
+    await app.close();
+    expect(`${JSON.stringify(served.body, null, 2)}\n`).toBe(COMMITTED);
+  });
+
+  it('passes a linter by its recommended rules', async () => {
+    const { output, errors } = await run(process.execPath, ['scripts/lint-openapi.mjs'], { folder: ROOT });
+    expect(output + errors).toBe('');
+  });
+
+  it('has a sentence for every tag, and uses no other', () => {
+    const tags = document.tags ?? [];
+    expect(tags.filter(({ description = '' }) => !/^[A-Z].*\.$/.test(description))).toEqual([]);
+    const used = new Set(operations.flatMap(({ operation }) => operation.tags));
+    expect([...used].sort()).toEqual(tags.map(({ name }) => name).sort());
+  });
+
+  it('begins with what is asked all day, and says what the ids in its examples stand for', () => {
+    expect((document.tags ?? []).slice(0, 2).map(({ name }) => name)).toEqual(['Executions', 'Policies']);
+    const text = document.info.description ?? '';
+    const samples = new Set(COMMITTED.match(/\b(?:ent|clm|agt|pol|exe|dec)_0{20}\d{6}\b/g));
+    expect([...samples].filter((id) => !text.includes(`| \`${id}\` | `))).toEqual([]);
+    const named = operations.flatMap(({ operation }) => exampleNames(operation));
+    const quoted = [...text.matchAll(/\| the (?:entity|agent|policy|decision) "([^"]+)" \|/g)].map(([, name]) => name);
+    expect(quoted.filter((name) => !named.includes(name ?? ''))).toEqual([]);
+  });
+
+  it('shares no name that is given once with the first five minutes of the README', () => {
+    const tour = section(readDocument('README.md'), '## The first five minutes');
+    const once = operations
+      .filter(({ id }) => ['agents_create', 'policies_create'].includes(id))
+      .flatMap(({ operation }) => exampleNames(operation));
+    expect(once.filter((name) => tour.includes(`"${name}"`))).toEqual([]);
+  });
+
+  it('has nothing that independent generators stumble over', () => {
+    const schemas = document.components?.schemas ?? {};
+    const texts = Object.entries(schemas).map(([name, schema]) => ({ name, text: JSON.stringify(schema) }));
+    // A member with a default becomes required, an enum of null does not compile, and `Error` hides the global one.
+    expect(texts.filter(({ text }) => /"default":|"enum":\[null\]/.test(text)).map(({ name }) => name)).toEqual([]);
+    expect(Object.keys(schemas)).not.toContain('Error');
+    // What a client has to send is closed; answers may get members.
+    const closed = texts.filter(({ text }) => text.includes('"additionalProperties":false')).map(({ name }) => name);
+    expect(closed.filter((name) => !name.endsWith('Request'))).toEqual([]);
+    // A choice that takes null, too, is another than the one with the name.
+    const nameless = texts.filter(
+      ({ text }) => /^{.*"enum":\[(?![^\]]*null\])[^\]]*,/.test(text) && !text.startsWith('{"type":"string","enum"'),
+    );
+    expect(nameless.map(({ name }) => name)).toEqual([]);
+  });
+
+  it('says of each optional member of a request that it takes null', () => {
+    const requests = Object.entries(document.components?.schemas ?? {}).filter(([name]) => name.endsWith('Request'));
+    const silent = requests.flatMap(([name, schema]) => {
+      const { properties = {}, required = [] } = schema as SchemaObject;
+      const optional = Object.entries(properties).filter(([member]) => !required.includes(member));
+      return optional
+        .filter(([, member]) => !JSON.stringify(member).includes('"nullable":true'))
+        .map(([member]) => `${name}.${member}`);
+    });
+    expect(silent).toEqual([]);
+  });
+
+  it('describes every parameter', () => {
+    const undescribed = operations.flatMap(({ id, operation }) =>
+      (operation.parameters ?? []).filter((parameter) => !('description' in parameter)).map(() => id),
+    );
+    expect(undescribed).toEqual([]);
+  });
+});
+
+/** Names and titles that the examples of an operation give. */
+function exampleNames(operation: OperationObject): string[] {
+  const documented = { id: '', method: '', path: '', operation };
+  return exampleBodies(documented)
+    .flatMap((body) => Object.entries(body ?? {}))
+    .flatMap(([member, value]) => (['name', 'title'].includes(member) ? [String(value)] : []));
+}
+
+describe.each(operations.map((operation) => [operation.id, operation] as const))('%s', (_id, documented) => {
+  const { operation, method } = documented;
+
+  it('has one tag, a summary, a description and the schema of what it answers', () => {
+    expect(operation.tags).toHaveLength(1);
+    expect(operation.summary).toMatch(/^[A-Z].*[^.]$/);
+    expect(operation.description).toMatch(/^[A-Z].*\.$/s);
+    const answers = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
+    expect(answers).toHaveLength(['execute_action', 'policies_create'].includes(documented.id) ? 2 : 1);
+    const [[status, answer] = ['', undefined]] = answers;
+    const type = STREAMS[operation.operationId ?? ''] ?? 'application/json';
+    if (status !== '204') expect(answer).toHaveProperty(['content', type, 'schema']);
+  });
+
+  it('has an example of its body and of every parameter of its path', () => {
+    expect(examplePath(documented)).not.toMatch(/[{}]|undefined/);
+    const takesBody = operation.requestBody !== undefined;
+    expect(takesBody ? exampleBodies(documented)[0] : {}).toBeDefined();
+    if (method === 'GET' || method === 'DELETE') expect(takesBody).toBe(false);
+  });
+});
+
+describe('The examples, executed in order on an empty database as Swagger UI does', () => {
+  let app: TestApp;
+  let session: SwaggerSession;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    session = new SwaggerSession((await send(app, 'GET', '/docs/start.js', { key: null })).text);
+  });
+  afterAll(() => app.close());
+
+  const steps = operations.flatMap((documented) =>
+    exampleBodies(documented).map((body, index) => ({ documented, body, name: `${documented.id} ${index + 1}` })),
+  );
+
+  it.each(steps)('$name succeeds', async ({ documented, body }) => {
+    const path = session.sent(examplePath(documented));
+    const answer = await send(app, documented.method, path, body === undefined ? {} : { body: session.sentBody(body) });
+    session.answered(app.url + path, answer.status, answer.body);
+    expect(answer.body?.error).toBeUndefined();
+    const expected = Object.keys(documented.operation.responses).filter((status) => status.startsWith('2'));
+    expect(expected).toContain(String(answer.status));
+  });
+
+  it('count a record once that is answered again, as an execution is that is asked for twice', () => {
+    const [asked, next] = ['A', 'B'].map((end) => ({
+      id: `exe_${end.repeat(26)}`,
+      decisionId: `dec_${end.repeat(26)}`,
+    }));
+    for (const body of [asked, asked, next]) session.answered('/agents/reminder-bot/execute', 202, body);
+    const samples = Array.from({ length: 9 }, (_, index) => `exe_0000000000000000000000000${index + 1}`);
+    const executions = samples.map((sample) => session.sent(sample)).filter((id) => /A{26}|B{26}/.test(id));
+    expect(executions).toEqual([asked?.id, next?.id]);
+  });
+
+  it('leave ids of other kinds and of records not yet created as they are', () => {
+    expect(session.sent('/ent_00000000000000000000000099')).toBe('/ent_00000000000000000000000099');
+    expect(session.sent('/xyz_00000000000000000000000001')).toBe('/xyz_00000000000000000000000001');
+  });
+});

@@ -1,0 +1,85 @@
+import { describeInBrowser, type Page, TestBrowser } from '../console/browser';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid } from '../support/application/factories';
+
+/** The page of the documentation, as somebody uses it who only clicks. */
+class SwaggerUi {
+  constructor(private readonly page: Page) {}
+
+  async authorize(key: string): Promise<void> {
+    await this.page.locator('button.authorize').first().click();
+    const dialog = this.page.locator('.dialog-ux');
+    await dialog.locator('.auth-container', { hasText: 'X-API-Key' }).locator('input').fill(key);
+    await dialog.locator('.auth-container', { hasText: 'X-API-Key' }).getByText('Authorize', { exact: true }).click();
+    await dialog.getByText('Logout').waitFor();
+    await dialog.locator('.close-modal').click();
+  }
+
+  /** Executes an operation by its id with one of its examples, the first unless named, and answers status and body. */
+  async execute(operationId: string, example?: string): Promise<{ readonly status: string; readonly body: string }> {
+    const block = this.page.locator(`[id$="-${operationId}"]`);
+    await block.locator('.opblock-summary-control').click();
+    if (example !== undefined) await block.locator('.examples-select select').first().selectOption(example);
+    const former = block.locator('button.btn-clear');
+    if ((await former.count()) > 0) await former.click();
+    await block.locator('button.execute').click();
+    const row = block.locator('.live-responses-table tr.response');
+    const body = row.locator('.response-col_description .microlight, .response-col_description pre').first();
+    const answer = { status: await row.locator('.response-col_status').innerText(), body: await body.innerText() };
+    // What is open is drawn anew with every answer.
+    await block.locator('.opblock-summary-control').click();
+    return answer;
+  }
+}
+
+describeInBrowser('The page of the documentation', () => {
+  let app: TestApp;
+  let browser: TestBrowser;
+  let ui: SwaggerUi;
+
+  beforeAll(async () => {
+    app = await createTestApp({ environment: { RATE_LIMIT: '10000' } });
+    browser = await TestBrowser.launch();
+    // The answers that refuse are shown as errors by the browser itself.
+    ui = new SwaggerUi(await browser.open(`${app.url}/docs`, { expected: [/status of 403/] }));
+    await ui.authorize(API_KEY);
+  }, 120_000);
+  afterAll(async () => {
+    await browser.close();
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  it('walks the path of an approval with its own examples', async () => {
+    const steps: readonly (readonly [
+      operationId: string,
+      example: string | undefined,
+      status: string,
+      part: string,
+    ])[] = [
+      ['agents_create', 'a proposer', '201', '"name": "reminder-bot"'],
+      ['agents_create', 'an approver', '201', '"name": "change-reviewer"'],
+      ['policies_create', 'one that allows', '201', '"collections-may-remind"'],
+      ['policies_create', 'one that requires an approval', '201', '"write-offs-need-approval"'],
+      ['execute_action', 'allowed by a policy', '200', '"outcome": "authorized"'],
+      ['execute_action', 'one that needs an approval', '202', '"outcome": "pending_approval"'],
+      // Asked again it is the same request.
+      ['execute_action', 'one that needs an approval', '202', '"outcome": "pending_approval"'],
+      ['execute_action', 'one to cancel', '202', '"outcome": "pending_approval"'],
+      ['decisions_approve', undefined, '200', '"status": "approved"'],
+      ['approvals_resume', undefined, '200', '"outcome": "authorized"'],
+      ['approvals_cancel', undefined, '200', '"outcome": "cancelled"'],
+      ['executions_report', undefined, '200', '"outcome": "executed"'],
+      ['provenance_verify', undefined, '200', '"valid": true'],
+    ];
+    for (const [operationId, example, status, part] of steps) {
+      const answer = await ui.execute(operationId, example);
+      expect([operationId, answer.status.split('\n')[0], answer.body]).toEqual([
+        operationId,
+        status,
+        expect.stringContaining(part),
+      ]);
+    }
+    expect(browser.takeFaults()).toEqual([]);
+  });
+});

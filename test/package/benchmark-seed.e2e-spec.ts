@@ -1,0 +1,23 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { seed } from '../../bench/growth/seed';
+import { createTestApp } from '../support/application/create-test-app';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { send } from '../support/application/send';
+
+describeOnSqlite('The database that the benchmark fills', () => {
+  it('is one that the service could have written', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'seed-test-'));
+    try {
+      const path = join(folder, 'governance.db');
+      await seed(path, { entities: 20, policies: 20 });
+      const app = await createTestApp({ environment: { DATABASE_URL: `sqlite:${path}` } });
+      const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+      await app.close();
+      expect(body).toMatchObject({ valid: true, firstInvalidDerived: [], recordsVerified: 40 });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

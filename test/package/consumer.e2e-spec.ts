@@ -1,0 +1,199 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Database } from 'sqlite3';
+import { onPostgres } from '../support/database/database-kind';
+import { onServer, TEST_SERVER } from '../support/database/database-server';
+import { codeBlocks, readDocument, ROOT, section } from '../support/documents/markdown';
+import { run } from '../support/processes/shell';
+import { ProgramEnded, startProgram, type StartedProgram } from '../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+
+const PAGE = readDocument('docs/extending.md');
+const FILE = /^\/\/ (?:src\/(incidents\/\S+)|(main\.ts|incidents\.test\.ts))\n/;
+const PACKAGE = 'agent-governance-service';
+/** What a module imports from outside its folder. */
+const OUTSIDE = /from '(?:\.\.\/)+(?:agents|config|database|entities|errors|executions|http|ledger|openapi)\/[^']+'/g;
+
+interface LockedPackage {
+  readonly version: string;
+  readonly dev?: boolean;
+}
+
+/** Writes the files of the page as a project that depends on the package. */
+function writeProject(folder: string): void {
+  for (const { language, code } of codeBlocks(PAGE)) {
+    const [, ofModule, other] = FILE.exec(code) ?? [];
+    const path = ofModule ?? other;
+    if (language !== 'ts' || path === undefined) continue;
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), code.replace(FILE, '').replaceAll(OUTSIDE, `from '${PACKAGE}'`));
+  }
+  const compilerOptions = {
+    ...{ module: 'node16', target: 'ES2023', types: ['node'], outDir: 'out', rootDir: '.', skipLibCheck: false },
+    ...{ strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true, noUnusedLocals: true },
+    ...{ experimentalDecorators: true, emitDecoratorMetadata: true, useDefineForClassFields: false },
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts', 'incidents'] }));
+}
+
+/** The package as it would be published, and what it depends on in the versions of the lockfile: npm has them at hand. */
+async function install(folder: string): Promise<void> {
+  const packed = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+    folder: ROOT,
+  });
+  const [{ filename, version }] = JSON.parse(packed.output) as [{ filename: string; version: string }];
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    dependencies: object;
+    devDependencies: Record<string, string>;
+  };
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, LockedPackage>;
+  };
+  const tools = /^node_modules\/(?:@types\/|undici-types$|typescript$)/;
+  const locked = Object.entries(packages)
+    .filter(([path, { dev }]) => path !== '' && (dev !== true || tools.test(path)))
+    .map(([path, found]) => [path, { ...found, dev: false }]);
+  const compiling = Object.fromEntries(
+    ['@types/express', '@types/node', 'typescript'].map((name) => [name, devDependencies[name]]),
+  );
+  const root = { name: 'incidents', version: '1.0.0', dependencies: { [PACKAGE]: `file:${filename}`, ...compiling } };
+  const ours = { version, resolved: `file:${filename}`, dependencies, hasInstallScript: true };
+  const lockfile = {
+    ...root,
+    lockfileVersion: 3,
+    packages: { '': root, [`node_modules/${PACKAGE}`]: ours, ...Object.fromEntries(locked) },
+  };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(root));
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lockfile));
+  const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund'];
+  const installed = await run('npm', ['install', ...flags], { folder });
+  if (installed.exitCode !== 0) throw new Error(installed.errors);
+  // What the install script of the driver would make again.
+  const driver = join('node_modules', 'sqlite3', 'build');
+  if (existsSync(join(ROOT, driver))) cpSync(join(ROOT, driver), join(folder, driver), { recursive: true });
+  const checked = await run(process.execPath, [join('node_modules', PACKAGE, 'scripts', 'ensure-sqlite3.mjs')], {
+    folder,
+  });
+  if (checked.exitCode !== 0) throw new Error(checked.errors);
+}
+
+function changeFile(path: string, sql: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const database = new Database(path);
+    database.exec(sql, (error) => {
+      database.close(() => (error === null ? resolve() : reject(error)));
+    });
+  });
+}
+
+describe('A project that depends on the package', () => {
+  let folder: string;
+  let database: TemporaryDatabase;
+  let service: StartedProgram;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'governance-consumer-'));
+    database = await temporaryDatabase();
+    writeProject(folder);
+    await install(folder);
+  });
+
+  afterAll(async () => {
+    await database.remove();
+    rmSync(folder, { recursive: true });
+  });
+
+  function start(environment: Readonly<Record<string, string>> = {}): Promise<StartedProgram> {
+    return startProgram(join(folder, 'out', 'main.js'), { ...database.environment, ...environment });
+  }
+
+  it('compiles under strict TypeScript, the declarations of the package included', async () => {
+    const { output, errors } = await run(process.execPath, [join('node_modules', 'typescript', 'bin', 'tsc')], {
+      folder,
+    });
+    expect(errors).toBe('');
+    const faults = output.split('\n').filter((line) => !/^node_modules\/(?!agent-governance-service)|^ |^$/.test(line));
+    expect(faults).toEqual([]);
+  });
+
+  it('tests its module with the helpers of the package', async () => {
+    const environment = onPostgres ? { POSTGRES_SERVER: `${TEST_SERVER}/test` } : {};
+    const { exitCode, output } = await run(process.execPath, ['--test', 'out/'], { folder, environment });
+    expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
+  });
+
+  it('gets the faults of its settings together with those of the service', async () => {
+    const failed = await start({ RATE_LIMIT: 'many', INCIDENT_MOST_AFFECTED: 'few' }).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(ProgramEnded);
+    const { exitCode, printed } = failed as ProgramEnded;
+    expect(exitCode).toBe(78);
+    expect(printed).toContain('RATE_LIMIT: got "many"');
+    expect(printed).toContain('INCIDENT_MOST_AFFECTED: got "few"');
+  });
+
+  it('runs, with its routes, setting, error code, tag and counter', async () => {
+    service = await start({ INCIDENT_MOST_AFFECTED: '10' });
+    const report = (reference: string, more: object = {}) =>
+      service.send('POST', '/api/v1/incidents', { body: { reference, title: 'Late', severity: 'minor', ...more } });
+    expect((await report('INC-1', { affected: 11 })).body.error.details).toEqual([
+      { field: 'affected', message: 'must be at most 10' },
+    ]);
+    expect((await report('INC-1', { entityId: 'ent_0' })).status).toBe(400);
+    const { body } = await report('INC-1', { affected: 10, labels: ['billing'] });
+    expect((await report('INC-1')).body.error.code).toBe('CONFLICT');
+    const close = () => service.send('POST', `/api/v1/incidents/${body.id}/close`);
+    expect((await close()).status).toBe(200);
+    expect((await close()).body.error).toMatchObject({ code: 'INCIDENT_CLOSED' });
+    expect((await service.send('GET', '/api/v1/incidents?label=billing&from=2026-01-01')).body.total).toBe(1);
+    expect((await service.send('GET', '/api/v1/stats')).body.modules).toEqual({ incidents: 1 });
+    const { body: document } = await service.send('GET', '/docs/openapi.json');
+    expect(document.tags).toContainEqual({ name: 'Incidents', description: expect.any(String) });
+    expect(JSON.stringify(document.paths['/api/v1/incidents/{id}/close'])).toContain('INCIDENT_CLOSED');
+  });
+
+  it('has an agent carry out its action, and the code of one that fails on record', async () => {
+    const post = (path: string, body: object) => service.send('POST', `/api/v1/${path}`, { body });
+    await post('agents', { name: 'officer', capabilities: ['close-incident'] });
+    const rule = { subjects: ['agent:officer'], actions: ['close-incident'], resources: ['incident/*'] };
+    await post('policies', { name: 'close', version: '1', effect: 'allow', ...rule });
+    const { body: incident } = await post('incidents', { reference: 'INC-2', title: 'Late', severity: 'major' });
+    const close = { action: 'close-incident', resourceType: 'incident', resourceId: incident.id };
+    expect((await post('agents/officer/execute', close)).body.outcome).toBe('executed');
+    const { body: failed } = await post('agents/officer/execute', close);
+    expect(failed.outcome).toBe('failed');
+    const { body: trail } = await service.send('GET', `/api/v1/audit?subjectId=${failed.id}`);
+    expect(trail.data[0]).toMatchObject({ action: 'execution.completed', reason: 'INCIDENT_CLOSED' });
+  });
+
+  it('has tampering with its records found', async () => {
+    const verify = () => service.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
+    expect((await verify()).body).toMatchObject({ valid: true });
+    const kinds = codeBlocks(section(PAGE, '## 8. Try it')).find(({ code }) => code.includes('"table"'));
+    writeFileSync(join(folder, 'kinds.json'), String(kinds?.code));
+    const tampering = `UPDATE "incidents" SET "severity" = 'minor' WHERE "reference" = 'INC-2'`;
+    if (onPostgres) {
+      await onServer(tampering, database.environment.DATABASE_URL);
+      expect((await verify()).body).toMatchObject({ valid: false });
+      await service.stop();
+      return;
+    }
+    await service.stop();
+    const verifier = join('node_modules', PACKAGE, 'verifier', 'main.mjs');
+    const offline = () => run(process.execPath, [verifier, database.path, '--kinds', 'kinds.json'], { folder });
+    expect(await offline()).toMatchObject({ exitCode: 0, output: expect.not.stringContaining('NOTE') });
+    await changeFile(database.path, tampering);
+    expect(await offline()).toMatchObject({ exitCode: 1, output: expect.stringContaining('incident inc_') });
+    service = await start();
+    expect((await verify()).body).toMatchObject({ valid: false });
+    await service.stop();
+  });
+
+  it('does not start with two copies of what it shares with the service, and says where they are', async () => {
+    const second = join(folder, 'node_modules', PACKAGE, 'node_modules', 'class-validator');
+    cpSync(join(folder, 'node_modules', 'class-validator'), second, { recursive: true });
+    const failed = await start().catch((error: unknown) => error);
+    expect(failed).toMatchObject({ exitCode: 1, printed: expect.stringContaining('two copies of class-validator') });
+    expect((failed as ProgramEnded).printed).toContain(second);
+  });
+});

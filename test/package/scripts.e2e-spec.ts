@@ -1,0 +1,116 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { ROOT } from '../support/documents/markdown';
+import { type ProgramRun, run } from '../support/processes/shell';
+
+// None of it has to do with a database.
+describeOnSqlite('The scripts of package.json', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  // A shell that has `exec` puts the program in its place, so that a signal to npm reaches it; any other goes on behind ||.
+  const portable = Object.values(scripts).map((script) => script.replace(/^exec (.+) \|\| \1$/, '$1'));
+  const commands = portable.flatMap((script) => script.split(' && '));
+
+  it('run in any shell: programs one after another, without variables, redirections or quotes of a POSIX shell', () => {
+    expect(commands.filter((command) => /^exec |[$`;|&<>']|^\w+=/.test(command))).toEqual([]);
+  });
+
+  it('run only Node, npm and programs of the dependencies', () => {
+    const programs = [...new Set(commands.map((command) => command.split(' ')[0] ?? ''))];
+    const known = (program: string): boolean =>
+      program === 'node' || program === 'npm' || existsSync(join(ROOT, 'node_modules', '.bin', program));
+    expect(programs.filter((program) => !known(program))).toEqual([]);
+  });
+});
+
+describeOnSqlite('A folder of the project', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'governance-scripts-'));
+    cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true });
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const script = (name: string): Promise<ProgramRun> => run(process.execPath, [join(folder, 'scripts', name)]);
+
+  describe('that needs its dependencies', () => {
+    /** A package that stands for the driver, since npm takes a file as it takes a registry's. */
+    async function depend(version: string): Promise<void> {
+      const origin = mkdtempSync(join(tmpdir(), 'governance-origin-'));
+      mkdirSync(join(origin, 'driver'));
+      const write = (file: string, content: object): void => writeFileSync(join(origin, file), JSON.stringify(content));
+      const packed = `sqlite3-${version}.tgz`;
+      write('driver/package.json', { name: 'sqlite3', version, main: 'package.json' });
+      write('package.json', { name: 'project', version: '1.0.0', dependencies: { sqlite3: `file:${packed}` } });
+      await run('npm', ['pack', './driver'], { folder: origin });
+      await run('npm', ['install', '--package-lock-only', '--offline', '--no-audit'], { folder: origin });
+      for (const file of [packed, 'package.json', 'package-lock.json']) cpSync(join(origin, file), join(folder, file));
+      rmSync(origin, { recursive: true });
+    }
+
+    const installed = (): unknown =>
+      JSON.parse(readFileSync(join(folder, 'node_modules', 'sqlite3', 'package.json'), 'utf8'));
+
+    it('installs them once, again with another lockfile, and again when an install was interrupted', async () => {
+      await depend('1.0.0');
+      expect(await script('ensure-installed.mjs')).toMatchObject({ exitCode: 0 });
+      expect(installed()).toMatchObject({ version: '1.0.0' });
+      expect(await script('ensure-installed.mjs')).toEqual({ exitCode: 0, output: '', errors: '' });
+
+      await depend('2.0.0');
+      expect(await script('ensure-installed.mjs')).toMatchObject({ exitCode: 0 });
+      expect(installed()).toMatchObject({ version: '2.0.0' });
+
+      const main = join(folder, 'node_modules', 'sqlite3', 'package.json');
+      for (const file of [main, join(folder, 'node_modules', '.package-lock.json')]) rmSync(file);
+      expect(await script('ensure-installed.mjs')).toMatchObject({ exitCode: 0 });
+      expect(existsSync(main)).toBe(true);
+    });
+  });
+
+  describe('whose sources do not compile', () => {
+    beforeEach(() => {
+      for (const file of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'])
+        cpSync(join(ROOT, file), join(folder, file));
+      linkPackages();
+      mkdirSync(join(folder, 'src', 'console', 'assets'), { recursive: true });
+    });
+
+    /** One by one: an install in the folder would remove what is in a linked `node_modules`. */
+    function linkPackages(): void {
+      const [packages, links] = [join(ROOT, 'node_modules'), join(folder, 'node_modules')];
+      mkdirSync(links);
+      for (const name of readdirSync(packages)) symlinkSync(join(packages, name), join(links, name));
+    }
+
+    it('fails every time it is built, keeps the previous build, and writes no API document', async () => {
+      writeFileSync(join(folder, 'src', 'main.ts'), 'export const port: number = 3000;\n');
+      expect(await script('ensure-built.mjs')).toMatchObject({ exitCode: 0 });
+      const built = readFileSync(join(folder, 'dist', 'main.js'), 'utf8');
+
+      writeFileSync(join(folder, 'src', 'main.ts'), "export const port: number = 'three thousand';\n");
+      for (const name of ['ensure-built.mjs', 'ensure-built.mjs', 'write-openapi.mjs']) {
+        const { exitCode, output } = await script(name);
+        expect([name, exitCode]).toEqual([name, 1]);
+        expect(output).toContain("error TS2322: Type 'string' is not assignable to type 'number'.");
+        expect(output).not.toContain('Wrote');
+      }
+      expect(readFileSync(join(folder, 'dist', 'main.js'), 'utf8')).toBe(built);
+      expect(existsSync(join(folder, 'openapi.json'))).toBe(false);
+    });
+  });
+});

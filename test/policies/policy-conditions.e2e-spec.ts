@@ -1,0 +1,105 @@
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
+import { type Answer, faults, send } from '../support/application/send';
+
+describe('Policies with conditions', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    await createAgent(app, { name: 'payer', capabilities: ['pay', 'pay-late', 'send'] });
+  });
+  afterAll(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  const create = (conditions: unknown): Promise<Answer> => {
+    const rules = { effect: 'allow', subjects: ['nobody'], actions: ['a'], resources: ['*'] };
+    const name = `policy ${Math.random()}`;
+    return send(app, 'POST', '/api/v1/policies', { body: { name, version: '1', ...rules, conditions } });
+  };
+  const execute = async (resourceId: string, parameters: object, action = 'pay'): Promise<number> => {
+    const body = { action, resourceType: 'invoice', resourceId, parameters };
+    return (await send(app, 'POST', '/api/v1/agents/payer/execute', { body })).status;
+  };
+
+  it('allow where all conditions are true, and forbid unless one is false', async () => {
+    const most = { parameter: '/amount/value', op: 'lte', value: 100 };
+    await createPolicy(app, { resources: ['allowed'], conditions: [most] });
+    await createPolicy(app, { resources: ['denied'] });
+    await createPolicy(app, { effect: 'deny', resources: ['denied'], conditions: [{ ...most, op: 'gt' }] });
+    for (const resource of ['allowed', 'denied']) {
+      expect(await execute(resource, { amount: { value: 100 } })).toBe(200);
+      expect(await execute(resource, { amount: { value: 100.5 } })).toBe(403);
+      // What is left out, or is not a number, neither meets an allow nor dodges a deny.
+      for (const amount of [undefined, {}, { value: '5' }, { value: null }, { value: [5] }, 5])
+        expect(await execute(resource, { amount })).toBe(403);
+    }
+  });
+
+  it('name actions by how they begin', async () => {
+    await createPolicy(app, { resources: ['begun'], actions: ['pay*'] });
+    expect(await execute('begun', {})).toBe(200);
+    expect(await execute('begun', {}, 'pay-late')).toBe(200);
+    expect(await execute('begun', {}, 'send')).toBe(403);
+  });
+
+  it('are answered and sealed as they were sent, and others are sealed without', async () => {
+    const conditions = [
+      { parameter: '/to/0', op: 'in', value: ['a', 1, true, null] },
+      { parameter: '/x~1y', op: 'exists', value: false },
+    ];
+    const sealed = async (id: string): Promise<object> => {
+      const { body } = await send(app, 'GET', `/api/v1/provenance?subjectId=${id}`);
+      return (await send(app, 'GET', `/api/v1/provenance/${body.data[0].sequence}`)).body.state;
+    };
+    const { body } = await create(conditions);
+    expect(body.conditions).toEqual(conditions);
+    expect(await sealed(body.id)).toMatchObject({ conditions });
+    expect(await sealed((await create([])).body.id)).not.toHaveProperty('conditions');
+  });
+
+  it.each(['deny', 'require_approval'])(
+    'warn where they hold for every action that lacks the parameter: %s',
+    async (effect) => {
+      const conditions = [{ parameter: '/amount', op: 'gt', value: 100 }];
+      const rules = { effect, subjects: ['kind:machine'], priority: -9, approval: null, conditions };
+      const { warnings } = await createPolicy(app, rules);
+      expect(warnings).toContain(
+        'The action "*" with conditions: this holds for every action whose parameters lack /amount.',
+      );
+      expect((await createPolicy(app, { ...rules, effect: 'allow' })).warnings).toEqual([]);
+      expect((await createPolicy(app, { ...rules, effect: 'deny', actions: ['pay'] })).warnings).toEqual([]);
+    },
+  );
+
+  const FAULTY: [unknown, string][] = [
+    [{}, 'conditions'],
+    [Array.from({ length: 21 }, () => ({ parameter: '/a', op: 'eq', value: 1 })), 'conditions'],
+    [['/a'], 'conditions[0]'],
+    [[{ op: 'eq', value: 1 }], 'conditions[0].parameter'],
+    [[{ parameter: 'a', op: 'eq', value: 1 }], 'conditions[0].parameter'],
+    [[{ parameter: '', op: 'eq', value: 1 }], 'conditions[0].parameter'],
+    [[{ parameter: '/a~2', op: 'eq', value: 1 }], 'conditions[0].parameter'],
+    [[{ parameter: `/${'a'.repeat(500)}`, op: 'eq', value: 1 }], 'conditions[0].parameter'],
+    [[{ parameter: '/a', op: 'equals', value: 1 }], 'conditions[0].op'],
+    [[{ parameter: '/a', op: 'eq' }], 'conditions[0].value'],
+    [[{ parameter: '/a', op: 'eq', value: [] }], 'conditions[0].value'],
+    [[{ parameter: '/a', op: 'in', value: [] }], 'conditions[0].value'],
+    [[{ parameter: '/a', op: 'in', value: 1 }], 'conditions[0].value'],
+    [
+      [{ parameter: '/a', op: 'not_in', value: Array.from({ length: 101 }, (_, index) => index) }],
+      'conditions[0].value',
+    ],
+    [[{ parameter: '/a', op: 'lt', value: '1' }], 'conditions[0].value'],
+    [[{ parameter: '/a', op: 'prefix', value: 1 }], 'conditions[0].value'],
+    [[{ parameter: '/a', op: 'exists', value: 1 }], 'conditions[0].value'],
+    [[{ parameter: '/a', op: 'eq', value: 1, not: true }], 'conditions[0].not'],
+  ];
+  it.each(FAULTY)('refuse %j', async (conditions, field) => {
+    const answer = await create(conditions);
+    expect(answer.status).toBe(400);
+    expect(Object.keys(faults(answer))).toEqual([field]);
+  });
+});

@@ -1,0 +1,99 @@
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
+import { send, type Answer } from '../support/application/send';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+
+const POLICIES = '/api/v1/policies';
+const RULES = { effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*'] };
+
+describe('Policies in force', () => {
+  let database: TemporaryDatabase;
+  let app: TestApp;
+  const log: string[] = [];
+
+  beforeEach(async () => {
+    database = await temporaryDatabase();
+  });
+  afterEach(async () => {
+    await chainIsValid(app);
+    await app.close();
+    await database.remove();
+  });
+
+  async function start(limits: Readonly<Record<string, string>>): Promise<void> {
+    log.length = 0;
+    const write = (line: string): void => void log.push(line);
+    app = await createTestApp({ environment: { ...database.environment, ...limits }, logStream: { write } });
+  }
+
+  const create = (name: string, version = '1', more: object = {}): Promise<Answer> =>
+    send(app, 'POST', POLICIES, { body: { ...RULES, name, version, ...more } });
+  const change = (id: string, verb: string): Promise<Answer> => send(app, 'POST', `${POLICIES}/${id}/${verb}`);
+  const entries = async (): Promise<number> => (await send(app, 'GET', '/api/v1/stats')).body.provenanceEntries;
+
+  it('are as many as MAX_POLICIES says, whatever races; one that takes the place of another is none more', async () => {
+    await start({ MAX_POLICIES: '3' });
+    const answers = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => create(name)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409, 409]);
+    const refused = answers.find(({ status }) => status === 409);
+    expect(refused?.body.error).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('MAX_POLICIES') });
+    const [made] = answers.filter(({ status }) => status === 201);
+    const { id, name } = made?.body as { id: string; name: string };
+    expect((await create(name, '2')).status).toBe(201);
+    expect((await change(id, 'activate')).status).toBe(200);
+    expect((await change(id, 'deactivate')).status).toBe(200);
+    expect((await create('g')).status).toBe(201);
+    const before = await entries();
+    expect(await change(id, 'activate')).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+    expect(await entries()).toBe(before);
+    expect((await send(app, 'GET', `${POLICIES}?status=active`)).body.total).toBe(3);
+  });
+
+  it('have patterns of as many bytes as MAX_POLICY_TEXT says', async () => {
+    await start({ MAX_POLICY_TEXT: '1000' });
+    const long = { resources: ['\u00e9'.repeat(300)] };
+    const first = await create('long', '1', long);
+    expect(first.status).toBe(201);
+    const refused = await create('other', '1', long);
+    expect(refused).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+    expect(refused.body.error.message).toContain('MAX_POLICY_TEXT');
+    expect((await create('long', '2', long)).status).toBe(201);
+    expect((await create('long', '3', { resources: Array.from({ length: 3 }, () => 'x'.repeat(400)) })).status).toBe(
+      409,
+    );
+    expect((await create('short')).status).toBe(201);
+    expect((await create('long', '4')).status).toBe(201);
+    expect((await create('other', '1', long)).status).toBe(201);
+    expect((await change(first.body.id, 'activate')).status).toBe(409);
+  });
+
+  it('from before a lower limit stay, decide, and are reported at the start; no more come', async () => {
+    await start({});
+    await createAgent(app, { name: 'bot', capabilities: ['read'] });
+    for (const name of ['a', 'b', 'c']) await createPolicy(app, { name, version: '1' });
+    await app.close();
+    await start({ MAX_POLICIES: '2', MAX_POLICY_TEXT: '2' });
+    expect(log.join('')).toContain('3 policies with 9 bytes of patterns are in force, and stay so');
+    const body = { action: 'read', resourceType: 'file', resourceId: 'a' };
+    expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body.policies).toHaveLength(3);
+    expect((await create('d')).status).toBe(409);
+    expect((await create('a', '2')).status).toBe(201);
+  });
+
+  it('may each have 100 patterns of 64 segments: two hundred of them take little memory', async () => {
+    await start({});
+    const deep = (index: number): string[] =>
+      Array.from({ length: 100 }, (_, at) =>
+        [`${index}-${at}`, ...Array.from({ length: 63 }, (_, depth) => `${depth}abc`)].join('/'),
+      );
+    const before = process.memoryUsage().heapUsed;
+    for (let index = 0; index < 200; index += 1)
+      expect((await create(`deep ${index}`, '1', { effect: 'deny', resources: deep(index) })).status).toBe(201);
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(250 * 1024 * 1024);
+    await app.close();
+    await start({});
+    await createAgent(app, { name: 'bot', capabilities: ['read'] });
+    const body = { action: 'read', resourceType: 'file', resourceId: deep(199)[99] };
+    expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).body.error.reason).toBe('policy_denied');
+  });
+});

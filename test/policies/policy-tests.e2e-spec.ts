@@ -1,0 +1,160 @@
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createAgent, createPolicy, issueKey } from '../support/application/factories';
+import { type Answer, faults, type Parsed, send } from '../support/application/send';
+
+const READ = { action: 'read', resourceType: 'doc', resourceId: 'a' };
+const ANYBODY = { subject: {} };
+const MAY_READ = {
+  ...{ name: 'may-read', version: '1', effect: 'allow' },
+  ...{ subjects: ['role:reader'], actions: ['read'], resources: ['*'] },
+};
+const LIMIT = {
+  ...{ name: 'limit', version: '1', effect: 'deny', priority: 5 },
+  ...{ subjects: ['*'], actions: ['pay'], resources: ['*'] },
+  conditions: [{ parameter: '/amount', op: 'gt', value: 10 }],
+};
+const ASK = { ...MAY_READ, name: 'ask', effect: 'require_approval', actions: ['pay'] };
+
+describe('Tests of a planned set', () => {
+  let app: TestApp;
+
+  beforeEach(async () => {
+    app = await createTestApp();
+  });
+  afterEach(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  const plan = (policies: readonly object[], tests: unknown, more: object = {}): Promise<Answer> =>
+    send(app, 'POST', '/api/v1/policies/plan', { body: { policies, tests }, ...more });
+  const tested = async (policies: readonly object[], tests: readonly object[]): Promise<Parsed> => {
+    const answer = await plan(policies, tests);
+    expect(answer.status).toBe(200);
+    return answer.body.tests;
+  };
+
+  it('ask the set as it would be, and nothing of it is applied', async () => {
+    const reader = { subject: { roles: ['reader'] } };
+    const pay = { ...reader, action: 'pay', resourceType: 'doc', resourceId: 'a' };
+    const results = await tested(
+      [MAY_READ, LIMIT, ASK],
+      [
+        { ...READ, ...reader, expect: 'allow', by: 'may-read' },
+        { ...READ, ...ANYBODY, expect: 'deny' },
+        { ...pay, parameters: { amount: 11 }, expect: 'deny', by: 'limit' },
+        { ...pay, parameters: { amount: 9 }, expect: 'require_approval', by: 'ask' },
+        { ...pay, expect: 'deny', by: 'limit' },
+      ],
+    );
+    expect(results).toEqual({ passed: 5, failed: [] });
+    const { body } = await send(app, 'POST', '/api/v1/policies/evaluate', { body: { ...READ, ...reader } });
+    expect(body).toMatchObject({ effect: 'deny', reason: 'no_policy_allows' });
+    expect((await send(app, 'GET', '/api/v1/policies')).body.data).toEqual([]);
+  });
+
+  it('that fail say what was answered, and by which policies', async () => {
+    const { id } = await createPolicy(app, MAY_READ);
+    const reader = { ...READ, subject: { roles: ['reader'] } };
+    const results = await tested(
+      [MAY_READ, { ...LIMIT, actions: ['*'] }],
+      [
+        { ...READ, ...ANYBODY, expect: 'deny' },
+        { ...reader, parameters: { amount: 1 }, expect: 'deny' },
+        { ...reader, parameters: { amount: 1 }, expect: 'allow', by: 'limit' },
+        { ...reader, expect: 'allow' },
+        { ...READ, ...ANYBODY, parameters: { amount: 1 }, expect: 'allow', by: 'nobody' },
+      ],
+    );
+    const mayRead = { id, name: 'may-read', version: '1', effect: 'allow' };
+    const limit = { id: null, name: 'limit', version: '1', effect: 'deny' };
+    expect(results).toEqual({
+      passed: 1,
+      failed: [
+        { index: 1, expect: 'deny', effect: 'allow', reason: null, policies: [mayRead] },
+        { index: 2, expect: 'allow', effect: 'allow', reason: null, policies: [mayRead] },
+        { index: 3, expect: 'allow', effect: 'deny', reason: 'policy_denied', policies: [limit] },
+        { index: 4, expect: 'allow', effect: 'deny', reason: 'no_policy_allows', policies: [] },
+      ],
+    });
+  });
+
+  it('count what stays in force, and not what goes out of it', async () => {
+    await createPolicy(app, MAY_READ);
+    const tests = [{ ...READ, subject: { roles: ['reader'] }, expect: 'allow' }];
+    expect((await plan([LIMIT], tests)).body.tests.passed).toBe(1);
+    const pruned = await send(app, 'POST', '/api/v1/policies/plan', {
+      body: { policies: [LIMIT], prune: true, tests },
+    });
+    expect(pruned.body.tests.passed).toBe(0);
+    const next = { ...MAY_READ, version: '2', actions: ['write'] };
+    expect((await plan([next], tests)).body.tests.passed).toBe(0);
+  });
+
+  it('ask a registered agent with its capabilities and status', async () => {
+    const bot = await createAgent(app, { name: 'bot', roles: ['reader'], capabilities: ['read'] });
+    const asked = { ...READ, agent: 'bot', expect: 'allow', by: 'may-read' };
+    const everything = { ...MAY_READ, actions: ['*'] };
+    expect(await tested([everything], [asked, { ...asked, agent: bot.id, action: 'write' }])).toEqual({
+      passed: 1,
+      failed: [{ index: 1, expect: 'allow', effect: 'deny', reason: 'capability_missing', policies: [] }],
+    });
+    await send(app, 'POST', `/api/v1/agents/${bot.id}/suspend`);
+    expect((await tested([everything], [asked])).failed[0].reason).toBe('agent_suspended');
+  });
+
+  it('know a policy that decides with more than ten others', async () => {
+    const many = Array.from({ length: 12 }, (_, index) => ({ ...MAY_READ, name: `n${index}` }));
+    const reader = { ...READ, subject: { roles: ['reader'] }, expect: 'allow' };
+    const results = await tested(
+      [...many, { ...MAY_READ, name: 'lower', priority: -1 }],
+      [
+        { ...reader, by: 'n11' },
+        { ...reader, by: 'lower' },
+      ],
+    );
+    expect(results.passed).toBe(1);
+    expect(results.failed).toMatchObject([{ index: 1, effect: 'allow' }]);
+    expect(results.failed[0].policies).toHaveLength(10);
+  });
+
+  it('are checked, each by itself', async () => {
+    const valid = { ...READ, ...ANYBODY, expect: 'deny' };
+    const answer = await plan(
+      [MAY_READ],
+      [
+        ...[valid, { ...READ, expect: 'deny' }, { ...valid, agent: 'bot' }, { ...valid, expect: 'no_policy' }, 7],
+        ...[
+          { ...valid, resourceId: 'a/../b' },
+          { ...valid, explain: true },
+          { ...valid, by: '', parameters: [] },
+        ],
+        ...[{ ...valid, subject: { roles: 'all', name: 'agt_x' } }, {}],
+      ],
+    );
+    expect(answer.status).toBe(400);
+    expect(Object.keys(faults(answer)).sort()).toEqual([
+      ...['tests[1].agent', 'tests[2].subject', 'tests[3].expect', 'tests[4]', 'tests[5].resourceId'],
+      ...['tests[6].explain', 'tests[7].by', 'tests[7].parameters', 'tests[8].subject.name', 'tests[8].subject.roles'],
+      ...['tests[9].action', 'tests[9].agent', 'tests[9].expect', 'tests[9].resourceId', 'tests[9].resourceType'],
+    ]);
+    const unknown = await plan([MAY_READ], [valid, { ...READ, agent: 'nobody', expect: 'deny' }]);
+    expect([unknown.status, Object.keys(faults(unknown))]).toEqual([400, ['tests[1].agent']]);
+    const tooMany = await plan(
+      [],
+      Array.from({ length: 1001 }, () => valid),
+    );
+    expect(Object.keys(faults(tooMany))).toEqual(['tests']);
+    expect((await plan([MAY_READ], null)).body).not.toHaveProperty('tests');
+    expect((await plan([MAY_READ], [])).body.tests).toEqual({ passed: 0, failed: [] });
+  });
+
+  it('ask a bound caller without `read` about its own agent alone', async () => {
+    const bot = await createAgent(app, { name: 'bot' });
+    const { secret: key } = await issueKey(app, { scopes: ['policies'], agentId: bot.id });
+    const own = { ...READ, agent: 'bot', expect: 'deny' };
+    expect((await plan([MAY_READ], [own], { key })).status).toBe(200);
+    const refused = await plan([MAY_READ], [own, { ...READ, ...ANYBODY, expect: 'deny' }], { key });
+    expect([refused.status, refused.body.error.reason]).toEqual([403, 'not_this_agent']);
+  });
+});

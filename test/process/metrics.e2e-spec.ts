@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { MetricsServer } from '../../src/metrics/metrics-server';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { ROOT } from '../support/documents/markdown';
+import { valueOf } from '../support/application/metric';
+import { send } from '../support/application/send';
+
+const BY_ROUTE = 'http_request_duration_seconds_count';
+
+describe('The metrics', () => {
+  let app: TestApp;
+
+  beforeEach(async () => {
+    app = await createTestApp({ environment: { RATE_LIMIT: '20' } });
+  });
+  afterEach(() => app.close());
+
+  async function metrics(): Promise<string> {
+    const answer = await send(app, 'GET', '/metrics');
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toMatch(/^text\/plain;.* version=0\.0\.4/);
+    return answer.text;
+  }
+
+  it('need the key, and take no parameters', async () => {
+    expect((await send(app, 'GET', '/metrics', { key: null })).status).toBe(401);
+    expect((await send(app, 'GET', '/metrics?name=x')).status).toBe(400);
+  });
+
+  it.each([
+    ['alerts.yml', /expr: '(.+)'/g, 11],
+    ['grafana-dashboard.json', /"expr": "(.+)"/g, 14],
+  ])('that deploy/%s asks for exist', async (file, expressions, count) => {
+    const found = [...readFileSync(join(ROOT, 'deploy', file), 'utf8').matchAll(expressions)];
+    expect(found).toHaveLength(count);
+    const names = found.flatMap(([, text = '']) => text.match(/\b(?:governance|http|nodejs|process)_\w+/g) ?? []);
+    const text = await metrics();
+    const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+    const offered = types.flatMap(([, name = '', type]) =>
+      type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+    );
+    expect(names.filter((name) => !offered.includes(name))).toEqual([]);
+  });
+
+  it('are well-formed: each line a comment or a sample, each metric once', async () => {
+    const lines = (await metrics()).split('\n').filter((line) => line !== '');
+    const sample = /^[a-z]\w*(\{\w+="[^"]*"(,\w+="[^"]*")*\})? (-?[\d.e+-]+|Nan|\+Inf)$/;
+    expect(lines.filter((line) => !line.startsWith('# ') && !sample.test(line))).toEqual([]);
+    const named = lines.flatMap((line) => /^# TYPE (\S+) /.exec(line)?.[1] ?? []);
+    expect(named).toEqual([...new Set(named)]);
+    expect(named).toEqual(
+      expect.arrayContaining([
+        'process_cpu_seconds_total',
+        'nodejs_eventloop_lag_p99_seconds',
+        'nodejs_gc_duration_seconds',
+      ]),
+    );
+  });
+
+  it('tell of the ledger', async () => {
+    const names = ['a', 'b', 'c'];
+    await Promise.all(names.map((name) => send(app, 'POST', '/api/v1/entities', { body: { type: 'customer', name } })));
+    const text = await metrics();
+    expect(valueOf(text, 'governance_ledger_head_sequence')).toBe(3);
+    expect(valueOf(text, 'governance_ledger_queue_commands')).toBe(0);
+    expect(valueOf(text, 'governance_ledger_healthy')).toBe(1);
+    expect(valueOf(text, 'governance_ledger_failed_batches_total')).toBe(0);
+    expect(valueOf(text, 'governance_ledger_batch_commands_sum')).toBeGreaterThanOrEqual(3);
+    const batches = valueOf(text, 'governance_ledger_batch_commands_count');
+    expect(valueOf(text, 'governance_ledger_batch_duration_seconds_count')).toBe(batches);
+    expect(valueOf(text, 'governance_ledger_commit_duration_seconds_count')).toBeGreaterThanOrEqual(1);
+  });
+
+  it('count what agents were refused by its reason', async () => {
+    await send(app, 'POST', '/api/v1/agents', { body: { name: 'bot', capabilities: ['read'] } });
+    for (const action of ['read', 'read', 'write']) {
+      const body = { action, resourceType: 'document', resourceId: 'docs/1' };
+      expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).status).toBe(403);
+    }
+    const text = await metrics();
+    expect(valueOf(text, 'governance_denials_total{reason="no_policy_allows"}')).toBe(2);
+    expect(valueOf(text, 'governance_denials_total{reason="capability_missing"}')).toBe(1);
+    expect(valueOf(text, 'governance_denials_total{reason="self_approval"}')).toBe(0);
+  });
+
+  it('count requests by route template, so that no path makes a series of its own', async () => {
+    for (const path of ['/api/v1/entities/1', '/api/v1/entities/2', '/nowhere/1', '/nowhere/2', '/%ff'])
+      expect((await send(app, 'GET', path)).status).toBeGreaterThanOrEqual(400);
+    await send(app, 'GET', '/api/v1/stats');
+    const text = await metrics();
+    expect(valueOf(text, `${BY_ROUTE}{method="GET",route="/api/v1/entities/:id",status="404"}`)).toBe(2);
+    expect(valueOf(text, `${BY_ROUTE}{method="GET",route="/api/v1/stats",status="200"}`)).toBe(1);
+    expect(valueOf(text, `${BY_ROUTE}{method="GET",route="none",status="404"}`)).toBe(2);
+    expect(text).not.toContain('nowhere');
+  });
+
+  it('count refused keys and rate-limited requests', async () => {
+    for (let request = 0; request < 2; request += 1) await send(app, 'GET', '/api/v1/stats', { key: 'wrong' });
+    for (let request = 0; request < 23; request += 1) await send(app, 'GET', '/api/v1/stats');
+    const text = await metrics();
+    expect(valueOf(text, 'governance_refused_keys_total')).toBe(2);
+    expect(valueOf(text, 'governance_rate_limited_requests_total')).toBe(3);
+  });
+});
+
+describe('The metrics on a port of their own', () => {
+  let app: TestApp;
+  let url: string;
+
+  beforeAll(async () => {
+    app = await createTestApp({ environment: { METRICS_PORT: '0', HOST: '127.0.0.1' } });
+    url = `http://127.0.0.1:${app.application.get(MetricsServer).port}`;
+  });
+  afterAll(() => app.close());
+
+  it('need no key, and nothing else is there', async () => {
+    const answer = await fetch(`${url}/metrics`);
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain('governance_ledger_head_sequence 0');
+    expect((await fetch(`${url}/api/v1/stats`)).status).toBe(404);
+    expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(404);
+  });
+
+  it('are not on the main port', async () => {
+    expect((await send(app, 'GET', '/metrics')).status).toBe(404);
+  });
+
+  it('stop the start when the port is taken', async () => {
+    const taken = new URL(url).port;
+    const second = createTestApp({ environment: { METRICS_PORT: taken, HOST: '127.0.0.1' } });
+    await expect(second).rejects.toThrow(`The metrics cannot be served on METRICS_PORT ${taken}`);
+  });
+});

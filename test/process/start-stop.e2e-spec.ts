@@ -1,0 +1,195 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ROOT } from '../support/documents/markdown';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+
+const MAIN = join(ROOT, 'dist', 'main.js');
+const CLIENTS = 32;
+/** Milliseconds: five times what is promised. */
+const LONGEST_STOP = 5 * 10_000;
+
+/** What one client saw: the ids that it was answered are kept, and how its last request ended. */
+interface ClientReport {
+  readonly kept: readonly string[];
+  /** A status, or the code of the error that came instead of an answer. */
+  readonly ending: number | string;
+}
+
+/** Creates entities one after another on a kept connection until the service refuses. */
+async function createUntilRefused(program: StartedProgram, onKept = (): void => undefined): Promise<ClientReport> {
+  const kept: string[] = [];
+  try {
+    for (;;) {
+      const body = { type: 'service', name: `Entity ${kept.length}` };
+      const answer = await program.send('POST', '/api/v1/entities', { body });
+      if (answer.status !== 201) return { kept, ending: answer.status };
+      kept.push(answer.body.id);
+      onKept();
+    }
+  } catch (error) {
+    return { kept, ending: connectionFault(error) };
+  }
+}
+
+/** What `fetch` says of a connection that failed. */
+function connectionFault(error: unknown): string {
+  const cause = (error as { cause?: { code?: string; message?: string } }).cause;
+  return cause?.code ?? cause?.message ?? String(error);
+}
+
+describe('The built program, asked to stop,', () => {
+  let database: TemporaryDatabase;
+
+  beforeEach(async () => {
+    database = await temporaryDatabase();
+  });
+
+  afterEach(() => database.remove());
+
+  function start(): Promise<StartedProgram> {
+    return startProgram(MAIN, { ...database.environment, RATE_LIMIT: '1000000' });
+  }
+
+  /** Stops the program; answers its exit code and the milliseconds that took. */
+  async function timedStop(program: StartedProgram, signal?: NodeJS.Signals): Promise<[number | null, number]> {
+    const begin = Date.now();
+    const exitCode = await program.stop(signal);
+    return [exitCode, Date.now() - begin];
+  }
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 on %s', async (signal) => {
+    const [exitCode, milliseconds] = await timedStop(await start(), signal);
+    expect(exitCode).toBe(0);
+    expect(milliseconds).toBeLessThan(LONGEST_STOP);
+  });
+
+  it('ends with 0 on a second signal, too', async () => {
+    const program = await start();
+    const clients = Array.from({ length: CLIENTS }, () => createUntilRefused(program));
+    await sleep(300);
+    program.process.kill('SIGINT');
+    await sleep(20);
+    expect(await program.stop('SIGTERM')).toBe(0);
+    await Promise.all(clients);
+  });
+
+  it('answers what it has received, refuses the rest, and keeps all it acknowledged', async () => {
+    const program = await start();
+    let acknowledged = 0;
+    const clients = Array.from({ length: CLIENTS }, () => createUntilRefused(program, () => (acknowledged += 1)));
+    while (acknowledged < 10 * CLIENTS) await sleep(20);
+    const [exitCode, milliseconds] = await timedStop(program);
+    expect(exitCode).toBe(0);
+    expect(milliseconds).toBeLessThan(LONGEST_STOP);
+
+    const reports = await Promise.all(clients);
+    const kept = reports.flatMap((report) => report.kept);
+    // A client either hears the refusal or finds nobody listening any more; none is cut off.
+    expect(reports.filter(({ ending }) => ending !== 503 && ending !== 'ECONNREFUSED')).toEqual([]);
+
+    const restarted = await start();
+    const { body: stats } = await restarted.send('GET', '/api/v1/stats');
+    expect(stats).toMatchObject({ entities: kept.length, provenanceEntries: kept.length });
+    const found = await Promise.all(kept.slice(-200).map((id) => restarted.send('GET', `/api/v1/entities/${id}`)));
+    expect(found.filter(({ status }) => status !== 200)).toEqual([]);
+    const { body: verification } = await restarted.send('POST', '/api/v1/provenance/verify');
+    expect(verification).toMatchObject({ valid: true, entriesVerified: kept.length });
+    await restarted.stop();
+  });
+});
+
+const MEBIBYTE = 1_048_576;
+const LARGE_ROWS = 24;
+const EXPORT = '/api/v1/provenance/export';
+const MANY_MEMBERS = Object.fromEntries(Array.from({ length: 100_000 }, (_unused, member) => [member.toString(36), 1]));
+
+type Client = (program: StartedProgram) => Promise<unknown>;
+
+/** What takes long, and how many ask for it at once. */
+const UNDER_WAY: Readonly<Record<string, readonly [clients: number, client: Client]>> = {
+  'exports that are read': [3, (program) => program.send('GET', EXPORT)],
+  'exports that nobody reads': [2, (program) => held(program, `GET ${EXPORT} HTTP/1.1\r\n\r\n`)],
+  'pages of large rows': [6, (program) => program.send('GET', '/api/v1/entities?limit=24')],
+  verifications: [4, (program) => program.send('POST', '/api/v1/provenance/verify')],
+  'verifications from many places': [
+    4,
+    (program) =>
+      program.send('POST', '/api/v1/provenance/verify', { body: { from: 1 + Math.floor(Math.random() * 24) } }),
+  ],
+  'verifications of the state': [
+    2,
+    (program) => program.send('POST', '/api/v1/provenance/verify', { body: { state: true } }),
+  ],
+  'bodies of many members': [
+    4,
+    (program) => program.send('POST', '/api/v1/entities', { body: { type: 'x', name: 'x', properties: MANY_MEMBERS } }),
+  ],
+  'bodies that do not end': [
+    4,
+    (program) =>
+      held(
+        program,
+        `POST /api/v1/entities HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ${MEBIBYTE}\r\n\r\n{`,
+      ),
+  ],
+  writes: [8, (program) => createUntilRefused(program)],
+};
+
+/** Sends a request and takes nothing of the answer until the connection is closed. */
+async function held(program: StartedProgram, request: string): Promise<void> {
+  const { hostname, port } = new URL(program.url);
+  const socket = connect(Number(port), hostname).pause();
+  socket.on('error', () => socket.destroy());
+  socket.write(request.replace('\r\n', `\r\nHost: x\r\nX-API-Key: ${program.key}\r\n`));
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  void once(program.process, 'exit').then(() => socket.destroy());
+  await closed;
+}
+
+describe('The built program, asked to stop while much is under way,', () => {
+  let database: TemporaryDatabase;
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    const program = await start();
+    const body = { type: 'large', name: 'large', properties: { text: 'x'.repeat(MEBIBYTE - 200) } };
+    for (let row = 0; row < LARGE_ROWS; row += 1) await program.send('POST', '/api/v1/entities', { body });
+    await program.stop();
+  });
+  afterAll(() => database.remove());
+
+  function start(): Promise<StartedProgram> {
+    return startProgram(MAIN, { ...database.environment, RATE_LIMIT: '1000000' });
+  }
+
+  /** The exit code, and what was said of a fault that nobody caught. */
+  async function endAmong(kinds: readonly string[], delay: number): Promise<unknown> {
+    const program = await start();
+    const clients = kinds.flatMap((kind) => {
+      const [count, client] = UNDER_WAY[kind] ?? [0, () => Promise.resolve()];
+      return Array.from({ length: count }, () => client(program).catch(() => null));
+    });
+    await sleep(delay);
+    const began = Date.now();
+    const exitCode = await program.stop();
+    expect(Date.now() - began).toBeLessThan(LONGEST_STOP);
+    await Promise.all(clients);
+    const fatal = program
+      .printed()
+      .split('\n')
+      .filter((line) => line.includes('"level":"fatal"'));
+    return { exitCode, fatal };
+  }
+
+  it.each(Object.keys(UNDER_WAY))('ends with 0 during %s', async (kind) => {
+    expect(await endAmong([kind], 40)).toEqual({ exitCode: 0, fatal: [] });
+  });
+
+  it('ends with 0 during all of it', async () => {
+    for (const delay of [40, 400])
+      expect(await endAmong(Object.keys(UNDER_WAY), delay)).toEqual({ exitCode: 0, fatal: [] });
+  });
+});

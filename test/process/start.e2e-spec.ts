@@ -1,0 +1,238 @@
+import { existsSync, linkSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describeOnSqlite, itOnSqlite } from '../support/database/database-kind';
+import { ROOT } from '../support/documents/markdown';
+import { type ProgramRun, run, runBlocks } from '../support/processes/shell';
+import { startCommand, startProgram, type StartedProgram } from '../support/processes/started-program';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+
+const MAIN = join(ROOT, 'dist', 'main.js');
+const ENTITY = { type: 'service', name: 'Payment gateway' };
+const KEY = 'the-key-of-these-tests-0123456789';
+
+describe('The built program', () => {
+  let database: TemporaryDatabase;
+  const programs: StartedProgram[] = [];
+
+  beforeEach(async () => {
+    database = await temporaryDatabase();
+  });
+
+  afterEach(async () => {
+    await Promise.all(programs.splice(0).map((program) => program.stop()));
+    await database.remove();
+  });
+
+  async function start(environment: Record<string, string> = {}): Promise<StartedProgram> {
+    const program = await startProgram(MAIN, { ...database.environment, ...environment });
+    programs.push(program);
+    return program;
+  }
+
+  /** Starts the program where it cannot run, and waits for its end. */
+  function refuse(environment: Record<string, string>): Promise<ProgramRun> {
+    const quiet = { NODE_ENV: '', API_KEY: KEY, PORT: '0', ...database.environment };
+    return run(process.execPath, [MAIN], { folder: database.folder, environment: { ...quiet, ...environment } });
+  }
+
+  describe('ends with exit code 78', () => {
+    it('and tells every fault of the configuration at once, a line each, without secrets', async () => {
+      const { exitCode, output, errors } = await refuse({
+        PORT: '70000',
+        LOG_LEVEL: 'loud',
+        API_KEY: 'a secret with spaces',
+        DATABASE_URL: 'postgres//app:hunter2@db/governance',
+      });
+      expect([exitCode, output]).toEqual([78, '']);
+      expect(errors.trimEnd().split('\n')).toEqual([
+        'The configuration is invalid:',
+        expect.stringMatching(/^ {2}PORT: got "70000"; expected a whole number from 0 to 65535.*example: PORT=3000$/),
+        expect.stringMatching(/^ {2}API_KEY: got a value that is not shown; expected .*example: API_KEY=/),
+        expect.stringMatching(/^ {2}DATABASE_URL: got .*; expected .*example: DATABASE_URL=/),
+        expect.stringMatching(/^ {2}LOG_LEVEL: got "loud"; expected one of fatal, .*example: LOG_LEVEL=info$/),
+      ]);
+      expect(errors).not.toMatch(/secret with|hunter2/);
+    });
+
+    it('in production without a key', async () => {
+      const { exitCode, errors } = await refuse({ NODE_ENV: 'production', API_KEY: '' });
+      expect(exitCode).toBe(78);
+      expect(errors).toMatch(/^ {2}API_KEY: got nothing, although NODE_ENV is production; expected a key/m);
+    });
+
+    it.each(['API_KEY', 'API_KEY_PREVIOUS'])('in production with a short %s', async (name) => {
+      const { exitCode, errors } = await refuse({ NODE_ENV: 'production', [name]: 'short-but-mine' });
+      expect(exitCode).toBe(78);
+      expect(errors).toMatch(
+        new RegExp(`^ {2}${name}: got a value that is not shown; expected a key .*at least 16`, 'm'),
+      );
+      expect(errors).not.toContain('short-but-mine');
+    });
+
+    it('for a fault in the .env file of its folder', async () => {
+      writeFileSync(join(database.folder, '.env'), 'RATE_LIMIT=none\n');
+      expect(await refuse({})).toMatchObject({
+        exitCode: 78,
+        errors: expect.stringContaining('RATE_LIMIT: got "none"'),
+      });
+    });
+  });
+
+  describeOnSqlite('ends with exit code 75 and one line while another process uses the database', () => {
+    beforeEach(() => start());
+
+    const IN_USE = /^The database \S+ is in use by another process: .*\n$/;
+
+    it('under the same path', async () => {
+      expect(await refuse({})).toEqual({ exitCode: 75, output: '', errors: expect.stringMatching(IN_USE) });
+    });
+
+    it('under a relative path', async () => {
+      const { exitCode } = await refuse({ DATABASE_URL: 'sqlite:./there/../governance.db' });
+      expect(exitCode).toBe(75);
+    });
+
+    it('through a symbolic link', async () => {
+      symlinkSync('governance.db', join(database.folder, 'link.db'));
+      expect(await refuse({ DATABASE_URL: 'sqlite:link.db' })).toMatchObject({ exitCode: 75 });
+    });
+
+    it('through a hard link', async () => {
+      linkSync(database.path, join(database.folder, 'second.db'));
+      const refused = await refuse({ DATABASE_URL: 'sqlite:second.db' });
+      expect(refused).toMatchObject({ exitCode: 75, errors: expect.stringMatching(IN_USE) });
+    });
+  });
+
+  describe('ends with exit code 1 and one line', () => {
+    it('when the port is taken', async () => {
+      const { port } = new URL((await start()).url);
+      const refused = await refuse({
+        PORT: port,
+        HOST: '127.0.0.1',
+        DATABASE_URL: 'sqlite:other.db',
+        LOG_LEVEL: 'silent',
+      });
+      expect(refused).toEqual({
+        exitCode: 1,
+        output: '',
+        errors: `The service could not start: it cannot listen on 127.0.0.1 port ${port}: another program listens there; set PORT to a free port.\n`,
+      });
+    });
+
+    itOnSqlite('when the file is not a database', async () => {
+      writeFileSync(database.path, 'These are the minutes of a meeting, not a database.\n'.repeat(100));
+      const refused = await refuse({});
+      expect(refused).toMatchObject({ exitCode: 1, output: '' });
+      expect(refused.errors).toMatch(/^The service could not start: .+\n$/);
+    });
+  });
+
+  describe('prints a banner', () => {
+    it.each(['', KEY])('whose commands show an action allowed and one denied, with API_KEY=%s', async (given) => {
+      const program = await start({ API_KEY: given });
+      const printed = program.printed();
+      const commands = printed.split('\n').filter((line) => /^(key=|post)/.test(line));
+      const [output = ''] = await runBlocks([[`API_KEY=${given}`, ...commands].join('\n')]);
+      const [, , allowed, denied] = output
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(allowed).toMatchObject({ outcome: 'authorized' });
+      expect(denied).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+      const shown = /^ *API key +(\S+) \(for this run only/m.exec(printed)?.[1];
+      expect(commands[0]).toBe(given === '' ? `key=${shown}` : 'key="$API_KEY"');
+      if (given !== '') expect(printed).not.toContain(given);
+    });
+
+    it('that warns of a short key', async () => {
+      const program = await start({ API_KEY: 'short' });
+      expect(program.printed()).toMatch(/^ *WARNING +API_KEY has fewer than 16 characters/m);
+    });
+
+    it('that tells where the chain stands', async () => {
+      const first = await start();
+      expect(first.printed()).toMatch(/^ *Chain +empty$/m);
+      await first.send('POST', '/api/v1/entities', { body: ENTITY });
+      const { body } = await first.send('GET', '/api/v1/provenance');
+      await first.stop();
+      const shown = /^ *Chain +1 entry, head ([0-9a-f]{12})…$/m.exec((await start()).printed())?.[1];
+      expect(body.data[0].hash.slice(0, 12)).toBe(shown);
+    });
+  });
+
+  describe('logs', () => {
+    it('one JSON object a line, one line a request, and never the key', async () => {
+      const program = await start({ API_KEY: KEY, API_KEY_PREVIOUS: `${KEY}-former`, LOG_LEVEL: 'trace' });
+      const banner = program.printed().length;
+      for (const key of [KEY, `${KEY}-former`, `${KEY}-wrong`]) {
+        await program.send('GET', `/api/v1/entities?type=${key}`, { key, headers: { 'X-Request-Id': 'r-1' } });
+        await program.send('GET', `/api/v1/entities/${key}`, { key });
+        await program.send('POST', '/api/v1/entities', { key, body: { type: key, name: key, [key]: key } });
+        await program.send('POST', '/api/v1/entities', { key, body: `{"${key}` });
+      }
+      await program.stop();
+      expect(program.printed()).not.toContain(KEY);
+      const lines = program.printed().slice(banner).trimEnd().split('\n');
+      const requests = lines.map((line) => JSON.parse(line)).filter((line) => 'status' in line);
+      expect(requests).toHaveLength(12);
+      expect(requests[0]).toEqual({
+        level: 'info',
+        time: expect.any(String),
+        requestId: 'r-1',
+        method: 'GET',
+        route: '/api/v1/entities',
+        path: '/api/v1/entities',
+        status: 200,
+        durationMs: expect.any(Number),
+        ip: '127.0.0.1',
+        msg: 'request completed',
+      });
+    });
+
+    it('nothing with LOG_LEVEL=silent', async () => {
+      const program = await start({ LOG_LEVEL: 'silent' });
+      const banner = program.printed().length;
+      await program.send('GET', '/api/v1/nothing', { key: 'wrong' });
+      await program.stop();
+      expect(program.printed().slice(banner)).toBe('');
+    });
+  });
+
+  itOnSqlite('leaves nothing of its temporary database behind with NODE_ENV=test', async () => {
+    const program = await startCommand(process.execPath, [MAIN], database.folder, { NODE_ENV: 'test' });
+    const file = /^ *Database +(\S+)$/m.exec(program.printed())?.[1] ?? '';
+    expect(existsSync(file)).toBe(true);
+    expect(await program.stop()).toBe(0);
+    expect(existsSync(dirname(file))).toBe(false);
+  });
+
+  itOnSqlite('says that it is unhealthy, and refuses writes, once its database file is gone', async () => {
+    const program = await start();
+    await program.send('POST', '/api/v1/entities', { body: ENTITY });
+    for (const suffix of ['', '-wal', '-shm']) rmSync(database.path + suffix, { force: true });
+    expect(await program.send('GET', '/api/v1/health')).toMatchObject({ status: 503, body: { status: 'unhealthy' } });
+    const refused = await program.send('POST', '/api/v1/entities', { body: ENTITY });
+    expect(refused).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
+  });
+
+  it('starts with the same command by npm start and in the image, but for the memory of the heap', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const command = /^CMD (\[.*\])$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))?.[1] ?? '[]';
+    const withoutSizes = (words: readonly string[]): string[] =>
+      words.map((word) => word.replace(/-size=\d+$/, '-size'));
+    const inTheImage = withoutSizes(JSON.parse(command) as string[]);
+    expect(inTheImage).toContain('dist/main.js');
+    expect(withoutSizes(scripts['start']?.split(' || ')[1]?.split(' ') ?? [])).toEqual(inTheImage);
+  });
+
+  it('starts by npm start, and a signal to npm reaches it', async () => {
+    const environment = { ...database.environment, HOME: database.folder };
+    const program = await startCommand('npm', ['start'], ROOT, environment);
+    await program.send('POST', '/api/v1/entities', { body: ENTITY });
+    expect(await program.stop()).toBe(0);
+    await expect(program.send('GET', '/api/v1/health')).rejects.toThrow();
+  });
+});

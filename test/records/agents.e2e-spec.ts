@@ -1,0 +1,384 @@
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { auditOf, chainIsValid, createAgent } from '../support/application/factories';
+import { faults, send } from '../support/application/send';
+
+const AGENTS = '/api/v1/agents';
+
+describe('agents', () => {
+  let app: TestApp;
+  let number = 0;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  const newName = (): string => `agent ${(number += 1)}`;
+
+  describe('creation', () => {
+    it('fills in what may be left out and answers with the whole record', async () => {
+      const created = await send(app, 'POST', AGENTS, { body: { name: 'minimal' } });
+      expect(created.status).toBe(201);
+      expect(created.body).toEqual({
+        id: expect.stringMatching(/^agt_[0-9A-HJKMNP-TV-Z]{26}$/),
+        name: 'minimal',
+        kind: 'machine',
+        description: '',
+        capabilities: [],
+        roles: [],
+        status: 'active',
+        createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        updatedAt: created.body.createdAt,
+        revision: 1,
+      });
+      expect(created.headers.get('location')).toBe(`${AGENTS}/${created.body.id}`);
+      expect(created.headers.get('etag')).toBe('"1"');
+      const read = await send(app, 'GET', `${AGENTS}/${created.body.id}`);
+      expect(read).toMatchObject({ status: 200, body: created.body });
+      expect(read.headers.get('etag')).toBe('"1"');
+    });
+
+    it('takes null for what may be left out', async () => {
+      const body = { name: newName(), kind: null, description: null, capabilities: null, roles: null };
+      expect(await send(app, 'POST', AGENTS, { body })).toMatchObject({
+        status: 201,
+        body: { kind: 'machine', description: '', capabilities: [], roles: [] },
+      });
+    });
+
+    it('takes everything at its limits', async () => {
+      const body = {
+        name: '😀'.repeat(200),
+        description: 'd'.repeat(2000),
+        capabilities: Array.from({ length: 200 }, (_, index) => String(index).padStart(100, 'c')),
+        roles: Array.from({ length: 50 }, (_, index) => `${index}`.padEnd(2) + '😀'.repeat(98)),
+      };
+      expect(await send(app, 'POST', AGENTS, { body })).toMatchObject({ status: 201, body });
+    });
+
+    const BAD_NAMES = [
+      ...[undefined, null, 7, ['x'], '', ' '],
+      ...[' x', 'x ', '\u00a0x', 'x\u2003', 'a\u0007b', 'a\u009fb', 'a\u200db', 'a\u202eb', 'a/b', 'a*b', '*'],
+      ...['.', '..', 'agt_', 'agt_01ABC', 'agent:x', 'role:x', 'kind:x', 'kind:human'],
+    ];
+    it.each(BAD_NAMES)('refuses the name %j', async (name) => {
+      const answer = await send(app, 'POST', AGENTS, { body: { name } });
+      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+      expect(Object.keys(faults(answer))).toEqual(['name']);
+    });
+
+    it.each(['x', '😀'])('refuses a name of 201 %s', async (character) => {
+      const answer = await send(app, 'POST', AGENTS, { body: { name: character.repeat(201) } });
+      expect(faults(answer)).toEqual({ name: 'must have 1 to 200 characters' });
+    });
+
+    it.each(['...', '.x', 'agt', 'Agt_x', 'AGENT:x', 'user:x', 'a%2Fb', "o'brien & co", '#1?', 'ﬁ'])(
+      'takes the name %j and finds the agent by it',
+      async (name) => {
+        const { id } = await createAgent(app, { name });
+        const read = await send(app, 'GET', `${AGENTS}/${encodeURIComponent(name)}`);
+        expect(read).toMatchObject({ status: 200, body: { id, name } });
+      },
+    );
+
+    it('names each fault at its place', async () => {
+      const body = {
+        name: newName(),
+        description: 'd'.repeat(2001),
+        capabilities: ['a', 'b', 'a', '', ' ', 'x'.repeat(101), 7, null],
+        roles: Array.from({ length: 51 }, String),
+        status: 'suspended',
+        id: null,
+      };
+      const answer = await send(app, 'POST', AGENTS, { body });
+      expect(answer.status).toBe(400);
+      expect(Object.keys(faults(answer)).sort()).toEqual(
+        [
+          'capabilities[2]',
+          'capabilities[3]',
+          'capabilities[4]',
+          'capabilities[5]',
+          'capabilities[6]',
+          'capabilities[7]',
+        ]
+          .concat(['description', 'id', 'roles', 'status'])
+          .sort(),
+      );
+      const many = { name: newName(), capabilities: Array.from({ length: 201 }, String) };
+      expect(Object.keys(faults(await send(app, 'POST', AGENTS, { body: many })))).toEqual(['capabilities']);
+      for (const capabilities of ['x', {}, false, 1]) {
+        const bare = await send(app, 'POST', AGENTS, { body: { name: newName(), capabilities } });
+        expect(Object.keys(faults(bare))).toEqual(['capabilities']);
+      }
+    });
+
+    it.each(['capabilities', 'roles'])('refuses what cannot be seen in %s, also afterwards', async (list) => {
+      const { id } = await createAgent(app, { name: newName() });
+      const body = { [list]: ['a b', 'x ', ' x', '\u00a0x', 'a\u200bb', 'a\u202eb', 'a\u0007b', '\ufeffx', 'e\u0301'] };
+      const expected = [1, 2, 3, 4, 5, 6, 7].map((index) => `${list}[${index}]`);
+      const created = await send(app, 'POST', AGENTS, { body: { name: newName(), ...body } });
+      expect(created.status).toBe(400);
+      expect(Object.keys(faults(created))).toEqual(expected);
+      expect(Object.keys(faults(await send(app, 'PATCH', `${AGENTS}/${id}`, { body })))).toEqual(expected);
+    });
+
+    it.each(['person', 'Human', '', 7, ['human']])('refuses the kind %j', async (kind) => {
+      const answer = await send(app, 'POST', AGENTS, { body: { name: newName(), kind } });
+      expect(faults(answer)).toEqual({ kind: 'must be one of machine, human' });
+    });
+
+    it('takes a person, who is one in every answer; the sealed state of a machine has no kind', async () => {
+      const person = await createAgent(app, { name: newName(), kind: 'human' });
+      const machine = await createAgent(app, { name: newName(), kind: 'machine' });
+      expect(person.kind).toBe('human');
+      for (const path of ['suspend', 'resume']) {
+        expect((await send(app, 'POST', `${AGENTS}/${person.id}/${path}`)).body.kind).toBe('human');
+      }
+      expect((await send(app, 'PATCH', `${AGENTS}/${person.id}`, { body: { roles: ['a'] } })).body.kind).toBe('human');
+      expect((await send(app, 'GET', `${AGENTS}/${person.id}`)).body.kind).toBe('human');
+      const sealed = async (id: string): Promise<object> => {
+        const { body } = await send(app, 'GET', `/api/v1/provenance?subjectId=${id}`);
+        return (await send(app, 'GET', `/api/v1/provenance/${body.data[0].sequence}`)).body.state;
+      };
+      expect(await sealed(person.id)).toEqual(person);
+      const { kind, ...form } = machine;
+      expect(kind).toBe('machine');
+      expect(await sealed(machine.id)).toEqual(form);
+    });
+
+    it('leaves one entry, without content', async () => {
+      const { id } = await createAgent(app, { name: newName(), description: 'secret', capabilities: ['a'] });
+      expect(await auditOf(app, id)).toEqual([
+        expect.objectContaining({
+          action: 'agent.created',
+          actor: { type: 'api_key', id: 'env' },
+          agentId: id,
+          entityId: null,
+          subjectType: 'agent',
+          subjectId: id,
+          outcome: 'success',
+          reason: null,
+          details: {},
+        }),
+      ]);
+    });
+  });
+
+  describe('names', () => {
+    it('are one in Unicode normal form C, on write and on lookup', async () => {
+      const { id, name } = await createAgent(app, { name: 'cafe\u0301' });
+      expect(name).toBe('caf\u00e9');
+      for (const form of ['cafe\u0301', 'caf\u00e9']) {
+        const read = await send(app, 'GET', `${AGENTS}/${encodeURIComponent(form)}`);
+        expect(read.body.id).toBe(id);
+        expect(await send(app, 'POST', AGENTS, { body: { name: form } })).toMatchObject({
+          status: 409,
+          body: { error: { code: 'CONFLICT' } },
+        });
+      }
+    });
+
+    it('are counted after normalisation', async () => {
+      expect((await createAgent(app, { name: 'e\u0301'.repeat(200) })).name).toBe('\u00e9'.repeat(200));
+    });
+
+    it('differ by case', async () => {
+      await createAgent(app, { name: 'Case' });
+      await createAgent(app, { name: 'case' });
+      expect((await send(app, 'GET', `${AGENTS}/CASE`)).status).toBe(404);
+    });
+
+    it('are given once, whatever races', async () => {
+      const before = (await send(app, 'GET', '/api/v1/stats')).body;
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => send(app, 'POST', AGENTS, { body: { name: 'contested' } })),
+      );
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(49);
+      const after = (await send(app, 'GET', '/api/v1/stats')).body;
+      expect(after).toEqual({
+        ...before,
+        agents: Number(before.agents) + 1,
+        provenanceEntries: Number(before.provenanceEntries) + 1,
+      });
+    });
+  });
+
+  describe('reading', () => {
+    it.each(['nobody', 'agt_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'agt_', '%F0%9F%98%80'])('answers 404 for %s', async (id) => {
+      expect(await send(app, 'GET', `${AGENTS}/${id}`)).toMatchObject({
+        status: 404,
+        body: { error: { code: 'NOT_FOUND', message: 'The agent was not found.' } },
+      });
+    });
+
+    it.each(['%00', 'a%00b', '%ff', '%zz'])('answers 400 for %s', async (id) => {
+      expect((await send(app, 'GET', `${AGENTS}/${id}`)).status).toBe(400);
+    });
+
+    it('answers 304 to a client that has the current revision', async () => {
+      const { id } = await createAgent(app, { name: newName() });
+      const headers = { 'If-None-Match': '"1"' };
+      expect((await send(app, 'GET', `${AGENTS}/${id}`, { headers })).status).toBe(304);
+      await send(app, 'PATCH', `${AGENTS}/${id}`, { body: { description: 'new' } });
+      expect((await send(app, 'GET', `${AGENTS}/${id}`, { headers })).status).toBe(200);
+    });
+  });
+
+  describe('lists', () => {
+    it('filter by capability, role and status, each exactly', async () => {
+      const make = (capabilities: string[], roles: string[]): Promise<{ id: string }> =>
+        createAgent(app, { name: newName(), capabilities, roles });
+      const first = await make(['list-a', 'list-b'], ['list-r']);
+      const second = await make(['list-b"', '%', 'list-b'], ['list-r', 'list-s']);
+      await send(app, 'POST', `${AGENTS}/${second.id}/suspend`);
+      const ids = async (query: string): Promise<string[]> => {
+        const { status, body } = await send(app, 'GET', `${AGENTS}?${query}`);
+        expect(status).toBe(200);
+        expect(body.total).toBe(body.data.length);
+        return body.data.map((agent: { id: string }) => agent.id);
+      };
+      expect(await ids('capability=list-a')).toEqual([first.id]);
+      expect(await ids('capability=list-b')).toEqual([first.id, second.id]);
+      expect(await ids('capability=list-b&order=desc')).toEqual([second.id, first.id]);
+      expect(await ids('capability=list-b%22')).toEqual([second.id]);
+      expect(await ids('capability=list')).toEqual([]);
+      expect(await ids('capability=%25')).toEqual([second.id]);
+      expect(await ids('role=list-s')).toEqual([second.id]);
+      expect(await ids('role=list-r&status=active')).toEqual([first.id]);
+      expect(await ids('capability=list-b&status=suspended')).toEqual([second.id]);
+    });
+
+    it('filter by kind', async () => {
+      const person = await createAgent(app, { name: newName(), kind: 'human', roles: ['kinds'] });
+      const machine = await createAgent(app, { name: newName(), roles: ['kinds'] });
+      const list = async (query: string): Promise<unknown> => (await send(app, 'GET', `${AGENTS}?${query}`)).body;
+      expect(await list('role=kinds&kind=human')).toEqual({ data: [person], total: 1 });
+      expect(await list('role=kinds&kind=machine')).toEqual({ data: [machine], total: 1 });
+      expect(await list('kind=human&limit=1000')).toMatchObject({ total: expect.any(Number) });
+      expect((await send(app, 'GET', `${AGENTS}?kind=person`)).status).toBe(400);
+    });
+
+    it('count beyond the page and continue by cursor', async () => {
+      const names = [newName(), newName(), newName()];
+      for (const name of names) await createAgent(app, { name, roles: ['paged'] });
+      const first = (await send(app, 'GET', `${AGENTS}?role=paged&limit=2`)).body;
+      expect(first.total).toBe(3);
+      const rest = (await send(app, 'GET', `${AGENTS}?limit=2&cursor=${first.nextCursor}`)).body;
+      expect(rest).toEqual({ data: [expect.objectContaining({ name: names[2] })], total: 3 });
+    });
+
+    it.each(['status=gone', 'capability=', 'capabilities=a', 'role=a&role=b', 'limit=0', 'limit=1001', 'name=a'])(
+      'refuse ?%s',
+      async (query) => {
+        expect((await send(app, 'GET', `${AGENTS}?${query}`)).status).toBe(400);
+      },
+    );
+  });
+
+  describe('update', () => {
+    it('changes what is given and nothing else', async () => {
+      const agent = await createAgent(app, { name: newName(), description: 'old', capabilities: ['a'], roles: ['r'] });
+      const updated = await send(app, 'PATCH', `${AGENTS}/${agent.id}`, { body: { capabilities: ['b', 'a'] } });
+      expect(updated.status).toBe(200);
+      expect(updated.headers.get('etag')).toBe('"2"');
+      expect(updated.body).toEqual({
+        ...agent,
+        capabilities: ['b', 'a'],
+        revision: 2,
+        updatedAt: updated.body.updatedAt,
+      });
+      expect(updated.body.updatedAt >= agent.updatedAt).toBe(true);
+      expect((await send(app, 'GET', `${AGENTS}/${agent.id}`)).body).toEqual(updated.body);
+      const byName = await send(app, 'PATCH', `${AGENTS}/${encodeURIComponent(agent.name)}`, {
+        body: { description: '', roles: [], capabilities: null },
+      });
+      expect(byName.body).toMatchObject({ description: '', roles: [], capabilities: ['b', 'a'], revision: 3 });
+      const entries = await auditOf(app, agent.id);
+      expect(entries.map(({ action, details }) => ({ action, details }))).toEqual([
+        { action: 'agent.created', details: {} },
+        { action: 'agent.updated', details: { fields: ['capabilities'] } },
+        { action: 'agent.updated', details: { fields: ['description', 'roles'] } },
+      ]);
+    });
+
+    it('that changes nothing leaves no entry and the revision', async () => {
+      const agent = await createAgent(app, { name: newName(), description: 'old', roles: ['r', 's'] });
+      const body = { description: 'old', roles: ['r', 's'] };
+      expect(await send(app, 'PATCH', `${AGENTS}/${agent.id}`, { body })).toMatchObject({ status: 200, body: agent });
+      expect(await auditOf(app, agent.id)).toHaveLength(1);
+    });
+
+    it('honours If-Match', async () => {
+      const { id } = await createAgent(app, { name: newName() });
+      const patch = (tag: string, description: string): ReturnType<typeof send> =>
+        send(app, 'PATCH', `${AGENTS}/${id}`, { body: { description }, headers: { 'If-Match': tag } });
+      expect((await patch('"1"', 'a')).status).toBe(200);
+      expect(await patch('"1"', 'b')).toMatchObject({ status: 412, body: { error: { code: 'PRECONDITION_FAILED' } } });
+      expect((await patch('W/"2"', 'b')).status).toBe(412);
+      expect((await patch('"1", "2"', 'b')).status).toBe(200);
+      expect((await patch('*', 'c')).status).toBe(200);
+      expect((await patch('3', 'd')).status).toBe(400);
+    });
+
+    it('refuses what cannot be changed, and nothing at all', async () => {
+      const { id } = await createAgent(app, { name: newName() });
+      const patch = (body: unknown): ReturnType<typeof send> => send(app, 'PATCH', `${AGENTS}/${id}`, { body });
+      for (const name of ['name', 'kind', 'status', 'id', 'revision']) {
+        expect(Object.keys(faults(await patch({ description: 'a', [name]: null })))).toEqual([name]);
+      }
+      for (const body of [{}, { description: null }, [], 'x']) expect((await patch(body)).status).toBe(400);
+      expect((await send(app, 'PATCH', `${AGENTS}/${id}`)).status).toBe(400);
+      expect((await send(app, 'PATCH', `${AGENTS}/nobody`, { body: { description: 'a' } })).status).toBe(404);
+      expect((await send(app, 'PATCH', `${AGENTS}/nobody`, { body: {} })).status).toBe(400);
+    });
+  });
+
+  describe('suspension', () => {
+    it('is shown, repeated without effect, and lifted', async () => {
+      const agent = await createAgent(app, { name: newName() });
+      const path = `${AGENTS}/${encodeURIComponent(agent.name)}`;
+      const suspended = await send(app, 'POST', `${path}/suspend`, { body: { reason: 'odd behaviour' } });
+      expect(suspended).toMatchObject({ status: 200, body: { id: agent.id, status: 'suspended', revision: 2 } });
+      expect(suspended.headers.get('etag')).toBe('"2"');
+      expect(suspended.headers.get('location')).toBeNull();
+      const again = await send(app, 'POST', `${path}/suspend`, { body: {} });
+      expect(again).toMatchObject({ status: 200, body: suspended.body });
+      const resumed = await send(app, 'POST', `${AGENTS}/${agent.id}/resume`);
+      expect(resumed).toMatchObject({ status: 200, body: { status: 'active', revision: 3 } });
+      await send(app, 'POST', `${AGENTS}/${agent.id}/resume`, { body: { reason: null } });
+      expect((await auditOf(app, agent.id)).map(({ action, reason }) => [action, reason])).toEqual([
+        ['agent.created', null],
+        ['agent.suspended', 'odd behaviour'],
+        ['agent.resumed', null],
+      ]);
+    });
+
+    it('takes a reason of at most 2000 characters and nothing else', async () => {
+      const { id } = await createAgent(app, { name: newName() });
+      const suspend = (body: unknown): ReturnType<typeof send> =>
+        send(app, 'POST', `${AGENTS}/${id}/suspend`, { body });
+      expect(Object.keys(faults(await suspend({ reason: 'x'.repeat(2001) })))).toEqual(['reason']);
+      expect(Object.keys(faults(await suspend({ reason: 7 })))).toEqual(['reason']);
+      expect(Object.keys(faults(await suspend({ because: 'x' })))).toEqual(['because']);
+      expect((await suspend({ reason: '😀'.repeat(2000) })).status).toBe(200);
+    });
+
+    it.each(['suspend', 'resume'])('answers 404 for an unknown agent (%s)', async (action) => {
+      expect((await send(app, 'POST', `${AGENTS}/nobody/${action}`)).status).toBe(404);
+    });
+  });
+
+  it('is changed by no other method', async () => {
+    const { id } = await createAgent(app, { name: newName() });
+    for (const method of ['PUT', 'DELETE']) {
+      const answer = await send(app, method, `${AGENTS}/${id}`);
+      expect(answer.status).toBe(405);
+      expect(answer.headers.get('allow')).toContain('PATCH');
+    }
+    expect((await send(app, 'GET', `${AGENTS}/${id}/suspend`)).status).toBe(405);
+  });
+});

@@ -1,0 +1,25 @@
+import { Injectable, Module } from '@nestjs/common';
+import { ActionFailure } from '../../../src/executions/handlers/action-failure';
+import { ActionHandler } from '../../../src/executions/handlers/action-handler.decorator';
+
+/** Handlers of the three ways an action can end. */
+@Injectable()
+class Actions {
+  @ActionHandler('succeed')
+  succeed(): unknown {
+    return { moved: 3, note: 'done' };
+  }
+
+  @ActionHandler('fail')
+  fail(): never {
+    throw new ActionFailure('The mailbox is full.');
+  }
+
+  @ActionHandler('hang')
+  hang(): Promise<never> {
+    return new Promise(() => undefined);
+  }
+}
+
+@Module({ providers: [Actions] })
+export class ActionsModule {}

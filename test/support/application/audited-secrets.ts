@@ -1,0 +1,19 @@
+import { DataSource } from 'typeorm';
+import type { INestApplicationContext } from '@nestjs/common';
+import { LedgerEntry } from '../../../src/ledger/schema/ledger-entry.entity';
+import { knownSecrets } from './secret-watch';
+
+/** Where an audit entry has text. */
+const MEMBERS = ['action', 'actorId', 'agentId', 'entityId', 'subjectId', 'reason', 'details', 'requestId', 'ip'];
+
+/** Audit entries that hold a secret, by their sequence. */
+export async function entriesWithSecrets(application: INestApplicationContext): Promise<string[]> {
+  const found: string[] = [];
+  for (const secret of knownSecrets()) {
+    const query = application.get(DataSource).getRepository(LedgerEntry).createQueryBuilder('entry');
+    const matching = MEMBERS.map((member) => `entry.${member} LIKE :secret`).join(' OR ');
+    const entry = await query.where(matching, { secret: `%${secret}%` }).getOne();
+    if (entry !== null) found.push(`${entry.action}, sequence ${entry.sequence}`);
+  }
+  return found;
+}

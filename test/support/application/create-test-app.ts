@@ -1,0 +1,53 @@
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { AppOptions } from '../../../src/create-app';
+import { LedgerService } from '../../../src/ledger/ledger.service';
+import { createTestApp as createApplication, TEST_API_KEY } from '../../../src/testing/create-test-app';
+import { entriesWithSecrets } from './audited-secrets';
+import { keepSecrets, keepSigningKeys, noteLeak, watchLog } from './secret-watch';
+import { DRIVER_OF_THE_RUN } from '../database/database-kind';
+import { temporaryDatabase } from '../database/temporary-database';
+
+export const API_KEY = TEST_API_KEY;
+
+/** A running application and where it listens. */
+export interface TestApp {
+  readonly application: NestExpressApplication;
+  /** Such as `http://127.0.0.1:41235`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the application on the database of this run of the tests. What it logs is looked through for secrets, and so is what
+ * it has written to the audit trail by its end.
+ */
+export async function createTestApp({ environment = {}, modules = [], logStream }: AppOptions = {}): Promise<TestApp> {
+  const database = 'DATABASE_URL' in environment ? null : await temporaryDatabase();
+  const all = { API_KEY, LOG_LEVEL: 'trace', ...DRIVER_OF_THE_RUN, ...database?.environment, ...environment };
+  keepSecrets(all);
+  const write = (line: string): void => {
+    watchLog(line);
+    logStream?.write(line);
+  };
+  const app = await createApplication({
+    environment: all,
+    modules,
+    logStream: { write },
+  }).catch(async (error: unknown) => {
+    await database?.remove();
+    throw error;
+  });
+  if (database !== null) keepSigningKeys(database.folder);
+  const { application, url } = app;
+  return {
+    application,
+    url,
+    close: async () => {
+      // Tests take the database away, too.
+      const entries = application.get(LedgerService).isHealthy ? await entriesWithSecrets(application) : [];
+      entries.forEach((entry) => noteLeak(`audit: ${entry}`));
+      await app.close();
+      await database?.remove();
+    },
+  };
+}

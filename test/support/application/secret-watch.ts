@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from '../../../src/config/variables/variable';
+
+const SECRET_VARIABLES = ['API_KEY', 'API_KEY_PREVIOUS', 'SIGNING_KEY', 'DATABASE_URL', 'REDIS_URL'];
+
+/** Shorter ones occur in ordinary words. */
+const SHORTEST_WATCHED = 8;
+/** What the log has in place of a secret: it was found in the line, so something tried to write it. */
+const MASK = '[key]';
+
+const secrets = new Set<string>();
+const leaks: string[] = [];
+
+/** Takes note of the secrets an application or a program is started with. */
+export function keepSecrets(environment: Environment): void {
+  for (const name of SECRET_VARIABLES) {
+    const value = environment[name] ?? '';
+    (URL.canParse(value) ? passwordForms(value) : [value]).forEach(keepSecret);
+  }
+}
+
+/** Takes note of the signing keys the service has made for itself in a folder. */
+export function keepSigningKeys(folder: string): void {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.signing-key'));
+  files.forEach((name) => keepSecret(readFileSync(join(folder, name), 'utf8').trim()));
+}
+
+/** Takes note of a secret that the service has issued. */
+export function keepSecret(secret: string): void {
+  if (secret.length >= SHORTEST_WATCHED) secrets.add(secret);
+}
+
+/** Remembers it as a leak when a text that left the service holds a secret that was not `sent` to it as content. */
+export function watch(where: string, text: string, sent = ''): void {
+  for (const secret of secrets) {
+    const at = text.indexOf(secret);
+    if (at >= 0 && !sent.includes(secret)) leaks.push(`${where}: ${text.slice(Math.max(0, at - 100), at)}[here]`);
+    else if (isEncodedIn(text, secret) && !isEncodedIn(sent, secret)) leaks.push(`${where}, encoded: ${text}`);
+  }
+}
+
+/** A line of the log shows neither a secret nor that one had to be taken out. */
+export function watchLog(line: string): void {
+  watch('log', line);
+  if (line.includes(MASK)) leaks.push(`log, masked: ${line}`);
+}
+
+/** True when the text, percent-decoded once or more often, holds the secret. */
+function isEncodedIn(text: string, secret: string): boolean {
+  for (let previous = text, decoded = decodedOnce(text); decoded !== previous; decoded = decodedOnce(previous)) {
+    if (decoded.includes(secret)) return true;
+    previous = decoded;
+  }
+  return false;
+}
+
+/** Secrets of tests are ASCII. */
+function decodedOnce(text: string): string {
+  return text.replace(/%([0-7][0-9a-f])/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
+}
+
+/** What was found by other means. */
+export function noteLeak(leak: string): void {
+  leaks.push(leak);
+}
+
+/** The secrets known so far. */
+export function knownSecrets(): string[] {
+  return [...secrets];
+}
+
+/** What was found since the last time. */
+export function takeLeaks(): string[] {
+  return leaks.splice(0);
+}
+
+function passwordForms(url: string): string[] {
+  const { password } = new URL(url);
+  return [password, decodeURIComponent(password)];
+}

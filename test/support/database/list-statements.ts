@@ -1,0 +1,24 @@
+import { Database } from '../../../src/database/database';
+import type { SqlValue } from '../../../src/database/sql-connection';
+import type { TestApp } from '../application/create-test-app';
+
+type Statement = [sql: string, parameters: readonly SqlValue[]];
+
+/** The statements that a request runs on the connection of the lists. */
+export async function listStatements(app: TestApp, request: () => Promise<unknown>): Promise<Statement[]> {
+  const { lists } = app.application.get(Database);
+  const statements: Statement[] = [];
+  const all = lists.all.bind(lists);
+  const spy = jest.spyOn(lists, 'all').mockImplementation((sql, parameters = []) => {
+    if (!isOfTheService(sql, parameters)) statements.push([sql, parameters]);
+    return all(sql, parameters);
+  });
+  await request();
+  spy.mockRestore();
+  return statements;
+}
+
+/** The service looks for executions that were interrupted, and by whom, and for webhooks by itself. */
+function isOfTheService(sql: string, parameters: readonly SqlValue[]): boolean {
+  return parameters.includes('running') || sql.includes('process_leases') || sql.includes('webhook');
+}

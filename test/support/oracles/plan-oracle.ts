@@ -1,0 +1,171 @@
+import type { JsonObject } from '../../../src/json/json-value';
+import { compileConditions, truthOf } from '../../../src/policies/conditions/condition';
+import type { EvaluationRequest } from '../../../src/policies/evaluation/evaluation-request';
+import { PolicyEvaluator } from '../../../src/policies/evaluation/policy-evaluator';
+import { meantPath } from '../../../src/policies/patterns/resource-path';
+import type { AgentSubject } from '../../../src/policies/patterns/subject';
+import type {
+  Effect,
+  PatternSet,
+  PlannedPolicy,
+  PlannedVerdict,
+  PolicyVersion,
+} from '../../../src/policy-plans/effects/effect';
+
+const ACTIONS = ['read', 'send-mail', 'send-mail-now', 'send-fax', 'x'];
+const TYPES = ['a', 'b', 'doc', 'other', 'c d', 'c%20d', 'c%2520d'];
+const IDS = [
+  ...['a', 'b', 'c', '+', 'a/b', 'a/b/c', 'a/c', 'b/c', 'b/a', 'c/d/e', 'b/c/d', 'doc'],
+  ...['https://h/a', 'https://h/a/b', 'https://g/a', 's3://a/b'],
+  ...['c d', 'c%20d', 'c%2520d', 'a/c d', 'a/c%20d', 'c d/a', 'c%20d/a', 'c d/e f', 'c d/e%20f', 'c%20d/e f'],
+  ...['c%20d/e%20f', 'a:b', 'https://h/c:d', 'https://h/c%3Ad', 'https://h/c%253Ad/e'],
+];
+export const AGENTS: readonly AgentSubject[] = [
+  { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] },
+  { agentId: 'agt_2', agentName: 'ann', kind: 'human', roles: ['r'] },
+  { agentId: 'agt_3', agentName: 'ben', kind: 'human', roles: ['r', 's'] },
+  { agentId: 'agt_4', agentName: 'two', kind: 'machine', roles: [] },
+];
+const OTHERS = (['machine', 'human'] as const).map((kind) => ({
+  agentId: `other:${kind}`,
+  agentName: '\0',
+  kind,
+  roles: [],
+}));
+const PARAMETERS: readonly JsonObject[] = [{}, { c: 1 }, { c: 2 }, { d: 1 }, { c: 1, d: 1 }, { c: 2, d: 2 }];
+
+/** What is wrong with regions, held against every request that the texts above make up. */
+export function* faultsOf(policies: readonly PlannedPolicy[], effects: readonly Effect[]): Generator<string> {
+  const before = evaluatorOf(policies.filter(({ isBefore }) => isBefore));
+  const after = evaluatorOf(policies.filter(({ isAfter }) => isAfter));
+  const known = lettingOf(policies);
+  // Of parameters that mean the same to all conditions, one will do.
+  const parameterSets = new Map(
+    PARAMETERS.map((parameters) => [[...known.values()].map((lets) => lets(parameters)).join(), parameters]),
+  );
+  for (const subject of [...AGENTS, ...OTHERS]) {
+    const ofSubject = effects.filter(({ subjects }) => subjects.includes(subject.agentId));
+    for (const action of ACTIONS) {
+      const ofAction = ofSubject.filter(({ actions }) => isIn(actions, (pattern) => actionMatches(pattern, action)));
+      for (const resourceType of TYPES) {
+        const ofType = ofAction.filter(({ resourceTypes }) =>
+          isIn(resourceTypes, (pattern) => matches(pattern, resourceType)),
+        );
+        for (const resourceId of IDS) {
+          const ofId = ofType.filter(({ resources }) => isIn(resources, (pattern) => matches(pattern, resourceId)));
+          for (const parameters of parameterSets.values()) {
+            const request = { subject, action, resourceType, resourceId, parameters };
+            const regions = ofId.filter(({ when }) => holds(when, parameters, known));
+            yield* faultsAt(request, regions, verdictOf(before, request), verdictOf(after, request));
+          }
+        }
+      }
+    }
+  }
+}
+
+function* faultsAt(
+  request: EvaluationRequest & { readonly subject: AgentSubject },
+  regions: readonly Effect[],
+  from: PlannedVerdict,
+  to: PlannedVerdict,
+): Generator<string> {
+  const shown = (): string => JSON.stringify({ ...request, subject: request.subject.agentId, from, to });
+  const differs = textOf(from) !== textOf(to);
+  const [region] = regions;
+  if (regions.length > 1) yield `overlap ${shown()} ${JSON.stringify(regions)}`;
+  if (region === undefined) {
+    if (differs) yield `missing ${shown()}`;
+    return;
+  }
+  if (!differs || textOf(region.from) !== textOf(from) || textOf(region.to) !== textOf(to))
+    yield `wrong ${shown()} ${JSON.stringify(region)}`;
+}
+
+function evaluatorOf(policies: readonly PlannedPolicy[]): PolicyEvaluator {
+  const evaluator = new PolicyEvaluator();
+  evaluator.addAll(policies);
+  return evaluator;
+}
+
+function verdictOf(evaluator: PolicyEvaluator, request: EvaluationRequest): PlannedVerdict {
+  const { effect, requirement } = evaluator.evaluate(request);
+  return requirement === null
+    ? { effect: effect ?? 'no_policy' }
+    : { effect: 'require_approval', approvers: requirement.approvers };
+}
+
+function textOf({ effect, approvers = [] }: PlannedVerdict): string {
+  return `${effect} ${approvers
+    .map(({ subjects, approvals }) => `${[...new Set(subjects)].sort().join()} ${approvals}`)
+    .sort()
+    .join(';')}`;
+}
+
+type Letting = ReadonlyMap<string, (parameters: JsonObject) => boolean>;
+
+/** Whether the conditions of a policy, by its name and version, let it match. */
+function lettingOf(policies: readonly PlannedPolicy[]): Letting {
+  return new Map(
+    policies.map((policy) => {
+      const conditions = compileConditions(policy.conditions) ?? [];
+      const lets = (parameters: JsonObject): boolean => {
+        const truth = truthOf(conditions, parameters);
+        return policy.effect === 'allow' ? truth === true : truth !== false;
+      };
+      return [versionText(policy), lets] as const;
+    }),
+  );
+}
+
+function holds({ hold, fail }: Effect['when'], parameters: JsonObject, letting: Letting): boolean {
+  const lets = (version: PolicyVersion): boolean => {
+    const known = letting.get(versionText(version));
+    if (known === undefined) throw new Error(`There is no policy ${version.name}.`);
+    return known(parameters);
+  };
+  return hold.every(lets) && !fail.some(lets);
+}
+
+function versionText({ name, version }: PolicyVersion): string {
+  return `${name} ${version}`;
+}
+
+function actionMatches(pattern: string, action: string): boolean {
+  return pattern.endsWith('*') ? action.startsWith(pattern.slice(0, -1)) : action === pattern;
+}
+
+function isIn({ in: listed, except }: PatternSet, matches: (pattern: string) => boolean): boolean {
+  return listed.some(matches) && !except.some(matches);
+}
+
+const matched = new Map<string, boolean>();
+
+/** The same texts are compared again and again. */
+function matches(pattern: string, id: string): boolean {
+  const key = `${pattern}\n${id}`;
+  const known = matched.get(key) ?? resourceMatches(pattern, id);
+  matched.set(key, known);
+  return known;
+}
+
+function resourceMatches(pattern: string, id: string): boolean {
+  if (pattern === '*') return true;
+  if (pattern === '+') return !id.includes('/');
+  if (pattern === '://') return id.includes('://');
+  const path = pattern.replace(/^\//, '').split('/');
+  const isBelow = path.at(-1) === '*';
+  const ids = id.split('/');
+  if (isBelow ? ids.length < path.length : ids.length !== path.length) return false;
+  return segmentsMatch(isBelow ? path.slice(0, -1) : path, ids);
+}
+
+/** Where a segment is percent-encoded, from there on every spelling of the same counts, if that segment is encoded in it. */
+function segmentsMatch(pattern: readonly string[], ids: readonly string[]): boolean {
+  const encoded = pattern.findIndex((segment) => meantPath(segment) !== segment);
+  return pattern.every((segment, index) => {
+    const id = ids[index] ?? '';
+    if (encoded < 0 || index < encoded) return id === segment;
+    return meantPath(id) === meantPath(segment) && (index > encoded || id !== meantPath(id));
+  });
+}

@@ -1,0 +1,48 @@
+/** The built program with actions that end well, badly or not by themselves, for tests that end the process meanwhile. */
+import { appendFileSync, existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Module } from '@nestjs/common';
+import { createApp } from '../../../dist/create-app.js';
+import { ActionFailure } from '../../../dist/executions/handlers/action-failure.js';
+import { ActionHandler } from '../../../dist/executions/handlers/action-handler.decorator.js';
+import { stopOnSignals } from '../../../dist/start/stop-on-signals.js';
+
+class Actions {
+  succeed() {
+    return { moved: 3, note: 'done' };
+  }
+
+  fail() {
+    throw new ActionFailure('The mailbox is full.');
+  }
+
+  hang() {
+    return new Promise(() => undefined);
+  }
+
+  /** Leaves a line in the file that the parameters name: an effect outside the service. */
+  async write({ parameters, executionId }) {
+    await sleep(parameters.before);
+    appendFileSync(parameters.file, `${executionId}\n`);
+    await sleep(parameters.after);
+    return null;
+  }
+
+  /** Until the file exists that the parameters name. */
+  async wait({ parameters, signal }) {
+    while (!existsSync(parameters.file) && !signal.aborted) await sleep(20);
+    return { ranIn: process.pid };
+  }
+}
+for (const action of ['succeed', 'fail', 'hang', 'wait', 'write']) {
+  ActionHandler(action)(Actions.prototype, action, Object.getOwnPropertyDescriptor(Actions.prototype, action));
+}
+
+class ActionsModule {}
+Module({ providers: [Actions] })(ActionsModule);
+
+const starting = createApp({ modules: [ActionsModule] });
+stopOnSignals(starting);
+const application = await starting;
+await application.listen(0, '127.0.0.1');
+process.stdout.write(`API  ${await application.getUrl()}/api/v1\n`);

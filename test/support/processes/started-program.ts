@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { API_KEY } from '../application/create-test-app';
+import { keepSecrets, watch } from '../application/secret-watch';
+import { type Answer, send, type Sent } from '../application/send';
+import { DRIVER_OF_THE_RUN } from '../database/database-kind';
+import { temporaryDatabase } from '../database/temporary-database';
+
+/** The built program, running in a process of its own. */
+export interface StartedProgram {
+  /** Such as `http://127.0.0.1:41235`. */
+  readonly url: string;
+  readonly key: string;
+  readonly process: ChildProcess;
+  /** Everything it has printed so far. */
+  printed(): string;
+  send(method: string, path: string, sent?: Sent): Promise<Answer>;
+  /** Ends it with a signal and answers its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** A program that ended before it listened. */
+export class ProgramEnded extends Error {
+  constructor(
+    /** Null when a signal ended it. */
+    readonly exitCode: number | null,
+    readonly printed: string,
+  ) {
+    super(`The program ended before it listened: ${printed}`);
+  }
+}
+
+/** Starts a built `main.js` on a free port, with a database of its own unless one is named, and waits until it listens. */
+export async function startProgram(
+  main: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<StartedProgram> {
+  const folder = mkdtempSync(join(tmpdir(), 'governance-program-'));
+  const database = 'DATABASE_URL' in environment ? null : await temporaryDatabase();
+  const variables = { ...database?.environment, ...environment };
+  const tidyUp = async (): Promise<void> => {
+    rmSync(folder, { recursive: true, force: true });
+    await database?.remove();
+  };
+  try {
+    const started = await startCommand(process.execPath, [main], folder, variables);
+    return { ...started, stop: (signal) => started.stop(signal).finally(tidyUp) };
+  } catch (error) {
+    await tidyUp();
+    throw error;
+  }
+}
+
+/** Runs a command that starts the service, in the given folder, and waits until it listens. */
+export async function startCommand(
+  command: string,
+  parameters: readonly string[],
+  folder: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<StartedProgram> {
+  const usual = { PATH: process.env['PATH'], PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'warn', API_KEY };
+  const variables = { ...usual, ...DRIVER_OF_THE_RUN, ...environment };
+  keepSecrets(variables);
+  const program = spawn(command, parameters, {
+    cwd: folder,
+    env: variables,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(program, 'close');
+  let printed = '';
+  void ended.then(() => watch('printed', printed));
+  const url = await new Promise<string>((resolve, reject) => {
+    const look = (chunk: string): void => {
+      printed += chunk;
+      const found = /^ *API {2,}(http\S+)\/api\/v1$/m.exec(printed)?.[1];
+      if (found !== undefined) resolve(found);
+    };
+    program.stdout.setEncoding('utf8').on('data', look);
+    program.stderr.setEncoding('utf8').on('data', look);
+    void ended.then(([exitCode]) => reject(new ProgramEnded(exitCode as number | null, printed)));
+  });
+  return {
+    url,
+    key: API_KEY,
+    process: program,
+    printed: () => printed,
+    send: (method, path, sent) => send({ url }, method, path, sent),
+    stop: async (signal = 'SIGTERM') => {
+      program.kill(signal);
+      const [exitCode] = (await ended) as [number | null];
+      return exitCode;
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import type { Parsed } from '../application/send';
+import type { StartedProgram } from '../processes/started-program';
+
+/**
+ * What requests have done, by audit: the actions of each request id, without what the service did by itself. An id such as
+ * `word_2` tells a request and its attempt.
+ */
+export async function actionsByRequest(program: StartedProgram): Promise<Map<string, string[]>> {
+  const actions = new Map<string, string[]>();
+  for (let query: string | null = 'limit=1000&order=asc'; query !== null;) {
+    const { body } = await program.send('GET', `/api/v1/audit?${query}`);
+    for (const { actor, requestId, action } of body.data as Parsed[]) {
+      if (actor.type !== 'system') actions.set(requestId, [...(actions.get(requestId) ?? []), action]);
+    }
+    query = body.nextCursor === undefined ? null : `limit=1000&cursor=${encodeURIComponent(body.nextCursor)}`;
+  }
+  return actions;
+}
+
+/** How many attempts of each word have done something, and what that was: once is right. */
+export async function effectsByWord(program: StartedProgram): Promise<Map<string, string[]>> {
+  const effects = new Map<string, string[]>();
+  for (const [requestId, actions] of await actionsByRequest(program)) {
+    const word = requestId.replace(/_\d+$/, '');
+    effects.set(word, [...(effects.get(word) ?? []), [...actions].sort().join()]);
+  }
+  return effects;
+}

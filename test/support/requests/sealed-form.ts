@@ -1,0 +1,22 @@
+import { isDeepStrictEqual } from 'node:util';
+import { AGENT } from '../../../src/agents/agent.kind';
+import { DECISION } from '../../../src/decisions/decision.kind';
+import { EXECUTION } from '../../../src/executions/execution.kind';
+import { POLICY } from '../../../src/policies/policy.kind';
+import type { Parsed } from '../application/send';
+
+const LATER_MEMBERS: Readonly<Record<string, unknown>> = Object.assign(
+  {},
+  ...[AGENT, POLICY, DECISION, EXECUTION].map(({ laterMembers }) => laterMembers),
+);
+
+/** As it is sealed: members that came later are left out while they are unset, those of reviews, too. */
+export function withoutUnset(record: Parsed): Parsed {
+  const isSet = ([name, value]: [string, unknown]): boolean =>
+    !(name in LATER_MEMBERS && isDeepStrictEqual(value, LATER_MEMBERS[name]));
+  const sealed: Parsed = Object.fromEntries(Object.entries(record).filter(isSet));
+  const reviews = sealed.reviews?.map(({ groups, ...review }: Parsed) =>
+    groups === null ? review : { ...review, groups },
+  );
+  return reviews === undefined ? sealed : { ...sealed, reviews };
+}

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkpointText } from '../../src/checkpoints/checkpoint';
+import type { CheckpointFiles } from '../../src/checkpoints/checkpoint-files';
+import { KeptCheckpoint } from '../../src/checkpoints/kept-checkpoint';
+import { NoteSigner } from '../../src/signed-notes/note-signer';
+import { ROOT } from '../support/documents/markdown';
+
+const COMPILED = join(ROOT, 'dist');
+const ORIGIN = 'example.org/log';
+const SIGNER = new NoteSigner(ORIGIN, Buffer.alloc(32, 1));
+
+describe('The kept checkpoint of several processes', () => {
+  let folder: string;
+  let files: CheckpointFiles & { lock: string };
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'governance-test-'));
+    const checkpoint = join(folder, 'kept.checkpoint');
+    files = { checkpoint, lock: `${checkpoint}.lock`, signingKey: join(folder, 'kept.signing-key') };
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  function issued(size: number): { text: string; size: number } {
+    return { text: SIGNER.sign(checkpointText({ origin: ORIGIN, size, rootHash: 'ab'.repeat(32) })), size };
+  }
+
+  it('never goes back, whoever is the slowest to write', async () => {
+    const kept = new KeptCheckpoint(files);
+    for (let round = 1; round <= 20; round += 1) {
+      const sizes = [4, 1, 3, 2].map((size) => round * 10 + size);
+      await Promise.all(sizes.map((size) => new KeptCheckpoint(files).keep(issued(size))));
+      expect(kept.read()?.size).toBe(round * 10 + 4);
+    }
+  });
+
+  it('is kept on when a process dies that was about to keep one', async () => {
+    const kept = new KeptCheckpoint(files);
+    await kept.keep(issued(1));
+    const program =
+      `const { lockedFile } = require('${COMPILED}/database/sqlite/locked-file.js');` +
+      `const { SQLITE3 } = require('${COMPILED}/database/sqlite/sqlite3-file-driver.js');` +
+      `lockedFile(process.argv[1], SQLITE3, 0).then(() => { console.log('held'); setInterval(() => {}, 1000) });`;
+    const holder = spawn(process.execPath, ['-e', program, files.lock], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(holder.stdout, 'data');
+    const keeping = kept.keep(issued(2));
+    expect(kept.read()?.size).toBe(1);
+    holder.kill('SIGKILL');
+    await keeping;
+    expect(kept.read()?.size).toBe(2);
+  });
+});

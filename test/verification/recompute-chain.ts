@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { TestApp } from '../support/application/create-test-app';
+import { send } from '../support/application/send';
+
+/** An entry of the chain as GET /provenance/:sequence answers it. */
+export interface Proof {
+  readonly sequence: number;
+  readonly action: string;
+  readonly subjectType: string;
+  readonly subjectId: string;
+  readonly audit: object;
+  readonly state: object | null;
+  readonly auditHash: string;
+  readonly stateHash: string | null;
+  readonly previousHash: string;
+  readonly hash: string;
+}
+
+/** What anyone can do: reads the whole chain with GETs and recomputes every hash; answers what does not agree. */
+export async function recomputeChain(app: TestApp): Promise<{ proofs: Proof[]; faults: string[] }> {
+  const proofs: Proof[] = [];
+  const faults: string[] = [];
+  let previousHash = '0'.repeat(64);
+  for (let after = 0, more = true; more; after += 1000) {
+    const { data, total } = (await send(app, 'GET', `/api/v1/provenance?after=${after}&limit=1000`)).body;
+    for (const listed of data) {
+      const proof: Proof = (await send(app, 'GET', `/api/v1/provenance/${listed.sequence}`)).body;
+      faults.push(...faultsOf(proof, listed, previousHash, proofs.length + 1));
+      proofs.push(proof);
+      previousHash = proof.hash;
+    }
+    more = total > 1000;
+  }
+  return { proofs, faults };
+}
+
+/** SHA-256 of the RFC 8785 text of a value, in hex. */
+export function canonicalHash(value: object): string {
+  return createHash('sha256').update(canonical(value), 'utf8').digest('hex');
+}
+
+/** As anyone would write it: scalars by JSON.stringify, members sorted by code units. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`;
+}
+
+function faultsOf(proof: Proof, listed: object, previousHash: string, sequence: number): string[] {
+  const { audit, state, ...entry } = proof;
+  const { hash, ...sealed } = entry;
+  const agreements: [what: string, found: unknown, expected: unknown][] = [
+    ['sequence', proof.sequence, sequence],
+    ['previousHash', proof.previousHash, previousHash],
+    ['auditHash', proof.auditHash, canonicalHash(audit)],
+    ['stateHash', proof.stateHash, state === null ? null : canonicalHash(state)],
+    ['hash', hash, canonicalHash(sealed)],
+    ['the list', canonicalHash(listed), canonicalHash(entry)],
+  ];
+  return agreements.flatMap(([what, found, expected]) =>
+    found === expected ? [] : [`${what} of ${sequence}: ${String(found)} instead of ${String(expected)}`],
+  );
+}
