@@ -26,9 +26,8 @@ import { BodyModule } from './http/body/body.module';
 import { AllExceptionsFilter } from './http/answers/exception.filter';
 import { FallbackModule } from './http/fallback/fallback.module';
 import { ListsModule } from './http/lists/lists.module';
-import { keepOutOfSharedCaches } from './http/answers/caching';
+import { commonHeaders } from './http/answers/common-headers';
 import { assignRequestId } from './http/request/request-id';
-import { securityHeaders } from './http/answers/security-headers';
 import { AppThrottlerGuard } from './http/rate-limit/app-throttler.guard';
 import { RateLimitModule } from './http/rate-limit/rate-limit.module';
 import { RequestInputGuard } from './http/pipeline/request-input.guard';
@@ -68,7 +67,7 @@ const FEATURE_MODULES: readonly FeatureModule[] = [
 ];
 
 /** The middleware that Express runs for every request before routing, in this order. */
-export const MIDDLEWARE = [assignRequestId, securityHeaders(), keepOutOfSharedCaches] as const;
+export const MIDDLEWARE = [assignRequestId, commonHeaders()] as const;
 
 /** What every request passes on its way to a controller, in this order, and the providers that the guards share. */
 export const PIPELINE = [

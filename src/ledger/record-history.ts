@@ -21,14 +21,14 @@ export class RecordHistory {
   ) {}
 
   /** @param asOf undefined: now. @throws VALIDATION_ERROR for a moment in the future. */
-  async find<Row extends GovernedRow>(
+  find<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     id: string,
     asOf: Moment | undefined,
     viewer?: Viewer,
   ): Promise<Row | undefined> {
-    if (asOf === undefined) return this.records.find(kind, id, viewer);
-    return this.past.find(kind, id, await this.sequenceAt(asOf), viewer);
+    // Most reads are of now: they cost no promise here.
+    return asOf === undefined ? this.records.find(kind, id, viewer) : this.findPast(kind, id, asOf, viewer);
   }
 
   /** By a unique key. Such keys never change, so the current record tells which one it is. @throws VALIDATION_ERROR */
@@ -55,5 +55,14 @@ export class RecordHistory {
     const head = await this.counters.headSequence();
     if (asOf < 1 || asOf > head) throw invalidField(field, `must be a sequence from 1 to ${head}, the last entry's`);
     return asOf;
+  }
+
+  private async findPast<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    id: string,
+    asOf: Moment,
+    viewer: Viewer | undefined,
+  ): Promise<Row | undefined> {
+    return this.past.find(kind, id, await this.sequenceAt(asOf), viewer);
   }
 }

@@ -126,5 +126,7 @@ export function messageClasses(application: Application): MessageClasses {
   Object.setPrototypeOf(ExpressResponse.prototype, prototypes.response);
   prototypes.request = ExpressRequest.prototype;
   prototypes.response = ExpressResponse.prototype;
+  // The pipeline sets it on requests that have one; Express would parse it each time it is read.
+  Object.defineProperty(ExpressRequest.prototype, 'query', { value: Object.freeze({}), writable: true });
   return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
 }

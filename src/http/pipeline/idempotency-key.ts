@@ -12,11 +12,11 @@ const KEY = 'idempotency-key';
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Sets `request.idempotencyKey`. Its faults are reported together with those of query and body. Other methods are
- * idempotent already, so the header is ignored there.
+ * Sets `request.idempotencyKey` of a POST. Its faults are reported together with those of query and body. Other methods
+ * are idempotent already, so the header is ignored there.
  */
 export function readIdempotencyKey(request: ServiceRequest, answersSecret: boolean): readonly FieldFault[] {
-  const key = request.method === 'POST' ? request.headers[KEY] : undefined;
+  const key = request.headers[KEY];
   if (typeof key !== 'string') return [];
   request.idempotencyKey = key;
   const field = 'header.Idempotency-Key';

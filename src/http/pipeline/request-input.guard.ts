@@ -64,21 +64,41 @@ export class RequestInputGuard implements CanActivate {
 
 function provideInput(request: ServiceRequest, traits: RouteTraits, body: JsonBody | undefined): void {
   const query = parseQueryString(request.url, traits.repeatable);
-  const faults = [
-    ...(traits.checksIfMatch ? ifMatchFaults(request.headers['if-match']) : []),
-    ...(traits.checksLastEventId ? lastEventIdFaults(request.headers['last-event-id']) : []),
-    ...readIdempotencyKey(request, traits.answersSecret),
-    ...query.faults,
-    ...unknownNames(query.parameters.keys(), traits.query, unknownParameter),
-    ...(body?.faults ?? []),
-    ...unknownMembers(body?.value ?? {}, traits.body),
-  ];
+  const faults = inputFaults(request, traits, query, body);
   // The list of faults is full: no further ones would be reported.
   if (faults.length > 0 && FaultList.of(faults).isFull) throw invalid(faults);
-  const parts = [...provideQuery(request, traits, query), ...provideBody(request, traits, body)];
+  const parts: object[] = [];
+  if (traits.query !== 'none') {
+    const parameters = Object.fromEntries(query.parameters);
+    request.query = parameters;
+    if (traits.query === 'whole') parts.push(parameters);
+  }
+  const members = withOwnAgent(body?.value ?? {}, traits, request.caller);
+  request.body = members;
+  if (traits.body === 'whole') parts.push(members);
   if (faults.length > 0 || parts.length > 1) {
     checkParts(parts, new InputCheck(faults, parts.length));
   }
+}
+
+/** What is wrong with the request, besides the parts that a pipe is going to validate. */
+function inputFaults(
+  request: ServiceRequest,
+  traits: RouteTraits,
+  query: QueryString,
+  body: JsonBody | undefined,
+): FieldFault[] {
+  const faults: FieldFault[] = [];
+  if (traits.checksIfMatch) faults.push(...ifMatchFaults(request.headers['if-match']));
+  if (traits.checksLastEventId) faults.push(...lastEventIdFaults(request.headers['last-event-id']));
+  if (request.method === 'POST') faults.push(...readIdempotencyKey(request, traits.answersSecret));
+  faults.push(...query.faults);
+  if (query.parameters.size > 0) faults.push(...unknownNames(query.parameters.keys(), traits.query, unknownParameter));
+  if (body === undefined) return faults;
+  faults.push(...body.faults);
+  // Where the body is taken whole, validation reports unknown members; listing a hundred thousand names twice would stall others.
+  if (traits.body !== 'whole') faults.push(...unknownNames(Object.keys(body.value), traits.body, unknownMember));
+  return faults;
 }
 
 function checkParts(parts: readonly object[], check: InputCheck): void {
@@ -86,23 +106,6 @@ function checkParts(parts: readonly object[], check: InputCheck): void {
   if (parts.length === 0) {
     check.settle([]);
   }
-}
-
-/** Sets `request.query`; returns what a pipe is going to validate. */
-function provideQuery(request: ServiceRequest, traits: RouteTraits, query: QueryString): object[] {
-  if (traits.query === 'none') {
-    return [];
-  }
-  const parameters = Object.fromEntries(query.parameters);
-  Object.defineProperty(request, 'query', { value: parameters });
-  return traits.query === 'whole' ? [parameters] : [];
-}
-
-/** Sets `request.body`; returns what a pipe is going to validate. */
-function provideBody(request: ServiceRequest, traits: RouteTraits, body: JsonBody | undefined): object[] {
-  const members = withOwnAgent(body?.value ?? {}, traits, request.caller);
-  request.body = members;
-  return traits.body === 'whole' ? [members] : [];
 }
 
 /** Null counts as absent. */
@@ -114,11 +117,6 @@ function withOwnAgent(
   const agentId = caller?.agentId ?? null;
   if (name === undefined || agentId === null || (members[name] ?? null) !== null) return members;
   return { ...members, [name]: agentId };
-}
-
-/** Where the body is taken whole, validation reports unknown members; listing a hundred thousand names twice would stall others. */
-function unknownMembers(given: JsonObject, taken: TakenPart): readonly FieldFault[] {
-  return taken === 'whole' ? [] : unknownNames(Object.keys(given), taken, unknownMember);
 }
 
 /** As many as are reported. */

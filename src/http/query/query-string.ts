@@ -2,7 +2,7 @@ import type { FieldFault } from '../../errors/domain-error';
 
 export interface QueryString {
   /** Values by name, without faulty parameters. */
-  readonly parameters: ReadonlyMap<string, string | readonly string[]>;
+  readonly parameters: ReadonlyMap<string, string | string[]>;
   readonly faults: readonly FieldFault[];
 }
 

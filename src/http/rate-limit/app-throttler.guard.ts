@@ -42,16 +42,14 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   override canActivate(context: ExecutionContext): Promise<boolean> {
     const [request, response] = context.getArgs<Exchange>();
     request.traits = routeTraits(context);
-    const { rateLimitBucket, isUncounted } = request.traits;
     this.warnOfProxy(request);
-    const bucketOf = (identity: Identity | null): string =>
-      identity === null ? rateLimitBucket : keyHoldersBucket(rateLimitBucket);
     if (this.authentication.needsVerification(request)) return this.verify(request, response);
     const identity = this.authentication.identify(request);
     const standing =
       identity instanceof Promise
-        ? identity.then((found) => this.standing(request, bucketOf(found), isUncounted))
-        : this.standing(request, bucketOf(identity), isUncounted);
+        ? identity.then((found) => this.standing(request, found))
+        : this.standing(request, identity);
+    const { isUncounted } = request.traits;
     return standing instanceof Promise
       ? standing.then((counted) => admit(response, counted, isUncounted))
       : admit(response, standing, isUncounted);
@@ -62,8 +60,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     const { rateLimitBucket, isUncounted } = request.traits;
     const { remaining } = await this.limits.peek(rateLimitBucket, clientAddress(request));
     const found = remaining === 0 ? null : await this.identified(request);
-    const bucket = found === null ? rateLimitBucket : keyHoldersBucket(rateLimitBucket);
-    return admit(response, await this.standing(request, bucket, isUncounted), isUncounted);
+    return admit(response, await this.standing(request, found), isUncounted);
   }
 
   /** Also null if the issuer of a token cannot be reached: the next guard reports that. */
@@ -76,11 +73,10 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     }
   }
 
-  private standing(
-    request: ServiceRequest,
-    bucket: string,
-    isUncounted: boolean,
-  ): RateStanding | Promise<RateStanding> {
+  /** Clients with a key have a bucket of their own, or strangers behind the same proxy could use it up. */
+  private standing(request: ServiceRequest, identity: Identity | null): RateStanding | Promise<RateStanding> {
+    const { rateLimitBucket, keyHoldersBucket, isUncounted } = request.traits;
+    const bucket = identity === null ? rateLimitBucket : keyHoldersBucket;
     const address = clientAddress(request);
     return isUncounted ? this.limits.peek(bucket, address) : this.limits.count(bucket, address);
   }
@@ -109,12 +105,4 @@ function admit(response: Response, standing: RateStanding, isUncounted: boolean)
 function rateLimited(standing: RateStanding): DomainError {
   const message = `At most ${standing.limit} requests are allowed per window. Try again in ${standing.retryAfter} s.`;
   return new DomainError('RATE_LIMITED', message, { headers: { 'Retry-After': String(standing.retryAfter) } });
-}
-
-/**
- * The bucket of a route for clients with a key. It is separate, or strangers behind the same proxy, who need nothing to
- * send requests, could use it up.
- */
-function keyHoldersBucket(bucket: string): string {
-  return `${bucket}-with-key`;
 }

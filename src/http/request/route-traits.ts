@@ -37,7 +37,10 @@ export interface RouteTraits {
   readonly admissionRule: Type<AdmissionRule> | undefined;
   /** The member of the body that names the acting agent. */
   readonly ownAgentMember: string | undefined;
+  /** For requests without a valid key. */
   readonly rateLimitBucket: string;
+  /** For those with one. */
+  readonly keyHoldersBucket: string;
   readonly isUncounted: boolean;
   readonly readsInput: boolean;
   readonly body: TakenPart;
@@ -80,14 +83,15 @@ function remember(controller: Type, handler: Handler): RouteTraits {
 /** Reads a handler's decorators, falling back to its controller's. */
 export function readTraits(controller: Type, handler: Handler): RouteTraits {
   const marked = (key: string): unknown => Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
-  const bucket = marked(RATE_LIMIT_BUCKET);
+  const bucket = (marked(RATE_LIMIT_BUCKET) as string | undefined) ?? SHARED_BUCKET;
   return {
     isPublic: marked(IS_PUBLIC) === true,
     scopes: (marked(ROUTE_SCOPES) as RouteScopes | undefined) ?? UNNAMED,
     namesScopes: marked(ROUTE_SCOPES) !== undefined,
     admissionRule: marked(ADMISSION_RULE) as Type<AdmissionRule> | undefined,
     ownAgentMember: marked(OWN_AGENT_MEMBER) as string | undefined,
-    rateLimitBucket: typeof bucket === 'string' ? bucket : SHARED_BUCKET,
+    rateLimitBucket: bucket,
+    keyHoldersBucket: `${bucket}-with-key`,
     isUncounted: marked(IS_UNCOUNTED) === true,
     readsInput: marked(LEAVES_INPUT_UNREAD) !== true,
     body: takenPart(controller, handler, RouteParamtypes.BODY),

@@ -34,10 +34,8 @@ export function limitServer(server: Server, limits: ConnectionLimits): Turns {
   // These are constructor options, but the server already exists.
   Object.assign(server, { connectionsCheckingInterval: CHECKING_INTERVAL, maxHeaderSize: MOST_HEADER_BYTES });
   server.prependListener('connection', (socket: Socket) => socket.on('error', outliveReset));
-  server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
-    response.setTimeout(STALLED_TIMEOUT).on('timeout', endStalled);
-  });
   const turns = new Turns(server);
+  server.setTimeout(STALLED_TIMEOUT, (socket) => endStalled(socket, turns));
   new ConnectionLimiter(server, turns, limits);
   return turns;
 }
@@ -51,10 +49,11 @@ const outliveReset = (): void => undefined;
 /**
  * A socket times out when nothing moves on it, but Node waits on while the client reads nothing. Only an answer that is
  * ready to be read is given up, with what the system has buffered of it: one that is still being computed may take any
- * time.
+ * time. A connection without a request has been idle for as long as it may.
  */
-function endStalled(socket: Socket): void {
-  if (socket.writableLength > 0) socket.resetAndDestroy();
+function endStalled(socket: Socket, turns: Turns): void {
+  if (turns.pendingOn(socket) === null) socket.destroy();
+  else if (socket.writableLength > 0) socket.resetAndDestroy();
 }
 
 /** Configures Node's server to send our answers in place of its own. */

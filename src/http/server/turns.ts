@@ -16,13 +16,20 @@ interface Waiting {
   readonly bytesRead: number;
 }
 
+/** The requests of one connection. */
+interface Line {
+  /** The answer to the latest request that was started. */
+  begun: ServerResponse;
+  waiting: Waiting[];
+}
+
 /**
  * Starts the requests of each connection one at a time: the next begins when the client has the answer to the previous
  * one. Node would start all requests a client sends at once, and buffer the answers it does not read.
  */
 export class Turns {
-  private readonly latest = new WeakMap<Duplex, ServerResponse>();
-  private readonly lines = new WeakMap<Duplex, Waiting[]>();
+  /** One look-up for each request: more would be felt by all of them. */
+  private readonly lines = new WeakMap<Duplex, Line>();
   private readonly emit: Server['emit'];
 
   constructor(server: Server) {
@@ -37,50 +44,54 @@ export class Turns {
 
   /** The last answer still to come; null if there is none. */
   pendingOn(socket: Duplex): ServerResponse | null {
-    const waiting = this.lines.get(socket)?.at(-1);
-    if (waiting !== undefined) return waiting.response;
-    const latest = this.latest.get(socket);
-    return latest === undefined || latest.closed ? null : latest;
+    const line = this.lines.get(socket);
+    return line === undefined ? null : lastOf(line);
   }
 
   private come(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
-    const pending = this.pendingOn(socket);
-    if (pending === null) return this.begin(request, response);
-    const line = this.lines.get(socket) ?? [];
-    if (line.length === 0) this.awaitTurn(socket, pending);
-    this.lines.set(socket, line);
-    line.push({ request, response, bytesRead: socket.bytesRead });
-    if (isTooLong(line, socket)) socket.destroy();
+    const line = this.lines.get(socket);
+    if (line === undefined) {
+      this.lines.set(socket, { begun: response, waiting: [] });
+      return this.emit('request', request, response);
+    }
+    const pending = lastOf(line);
+    if (pending === null) return this.begin(line, request, response);
+    if (line.waiting.length === 0) this.awaitTurn(line, socket, pending);
+    line.waiting.push({ request, response, bytesRead: socket.bytesRead });
+    if (isTooLong(line.waiting, socket)) socket.destroy();
     else socket.pause();
     return true;
   }
 
-  private begin(request: IncomingMessage, response: ServerResponse): boolean {
-    this.latest.set(request.socket, response);
+  private begin(line: Line, request: IncomingMessage, response: ServerResponse): boolean {
+    line.begun = response;
     return this.emit('request', request, response);
   }
 
-  private awaitTurn(socket: Socket, before: ServerResponse): void {
-    before.once('close', () => this.next(socket));
+  private awaitTurn(line: Line, socket: Socket, before: ServerResponse): void {
+    before.once('close', () => this.next(line, socket));
   }
 
-  private next(socket: Socket): void {
-    const line = this.lines.get(socket) ?? [];
-    const next = line.shift();
+  private next(line: Line, socket: Socket): void {
+    const next = line.waiting.shift();
     if (next === undefined) return;
     // The client has left, or the previous answer was the last one of its connection.
     if (!socket.writable) {
-      this.lines.delete(socket);
+      line.waiting = [];
       return;
     }
-    if (line.length > 0) this.awaitTurn(socket, next.response);
+    if (line.waiting.length > 0) this.awaitTurn(line, socket, next.response);
     else socket.resume();
-    this.begin(next.request, next.response);
+    this.begin(line, next.request, next.response);
   }
 }
 
-function isTooLong(line: readonly Waiting[], socket: Socket): boolean {
-  const bytesBefore = line[0]?.bytesRead ?? socket.bytesRead;
-  return line.length > MOST_WAITING || socket.bytesRead - bytesBefore > MOST_BYTES;
+function lastOf({ begun, waiting }: Line): ServerResponse | null {
+  return waiting.at(-1)?.response ?? (begun.closed ? null : begun);
+}
+
+function isTooLong(waiting: readonly Waiting[], socket: Socket): boolean {
+  const bytesBefore = waiting[0]?.bytesRead ?? socket.bytesRead;
+  return waiting.length > MOST_WAITING || socket.bytesRead - bytesBefore > MOST_BYTES;
 }

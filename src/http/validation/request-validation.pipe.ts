@@ -1,4 +1,4 @@
-import { type ArgumentMetadata, Injectable, type Type, ValidationPipe } from '@nestjs/common';
+import { type ArgumentMetadata, Injectable, type PipeTransform, type Type, ValidationPipe } from '@nestjs/common';
 import type { ValidationError, ValidatorOptions } from 'class-validator';
 import { type FieldFault, FaultList } from '../../errors/domain-error';
 import type { JsonObject } from '../../json/json-value';
@@ -44,13 +44,11 @@ class InvalidDto extends Error {
   }
 }
 
-/**
- * Nest's validation with three differences: lists and objects pass untouched (the original deletes `constructor` and
- * `prototype` from them), `null` on an optional member counts as absent, and an unknown member is a fault whatever its
- * name and value. All faults of a request are reported at once, with their paths.
- */
-@Injectable()
-export class RequestValidationPipe extends ValidationPipe {
+/** Types whose values Nest's pipe does not validate either. */
+const NOT_DTOS: ReadonlySet<unknown> = new Set([String, Boolean, Number, Array, Object, Buffer, Date]);
+
+/** Nest's pipe; in between it gives lists and objects back to the DTO, whose validation needs to see them. */
+class DtoPipe extends ValidationPipe {
   constructor() {
     super({
       transform: true,
@@ -60,19 +58,45 @@ export class RequestValidationPipe extends ValidationPipe {
     });
   }
 
-  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+  protected override validate(dto: object, options?: ValidatorOptions): Promise<ValidationError[]> | ValidationError[] {
+    putBackContent(dto, dtoShape(dto.constructor as new () => object));
+    return super.validate(dto, options);
+  }
+}
+
+/**
+ * Nest's validation with three differences: lists and objects pass untouched (the original deletes `constructor` and
+ * `prototype` from them), `null` on an optional member counts as absent, and an unknown member is a fault whatever its
+ * name and value. All faults of a request are reported at once, with their paths. What needs no validation passes
+ * without a promise: every parameter of every handler comes here.
+ */
+@Injectable()
+export class RequestValidationPipe implements PipeTransform {
+  private readonly dtos = new DtoPipe();
+
+  transform(value: unknown, metadata: ArgumentMetadata): unknown {
     const { metatype, type } = metadata;
-    if (metatype === undefined || !this.toValidate(metadata)) {
-      if (type !== 'custom') settle(value, []);
+    if (type === 'custom') return value;
+    if (metatype === undefined || NOT_DTOS.has(metatype)) {
+      settle(value, []);
       return value;
     }
     const given = (value ?? {}) as Members;
     const shape = dtoShape(metatype);
-    if (type === 'query' && isNothingToCheck(given, shape)) {
-      settle(value, wholeFaults(given, shape, FIELD_PREFIX[type]));
-      return new metatype();
+    if (type !== 'query' || !isNothingToCheck(given, shape)) {
+      return this.validated(given, value, shape, { ...metadata, metatype });
     }
-    const { dto, faults } = await this.inspected(given, shape, { ...metadata, metatype }, FIELD_PREFIX[type]);
+    settle(value, wholeFaults(given, shape, FIELD_PREFIX[type]));
+    return new metatype();
+  }
+
+  private async validated(
+    given: Members,
+    value: unknown,
+    shape: DtoShape,
+    metadata: DtoMetadata,
+  ): Promise<object | undefined> {
+    const { dto, faults } = await this.inspected(given, shape, metadata, FIELD_PREFIX[metadata.type]);
     settle(value, faults);
     const large = largeMembers(given, shape);
     if (large.length > 0) await prepare(large);
@@ -85,7 +109,7 @@ export class RequestValidationPipe extends ValidationPipe {
     const faults = [...unknownMembers(given, shape, prefix), ...wholeFaults(known, shape, prefix)];
     const lists = shape.lists.size === 0 ? NO_LISTS : await this.inspectedLists(known, shape, prefix);
     try {
-      const dto = (await super.transform(liftContent(known, shape), metadata)) as object;
+      const dto = (await this.dtos.transform(liftContent(known, shape), metadata)) as object;
       return { dto: Object.assign(dto, lists.items), faults: [...faults, ...lists.faults] };
     } catch (error) {
       if (!(error instanceof InvalidDto)) throw error;
@@ -117,12 +141,6 @@ export class RequestValidationPipe extends ValidationPipe {
     if (typeof item !== 'object' || item === null || Array.isArray(item))
       return { dto: undefined, faults: [{ field, message: 'must be an object' }] };
     return this.inspected(item as Members, dtoShape(metatype), { type: 'body', metatype }, `${field}.`);
-  }
-
-  /** Runs between the creation of the DTO and its validation, which needs to see lists and objects. */
-  protected override validate(dto: object, options?: ValidatorOptions): Promise<ValidationError[]> | ValidationError[] {
-    putBackContent(dto, dtoShape(dto.constructor as new () => object));
-    return super.validate(dto, options);
   }
 }
 

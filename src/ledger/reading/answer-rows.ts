@@ -4,24 +4,39 @@ import { Slices } from '../../shared/slices';
 import type { RecordCodec, StoredRow } from '../records/record-codec';
 import type { GovernedRow } from '../record-kind';
 
+/** Decoding so many rows takes less than a slice. */
+const FEW = 10;
+
 /**
- * Decodes rows for an answer in chunks, so that other work is not blocked. Long free-form columns stay as they are
- * stored.
+ * Decodes rows for an answer. Long free-form columns stay as they are stored. Many rows, or long ones, are decoded in
+ * chunks, so that other work is not blocked.
  */
-export async function rowsForAnswers(codec: RecordCodec, stored: readonly SqlRow[]): Promise<GovernedRow[]> {
-  const { freeForm = [] } = codec.kind;
+export function rowsForAnswers(
+  codec: RecordCodec,
+  stored: readonly SqlRow[],
+): readonly GovernedRow[] | Promise<readonly GovernedRow[]> {
+  return stored.length <= FEW && !stored.some((row) => hasLong(row, codec))
+    ? stored.map((row) => codec.decode(row))
+    : decodedInSlices(codec, stored);
+}
+
+async function decodedInSlices(codec: RecordCodec, stored: readonly SqlRow[]): Promise<readonly GovernedRow[]> {
   const slices = new Slices();
   const rows: GovernedRow[] = [];
   for (const row of stored) {
-    rows.push(codec.decode(freeForm.some((name) => isLong(row[name])) ? await withStored(row, freeForm, slices) : row));
+    rows.push(codec.decode(hasLong(row, codec) ? await withStored(row, codec, slices) : row));
     if (slices.areDue) await slices.next();
   }
   return rows;
 }
 
-async function withStored(row: SqlRow, columns: readonly string[], slices: Slices): Promise<StoredRow> {
+function hasLong(row: SqlRow, { kind: { freeForm = [] } }: RecordCodec): boolean {
+  return freeForm.some((name) => isLong(row[name]));
+}
+
+async function withStored(row: SqlRow, { kind }: RecordCodec, slices: Slices): Promise<StoredRow> {
   const kept: Record<string, StoredJson> = {};
-  for (const name of columns) {
+  for (const name of kind.freeForm ?? []) {
     const text = row[name];
     if (isLong(text)) kept[name] = await StoredJson.of(text, slices);
   }

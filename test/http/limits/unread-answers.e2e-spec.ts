@@ -1,5 +1,5 @@
 import { Controller, Get, Module } from '@nestjs/common';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
@@ -34,10 +34,7 @@ describe('An answer', () => {
   beforeAll(async () => {
     app = await createTestApp({ modules: [SlowModule], environment: { BODY_LIMIT: '20000000' } });
     await createEntity(app, { properties: LARGE });
-    server().prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
-      const setTimeout = response.setTimeout.bind(response);
-      response.setTimeout = (time, listener) => setTimeout(time === 30_000 ? STALLED : time, listener);
-    });
+    server().setTimeout(STALLED);
   });
   afterEach(() => {
     clients.splice(0).forEach((client) => client.destroy());
