@@ -1,5 +1,4 @@
-import { cutText } from './cut-text';
-import { maskKeys } from './key-mask';
+import { cutText, maskKeys } from './key-mask';
 
 describe('maskKeys', () => {
   it('takes every key out, as often as it occurs', () => {

@@ -1,6 +1,7 @@
-import { CUT } from './cut-text';
 import { BORDER, bytesOf, jsonTexts, percentDecoded, type Span, traced, type TracedText } from './traced-text';
 
+/** Marks the end of a text that was cut. It cannot occur in the path of a request, which is ASCII. */
+const CUT = '…';
 /** Shorter keys would occur in ordinary words and make the lines unreadable; startup warns about them. */
 const SHORTEST_MASKED_KEY = 8;
 /** How many levels of percent-encoding are decoded; nobody uses more on purpose, and decoding takes long. */
@@ -16,6 +17,11 @@ interface IssuedForm {
   /** A fixed text without which the pattern cannot match. */
   readonly sign: string;
   readonly pattern: RegExp;
+}
+
+/** The text, or its beginning and the mark if it is too long. */
+export function cutText(text: string, longest: number): string {
+  return text.length > longest ? `${text.slice(0, longest)}${CUT}` : text;
 }
 
 /**

@@ -5,9 +5,9 @@ import type { Response } from 'express';
 import type { Server, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { clientAddress } from '../http/request/client-address';
-import { routeTemplate } from '../http/request/route-template';
+import { routeTemplate } from '../http/request/route-traits';
 import type { ServiceRequest } from '../http/request/service-request';
-import { cutText } from './cut-text';
+import { cutText } from './key-mask';
 import { LOG } from './log';
 
 const current = new AsyncLocalStorage<ServiceRequest>();

@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Response } from 'express';
 import type { Server, ServerResponse } from 'node:http';
 import { Counter, Histogram } from 'prom-client';
-import { routeTemplate } from '../http/request/route-template';
+import { routeTemplate } from '../http/request/route-traits';
 import type { ServiceRequest } from '../http/request/service-request';
 import { Metrics } from './metrics';
 

@@ -6,7 +6,7 @@ import { admitted, type Caller } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { Refusal } from '../../ledger/ledger-transaction';
 import { RefusalRecord } from '../request/refusal-record';
-import { routeTemplate } from '../request/route-template';
+import { routeTemplate } from '../request/route-traits';
 import type { ServiceRequest } from '../request/service-request';
 
 /** Milliseconds in which a caller refused for one reason adds only one entry; otherwise it could fill the disk. */

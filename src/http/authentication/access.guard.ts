@@ -28,7 +28,8 @@ export class AccessGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const [request] = context.getArgs<Exchange>();
     if (request.traits.isPublic || (this.preflightsArePublic && isPreflight(request))) return true;
-    const identity = this.authentication.identify(request);
+    // The rate limit has asked before.
+    const identity = request.identity === undefined ? this.authentication.identify(request) : request.identity;
     return identity instanceof Promise
       ? identity.then((found) => this.admit(request, found))
       : this.admit(request, identity);

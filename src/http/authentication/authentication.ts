@@ -3,9 +3,19 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { Configuration } from '../../config/configuration';
 import { type Identity, unlimited } from '../../ledger/caller';
 import type { ServiceRequest } from '../request/service-request';
-import { type Credential, presentedCredential } from './credential';
 import { IssuedKeys } from './issued-keys';
 import { IssuedTokens } from './issued-tokens';
+
+const KEY_HEADER = 'x-api-key';
+const AUTHORIZATION = 'authorization';
+const BEARER = /^bearer(?: +|$)/i;
+
+/** The credential that a request presents. */
+interface Credential {
+  readonly secret: string;
+  /** Where it was found: an issuer's token is accepted in `Authorization` only. */
+  readonly isBearer: boolean;
+}
 
 /** The holder of the key in `API_KEY`. */
 const OPERATOR = unlimited({ type: 'api_key', id: 'env' });
@@ -72,4 +82,35 @@ function isToken({ secret, isBearer }: Credential): boolean {
 
 function digestOf(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
+}
+
+/**
+ * The only credential of a request; undefined if it has none, or more than one. Other schemes of `Authorization` are
+ * ignored.
+ */
+function presentedCredential(rawHeaders: readonly string[]): Credential | undefined {
+  let found: Credential | undefined;
+  let authorizations = 0;
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    const value = rawHeaders[index + 1] ?? '';
+    if (isHeader(name, KEY_HEADER)) {
+      count += 1;
+      found = { secret: value, isBearer: false };
+    } else if (isHeader(name, AUTHORIZATION)) {
+      authorizations += 1;
+      const scheme = BEARER.exec(value)?.[0];
+      if (scheme === undefined) continue;
+      count += 1;
+      found = { secret: value.slice(scheme.length), isBearer: true };
+    }
+  }
+  const isAmbiguous = count > 1 || (authorizations > 1 && found?.isBearer === true);
+  return isAmbiguous ? undefined : found;
+}
+
+/** Compares lengths first: most headers differ in length. */
+function isHeader(name: string, lowerCase: string): boolean {
+  return name.length === lowerCase.length && name.toLowerCase() === lowerCase;
 }

@@ -7,7 +7,7 @@ import { clientAddress, countedClient } from '../request/client-address';
 import type { BodyLimitSetting } from '../request/route-marks';
 import type { ServiceRequest } from '../request/service-request';
 import { BodyMemory } from './body-memory';
-import { BodyReservation } from './body-reservation';
+import { BodyReservation, SMALL_BODY } from './body-reservation';
 import { announcedLength, announcesBody } from './unread-body';
 
 @Injectable()
@@ -39,20 +39,24 @@ export class BodyReader {
       requireJson(request);
     }
     const most = length > 0 ? length : limit;
-    const share = new BodyReservation(this.room, countedClient(clientAddress(request)), response, most);
-    const turn = length > 0 ? share.begin() : null;
-    if (turn !== null) await turn;
+    const share = most > SMALL_BODY ? this.reservation(request, response, most) : null;
+    const turn = length > 0 ? share?.begin() : null;
+    if (turn instanceof Promise) await turn;
     if (request.expectsContinue === true) {
       response.writeContinue();
     }
     const bytes = await collect(request, limit, share);
-    share.shrinkTo(bytes.length);
+    share?.shrinkTo(bytes.length);
     if (bytes.length === 0) {
       return undefined;
     }
     // With a known length, this was checked before reading.
     if (length === 0) requireJson(request);
     return bytes;
+  }
+
+  private reservation(request: ServiceRequest, response: ServerResponse, most: number): BodyReservation {
+    return new BodyReservation(this.room, countedClient(clientAddress(request)), response, most);
   }
 }
 
@@ -65,7 +69,7 @@ function requireJson(request: ServiceRequest): void {
 }
 
 /** With event listeners: an asynchronous loop over the stream costs a tenth of the request rate. */
-function collect(request: ServiceRequest, limit: number, share: BodyReservation): Promise<Buffer> {
+function collect(request: ServiceRequest, limit: number, share: BodyReservation | null): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const cut = (): void => refuse(invalidField('body', 'must arrive whole'));
     const rate = new LeastRate(() => refuse(bodyTooSlow(LEAST_BYTES, SPAN)));
@@ -89,7 +93,7 @@ function collect(request: ServiceRequest, limit: number, share: BodyReservation)
       }
       chunks.push(chunk);
       rate.add(chunk.length);
-      const turn = share.grow(length);
+      const turn = share?.grow(length) ?? null;
       if (turn === null) return;
       rate.stop();
       request.pause();

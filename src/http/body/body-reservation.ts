@@ -5,9 +5,9 @@ import type { BodyMemory } from './body-memory';
  * Bodies up to this many bytes need no reservation: the number of connections limits them, and large bodies cannot
  * crowd them out.
  */
-const SMALL_BODY = 16 * 1024;
+export const SMALL_BODY = 16 * 1024;
 
-/** What the body of one request reserves, until the request is answered. */
+/** What a body that may be large reserves, until the request is answered. */
 export class BodyReservation {
   private bytes = 0;
 
@@ -21,7 +21,7 @@ export class BodyReservation {
 
   /** Before a body of known length is read: waits if there is no room for all of it now; null if there is. */
   begin(): Promise<void> | null {
-    return this.most > SMALL_BODY && !this.room.isFreeFor(this.rest) ? this.takeRest() : null;
+    return this.room.isFreeFor(this.rest) ? null : this.takeRest();
   }
 
   /**

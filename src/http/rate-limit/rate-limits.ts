@@ -1,6 +1,5 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
-import { countedClient } from '../request/client-address';
 import type { RateWindow, RequestCounter } from './fixed-windows';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
@@ -9,11 +8,11 @@ type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 export interface RateStanding {
   readonly limit: number;
   readonly remaining: number;
-  /** Unix time in seconds at which the window resets. */
-  readonly reset: number;
-  /** Seconds until then, at least one. */
+  /** Seconds until the window resets, at least one. */
   readonly retryAfter: number;
   readonly exceeded: boolean;
+  /** Every answer carries them. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
 /** The throttler's storage: compares counts with the limit. */
@@ -24,16 +23,16 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   ) {}
 
   /**
-   * Counts a request from `address` and returns the client's standing in the bucket: synchronously if the count is in
+   * Counts a request of a client and returns its standing in the bucket: synchronously if the count is in
    * memory, since a promise per request would cost more than the count. The promise never rejects.
    */
-  count(bucket: string, address: string): RateStanding | Promise<RateStanding> {
-    return this.standing(bucket, address, 1);
+  count(bucket: string, client: string): RateStanding | Promise<RateStanding> {
+    return this.standing(bucket, client, 1);
   }
 
   /** The same without counting the request. */
-  peek(bucket: string, address: string): RateStanding | Promise<RateStanding> {
-    return this.standing(bucket, address, 0);
+  peek(bucket: string, client: string): RateStanding | Promise<RateStanding> {
+    return this.standing(bucket, client, 0);
   }
 
   /** The same through the throttler's own interface. */
@@ -47,27 +46,24 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
     this.counter.close();
   }
 
-  private standing(bucket: string, address: string, requests: number): RateStanding | Promise<RateStanding> {
-    const window = this.counter.hit(bucket, countedClient(address), requests);
+  private standing(bucket: string, client: string, requests: number): RateStanding | Promise<RateStanding> {
+    const window = this.counter.hit(bucket, client, requests);
     return window instanceof Promise ? window.then((counted) => this.standingOf(counted)) : this.standingOf(window);
   }
 
   private standingOf({ hits, resetsAt }: RateWindow): RateStanding {
+    const { limit } = this;
+    const remaining = Math.max(0, limit - hits);
     return {
-      limit: this.limit,
-      remaining: Math.max(0, this.limit - hits),
-      reset: Math.ceil(resetsAt / 1000),
+      limit,
+      remaining,
       retryAfter: Math.max(1, Math.ceil((resetsAt - Date.now()) / 1000)),
-      exceeded: hits > this.limit,
+      exceeded: hits > limit,
+      headers: [
+        ['X-RateLimit-Limit', String(limit)],
+        ['X-RateLimit-Remaining', String(remaining)],
+        ['X-RateLimit-Reset', String(Math.ceil(resetsAt / 1000))],
+      ],
     };
   }
-}
-
-/** The headers that every answer carries. */
-export function rateLimitHeaders(standing: RateStanding): readonly [name: string, value: string][] {
-  return [
-    ['X-RateLimit-Limit', String(standing.limit)],
-    ['X-RateLimit-Remaining', String(standing.remaining)],
-    ['X-RateLimit-Reset', String(standing.reset)],
-  ];
 }

@@ -1,6 +1,7 @@
 import { type ExecutionContext, HttpStatus, RequestMethod, type Type } from '@nestjs/common';
 import { HTTP_CODE_METADATA, METHOD_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
+import type { Request } from 'express';
 import type { Handler } from './route-handlers';
 import {
   ADMISSION_RULE,
@@ -70,6 +71,13 @@ export function routeTraits(context: ExecutionContext): RouteTraits {
   const handler = context.getHandler();
   const known = traitsByController.get(controller)?.get(handler);
   return known ?? remember(controller, handler);
+}
+
+/** Template such as `/api/v1/entities/:id`; null when no route has the path. */
+export function routeTemplate({ route: reached }: Request): string | null {
+  const route = reached as { readonly path?: unknown } | undefined;
+  const template = typeof route?.path === 'string' ? route.path : '*';
+  return template.includes('*') ? null : template;
 }
 
 function remember(controller: Type, handler: Handler): RouteTraits {

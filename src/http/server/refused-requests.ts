@@ -4,9 +4,9 @@ import type { Duplex } from 'node:stream';
 import { DomainError, invalidField } from '../../errors/domain-error';
 import { errorBody, errorStatus } from '../answers/error-answer';
 import { requestIdFor } from '../request/request-id';
-import { unmapped } from '../request/client-address';
+import { countedClient, unmapped } from '../request/client-address';
 import { SHARED_BUCKET } from '../request/route-marks';
-import { rateLimitHeaders, type RateLimits, type RateStanding } from '../rate-limit/rate-limits';
+import type { RateLimits, RateStanding } from '../rate-limit/rate-limits';
 import type { ServiceRequest } from '../request/service-request';
 import type { Turns } from './turns';
 
@@ -58,9 +58,9 @@ function refuse(socket: Duplex, error: DomainError, limits: RateLimits): void {
   }
   const address = unmapped((socket as Socket).remoteAddress ?? '');
   const answer = (standing: RateStanding): void => {
-    if (socket.writable) socket.end(refusal(error, rateLimitHeaders(standing)), () => socket.destroy());
+    if (socket.writable) socket.end(refusal(error, standing.headers), () => socket.destroy());
   };
-  const standing = limits.count(SHARED_BUCKET, address);
+  const standing = limits.count(SHARED_BUCKET, countedClient(address));
   if (standing instanceof Promise) void standing.then(answer);
   else answer(standing);
 }

@@ -5,8 +5,7 @@ import type { JsonObject } from '../../json/json-value';
 import { prepareCanonicalJson } from '../../ledger/chain/canonical-json';
 import { Slices } from '../../shared/slices';
 import { isLonger } from '../answers/text-length';
-import { knownMembers, liftContent, putBackContent, unknownMembers } from './dto-members';
-import { type DtoShape, dtoShape } from './dto-shape';
+import { type DtoShape, dtoShape, knownMembers, liftContent, putBackContent, unknownMembers } from './dto-shape';
 import { settle } from './input-check';
 import { fieldFaults } from './validation-faults';
 
