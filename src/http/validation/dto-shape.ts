@@ -15,7 +15,7 @@ type Members = Readonly<Record<string, unknown>>;
 type Lifted = () => unknown;
 
 /** What is wrong with a request as a whole, judged by the members it has; `null` members have been removed. */
-export type WholeRule = (members: Members) => readonly FieldFault[];
+export type WholeRule = (members: Readonly<Record<string, unknown>>) => readonly FieldFault[];
 
 /** What a DTO class declares, read from its decorators once. */
 export interface DtoShape {
