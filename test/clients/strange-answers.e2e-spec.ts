@@ -14,6 +14,9 @@ type Step = 'execute' | 'resume' | 'result';
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
+/** Milliseconds after which an answer counts as lost. */
+const TIMEOUT = 1_000;
+
 /** What proxies, portals and broken connections answer in the place of a service. */
 const STRANGE: readonly (readonly [string, Answer])[] = [
   ['null', (response) => response.end('null')],
@@ -26,6 +29,11 @@ const STRANGE: readonly (readonly [string, Answer])[] = [
   ['a fault in a list', (response) => response.writeHead(500).end('[]')],
   ['a fault that breaks off', (response) => abort(response, 500)],
   ['an answer that breaks off', (response) => abort(response, 200)],
+];
+/** Not tried in Python, whose client waits longer. */
+const SILENT: readonly (readonly [string, Answer])[] = [
+  ['silence', () => undefined],
+  ['an answer that stops', (response) => void response.writeHead(200, { 'Content-Length': '100' }).write('{"id":')],
 ];
 
 function abort(response: ServerResponse, status: number): void {
@@ -50,6 +58,8 @@ describeOnSqlite('Where something else answers in the place of the service', () 
   let server: Server;
   let url: string;
   let client: Awaited<ReturnType<typeof builtClient>>;
+  /** The Idempotency-Keys that came. */
+  const keys: unknown[] = [];
   let strange: { step: Step; answer: Answer };
 
   beforeAll(async () => {
@@ -57,6 +67,7 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     client = await builtClient();
     server = createServer((request, response) => {
       request.resume();
+      keys.push(request.headers['idempotency-key']);
       const path = request.url ?? '';
       const step = (['execute', 'resume', 'result'] as const).find((name) => path.endsWith(name)) ?? 'execute';
       if (step === strange.step || path === '/elsewhere') strange.answer(response);
@@ -75,11 +86,14 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ ...EXECUTION, outcome }));
   }
 
-  describe.each(STRANGE)('with %s', (_name, answer) => {
+  const governed = (patience = 0): InstanceType<(typeof client)['GovernanceClient']> =>
+    new client.GovernanceClient({ url, key: 'key', patience, timeout: TIMEOUT });
+
+  describe.each([...STRANGE, ...SILENT])('with %s', (_name, answer) => {
     it.each(['execute', 'resume'] as const)('nothing runs: %s', async (step) => {
       strange = { step, answer };
       const action = jest.fn();
-      const governance = new client.GovernanceClient({ url, key: 'key', patience: 0 });
+      const governance = governed();
       const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
       await expect(governance.guard(request, action)).rejects.toThrow(client.GovernanceError);
       expect(action).not.toHaveBeenCalled();
@@ -87,17 +101,33 @@ describeOnSqlite('Where something else answers in the place of the service', () 
 
     it('nothing runs in Python', async () => {
       strange = { step: 'execute', answer };
-      if (hasPython) expect(await python()).toMatch(/^(UNREACHABLE|UNEXPECTED_ANSWER)\n$/);
+      if (hasPython && STRANGE.some(([, known]) => known === answer))
+        expect(await python()).toMatch(/^(UNREACHABLE|UNEXPECTED_ANSWER)\n$/);
     });
   });
 
   it.each(STRANGE.slice(3, 4))('says that the result is not on record, with %s', async (_name, answer) => {
     strange = { step: 'result', answer };
-    const governance = new client.GovernanceClient({ url, key: 'key', patience: 0 });
+    const governance = governed();
     const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
     const guarded = governance.guard(request, () => 'sent');
     await expect(guarded).rejects.toMatchObject({ code: 'RESULT_NOT_REPORTED', result: 'sent' });
     if (hasPython) expect(await python()).toBe('ran\nRESULT_NOT_REPORTED\n');
+  });
+
+  it.each(SILENT.slice(0, 1))('asks once more with the same Idempotency-Key, after %s', async (_name, answer) => {
+    keys.length = 0;
+    strange = {
+      step: 'execute',
+      answer: (response) => {
+        strange = { step: 'resume', answer };
+        answer(response);
+      },
+    };
+    const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+    await expect(governed(1).authorize(request)).rejects.toMatchObject({ code: 'UNREACHABLE' });
+    expect(keys).toEqual([keys[0], keys[0], keys[2], keys[2]]);
+    expect(keys[2]).not.toBe(keys[0]);
   });
 
   async function python(): Promise<string> {

@@ -147,7 +147,7 @@ export class GovernanceClient {
       path: `${filled(template, path ?? {})}${queryText(query ?? {})}`,
       ...(body === undefined ? {} : { body }),
       ...(headers === undefined ? {} : { headers }),
-      signal,
+      ...{ signal, hold: 1_000 * Number(query?.['wait'] ?? 0) },
     });
   }
 }

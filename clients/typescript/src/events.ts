@@ -15,6 +15,8 @@ export interface EventsRequest {
 
 /** Milliseconds before a stream that ended is opened again. */
 const PAUSE = 500;
+/** Milliseconds without a byte after which a stream is broken: the service sends a comment every 15 seconds. */
+const LONGEST_SILENCE = 60_000;
 
 /** One event of a stream after the HTML standard, section 9.2. */
 interface StreamEvent {
@@ -61,10 +63,14 @@ async function* streamEvents(
   if (body === null)
     throw new GovernanceError('The stream of events has no body.', { code: 'UNEXPECTED_ANSWER', status: 200 });
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const end = (): void => void reader.cancel().catch(() => undefined);
+  signal?.addEventListener('abort', end, { once: true });
   let rest = '';
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      signal?.throwIfAborted();
+      const silence = setTimeout(end, LONGEST_SILENCE);
+      const { done, value } = await reader.read().finally(() => clearTimeout(silence));
       if (done) return;
       const blocks = (rest + value).replaceAll('\r\n', '\n').split('\n\n');
       rest = blocks.pop() ?? '';
@@ -77,6 +83,7 @@ async function* streamEvents(
     // The connection broke: that ends its events, unless the caller did it.
     signal?.throwIfAborted();
   } finally {
+    signal?.removeEventListener('abort', end);
     await reader.cancel().catch(() => undefined);
   }
 }

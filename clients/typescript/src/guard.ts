@@ -121,8 +121,9 @@ async function permitted(
   return execution;
 }
 
-async function look(transport: Transport, { id }: Execution, hold: number, signal?: AbortSignal): Promise<Execution> {
-  return executionIn(await transport.json({ method: 'get', path: `/api/v1/executions/${id}?wait=${hold}`, signal }));
+async function look(transport: Transport, { id }: Execution, wait: number, signal?: AbortSignal): Promise<Execution> {
+  const path = `/api/v1/executions/${id}?wait=${wait}`;
+  return executionIn(await transport.json({ method: 'get', path, signal, hold: 1_000 * wait }));
 }
 
 async function resumed(transport: Transport, { id }: Execution, signal: AbortSignal | undefined): Promise<Execution> {

@@ -8,6 +8,7 @@ const UNKNOWN: ReadonlySet<number> = new Set([502, 504]);
 /** Milliseconds. */
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 30_000;
+const LONGEST_TIMER = 2 ** 31 - 1;
 /** Answers of these hold a secret once: they take no `Idempotency-Key`, so a lost answer is not asked for again. */
 const SECRETS = /\/(?:api-keys|webhooks|rotate-secret)$/;
 
@@ -18,6 +19,8 @@ export interface TransportOptions {
   readonly key: string | (() => string | Promise<string>);
   /** Milliseconds for which a request is repeated that finds the service busy or away; 30,000 unless given. */
   readonly patience?: number;
+  /** Milliseconds after which an answer that has not come counts as lost; 90,000 unless given. */
+  readonly timeout?: number;
   /** The platform's unless given. */
   readonly fetch?: typeof fetch;
 }
@@ -31,6 +34,8 @@ export interface SentRequest {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds; the transport's own unless given. */
   readonly patience?: number;
+  /** Milliseconds for which the service was asked to hold its answer. */
+  readonly hold?: number;
 }
 
 /** Sends requests, and repeats those that a busy or missing service did not answer, with the same `Idempotency-Key`. */
@@ -47,42 +52,61 @@ export class Transport {
     return text === '' ? null : parsed(text);
   }
 
-  /** What `read` takes from a successful answer; a connection that breaks while it reads is one that gave no answer. @throws as `json`. */
+  /**
+   * What `read` takes from a successful answer; a connection that breaks while it reads is one that gave no answer. What is read
+   * later has no limit of time, and ends no more by `signal`. @throws as `json`.
+   */
   async send<Result>(request: SentRequest, read: (response: Response) => Promise<Result>): Promise<Result> {
     const hasSecret = request.method === 'post' && SECRETS.test(request.path);
     const headers = { ...bodyHeaders(request, hasSecret), ...request.headers };
-    const end = Date.now() + (request.patience ?? this.options.patience ?? 30_000);
+    const patience = request.patience ?? this.options.patience ?? 30_000;
+    const end = Date.now() + patience;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
       const attempt = await this.attempt(request, headers, read);
       if ('result' in attempt) return attempt.result;
       const wait = Math.max(pause * (0.75 + Math.random() / 2), attempt.retryAfter);
-      if (!isTemporary(attempt.error, hasSecret) || Date.now() + wait > end) throw attempt.error;
+      // One answer that was lost on its way must not use up all patience: it is asked for once more.
+      const isFirstSilence = attempt.isSilence && pause === FIRST_PAUSE && patience > 0;
+      const isOver = Date.now() + wait > end && !isFirstSilence;
+      if (!isTemporary(attempt.error, hasSecret) || isOver) throw attempt.error;
       await sleep(wait, request.signal);
     }
   }
 
   private async attempt<Result>(
-    { method, path, body, signal }: SentRequest,
+    { method, path, body, signal, hold = 0 }: SentRequest,
     headers: Readonly<Record<string, string>>,
     read: (response: Response) => Promise<Result>,
   ): Promise<{ readonly result: Result } | Failure> {
-    const { key, fetch: send = fetch } = this.options;
+    const { key, fetch: send = fetch, timeout = 90_000 } = this.options;
+    signal?.throwIfAborted();
     const authorization = `Bearer ${typeof key === 'string' ? key : await key()}`;
+    const ending = new AbortController();
+    const end = (): void => ending.abort(signal?.reason);
+    const limit = Math.min(timeout + hold, LONGEST_TIMER);
+    const timer = setTimeout(end, limit);
+    signal?.addEventListener('abort', end, { once: true });
     try {
       const response = await send(`${this.url}${path}`, {
         method: method.toUpperCase(),
         headers: { ...headers, Authorization: authorization },
         redirect: 'error',
+        signal: ending.signal,
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal === undefined ? {} : { signal }),
       });
       if (response.ok) return { result: await read(response) };
-      return { error: errorOf(response.status, await response.text()), retryAfter: retryAfter(response) };
+      const error = errorOf(response.status, await response.text());
+      return { error, retryAfter: retryAfter(response), isSilence: false };
     } catch (cause) {
       signal?.throwIfAborted();
+      const isSilence = ending.signal.aborted;
+      const fault = isSilence ? `did not answer within ${limit / 1_000} seconds` : 'cannot be reached';
       const facts = { code: 'UNREACHABLE', status: null, cause };
-      const error = new GovernanceError(`The governance service at ${this.url} cannot be reached.`, facts);
-      return { error, retryAfter: 0 };
+      const error = new GovernanceError(`The governance service at ${this.url} ${fault}.`, facts);
+      return { error, retryAfter: 0, isSilence };
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
     }
   }
 }
@@ -91,6 +115,8 @@ interface Failure {
   readonly error: GovernanceError;
   /** Milliseconds that the service asks to wait. */
   readonly retryAfter: number;
+  /** Whether the time for an answer had passed. */
+  readonly isSilence: boolean;
 }
 
 function bodyHeaders({ method, body }: SentRequest, hasSecret: boolean): Record<string, string> {

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,9 +23,21 @@ const REST: [Way, Era][] = [
   ['stdio', 'modern'],
   ['http', 'legacy'],
 ];
+/** As the server under test has them, and others. */
+const CROOKED = [
+  'a/../b',
+  'echo ',
+  'echo\n',
+  'ec\u200bho',
+  'e\u0301cho',
+  '/echo',
+  'echo/',
+  'x/%2e%2e/echo',
+  'echo?',
+  '',
+];
 /** MCP_IN_FULL=true tries every way in both eras of the protocol. */
 const WAYS = process.env['MCP_IN_FULL'] === 'true' ? [...SAMPLE, ...REST] : SAMPLE;
-const HIDDEN = ['wipe', 'a/../b'];
 
 describeOnSqlite('gov mcp', () => {
   let app: TestApp;
@@ -36,7 +51,8 @@ describeOnSqlite('gov mcp', () => {
     people = await company(app);
     folder = mkdtempSync(join(tmpdir(), 'gov-mcp-'));
     const shop = { resources: ['tool/shop/*'], resourceTypes: ['tool'] };
-    await createPolicy(app, { ...shop, actions: ['echo', 'fail', 'slow'] });
+    await createPolicy(app, { ...shop, actions: ['echo', 'fail', 'slow', 'spoof', 'large'] });
+
     await createPolicy(app, {
       ...shop,
       actions: ['limited'],
@@ -54,7 +70,19 @@ describeOnSqlite('gov mcp', () => {
 
   /** An agent of its own for each connection, and what came of what it asked for. */
   async function shopper(name: string): Promise<{ environment: NodeJS.ProcessEnv; asked: Asked; runs: string }> {
-    const capabilities = ['file.read', 'echo', 'fail', 'slow', 'limited', 'refund', 'brief', 'wipe', 'open'];
+    const capabilities = [
+      'file.read',
+      'echo',
+      'fail',
+      'slow',
+      'spoof',
+      'large',
+      'limited',
+      'refund',
+      'brief',
+      'wipe',
+      'open',
+    ];
     const { id } = await createAgent(app, { name, capabilities });
     const { secret } = await issueKey(app, { name, scopes: ['execute'], agentId: id });
     const asked: Asked = async (action) =>
@@ -100,8 +128,7 @@ describeOnSqlite('gov mcp', () => {
     it('shows the tools that some arguments could make allowed', async () => {
       expect(holding.client.getProtocolEra()).toBe(era);
       const names = (await holding.client.listTools()).tools.map(({ name }) => name);
-      expect(names).toEqual(['echo', 'refund', 'brief', 'limited', 'fail', 'slow']);
-      expect(names).not.toEqual(expect.arrayContaining(HIDDEN));
+      expect(names).toEqual(['echo', 'refund', 'brief', 'limited', 'fail', 'slow', 'spoof', 'large']);
     });
 
     it('runs what is allowed, once, and reports its result', async () => {
@@ -131,11 +158,38 @@ describeOnSqlite('gov mcp', () => {
       expect(textOf(hidden)).toContain('no_policy_allows');
       const limited = await holding.client.callTool({ name: 'limited', arguments: { amount: 9 } });
       expect(textOf(limited)).toContain('but for its conditions');
-      const crooked = await holding.client.callTool({ name: 'a/../b' });
-      expect(crooked).toMatchObject({ isError: true });
-      expect([ran('wipe'), ran('limited'), ran('a/../b')]).toEqual([[], [], []]);
+      expect([ran('wipe'), ran('limited')]).toEqual([[], []]);
       await holding.client.callTool({ name: 'limited', arguments: { amount: 3 } });
       expect(ran('limited')).toEqual([{ amount: 3 }]);
+    });
+
+    it('runs no tool under a name that could pass for another', async () => {
+      const { client } = holding;
+      for (const name of CROOKED) {
+        const refused = await client.callTool({ name, arguments: { crooked: name } });
+        expect(refused).toMatchObject({ isError: true });
+        expect(textOf(refused)).toContain('can be neither an action nor part of a resource');
+      }
+      expect(textOf(await client.callTool({ name: 'Echo' }))).toContain('was not run');
+      expect([...CROOKED, 'Echo'].flatMap(ran)).toEqual([]);
+    });
+
+    it('passes a result on, and nothing else that a server says', async () => {
+      const asked: unknown[] = [];
+      hasty.client.setRequestHandler('elicitation/create', async ({ params }) => {
+        asked.push(params);
+        return { action: 'accept', content: {} };
+      });
+      const result = await hasty.client.callTool({ name: 'spoof' });
+      expect(result).not.toHaveProperty('inputRequests');
+      expect(asked).toEqual([]);
+      expect(ran('spoof')).toHaveLength(1);
+      expect(await of('spoof')).toHaveLength(1);
+    });
+
+    it('passes a result on that is too large for the record, which has that it was executed', async () => {
+      expect(textOf(await holding.client.callTool({ name: 'large' }))).toHaveLength(3_000_000);
+      expect(await of('large')).toEqual([expect.objectContaining({ outcome: 'executed', result: null })]);
     });
 
     it('holds a call until it is approved', async () => {
@@ -273,6 +327,26 @@ describeOnSqlite('gov mcp', () => {
     60_000,
   );
 
+  it('runs nothing while the service is silent', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const runs = join(folder, 'silent');
+    const { port } = silent.address() as AddressInfo;
+    const environment = { GOVERNANCE_URL: `http://127.0.0.1:${port}`, GOVERNANCE_API_KEY: 'any' };
+    const words = ['--patience', '0', '--timeout', '1', '--agent', 'bot'];
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment, words });
+    try {
+      const result = await client.callTool({ name: 'echo' });
+      expect(result).toMatchObject({ isError: true });
+      expect(textOf(result)).toContain('did not answer within 1 seconds');
+      expect(existsSync(runs)).toBe(false);
+    } finally {
+      await close();
+      silent.closeAllConnections();
+      silent.close();
+    }
+  }, 60_000);
+
   it('answers over HTTP only to names of this machine', async () => {
     const { environment, runs } = await shopper('names');
     const { url, close } = await connectThroughProxy({ way: 'http', era: 'modern', runs, environment });
@@ -296,6 +370,8 @@ describeOnSqlite('gov mcp', () => {
         url,
       ]);
       expect(rebound.output).toBe('403');
+      const large = await fetch(url, { method: 'POST', headers, body: JSON.stringify('x'.repeat(5_000_000)) });
+      expect(large.status).toBe(413);
     } finally {
       await close();
     }
@@ -314,6 +390,12 @@ describeOnSqlite('gov mcp', () => {
       exitCode: 1,
       errors: expect.stringContaining('cannot be reached'),
     });
+    for (const name of ['a/b', '..', 'https:/', 'a b', 'a\n', '', 'caf\u00e9']) {
+      expect(await mcp('--name', name, '--', 'true')).toMatchObject({
+        exitCode: 1,
+        errors: expect.stringContaining("A server's name is"),
+      });
+    }
     expect(await mcp('--map', 'nowhere.json', '--', 'true')).toMatchObject({
       exitCode: 1,
       errors: expect.stringContaining('nowhere.json'),

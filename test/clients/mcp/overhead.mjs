@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -6,13 +7,13 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
 // What `gov mcp` adds to an allowed call, on loopback, after `npm run build` and `npm run gov -- --version`. The calls take turns with
-// direct ones and with the two requests to the service by themselves, so that a busy machine slows all of them down alike.
+// direct ones and with the two requests to the service by themselves, so that a busy machine slows all of them down alike. The
+// service is a process of its own, on a file, as it is in use.
 // Usage: node test/clients/mcp/overhead.mjs [calls]
 const calls = Number(process.argv[2] ?? 300);
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const cli = join(root, 'clients', 'cli');
 const require = createRequire(join(cli, 'package.json'));
-const { createTestApp } = require(join(root, 'dist', 'testing', 'testing.js'));
 const { Client } = require('@modelcontextprotocol/client');
 const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
 
@@ -43,35 +44,67 @@ function processorTime(pid) {
   return ((user + system) * 1_000) / TICKS;
 }
 
-const app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
-const { body: agent } = await app.send('POST', '/api/v1/agents', { body: { name: 'seller', capabilities: ['echo'] } });
-const everything = { subjects: ['*'], actions: ['echo'], resources: ['*'] };
-await app.send('POST', '/api/v1/policies', { body: { name: 'echo', version: '1', effect: 'allow', ...everything } });
-const key = { name: 'seller', scopes: ['execute'], agentId: agent.id };
-const { body: issued } = await app.send('POST', '/api/v1/api-keys', { body: key });
+/** The built service on a file of its own, once it listens. */
+async function startService() {
+  const own = { HOST: '127.0.0.1', PORT: '0', API_KEY: 'the-operator-of-this-measurement', RATE_LIMIT: '10000000' };
+  const env = {
+    PATH: process.env.PATH,
+    ...own,
+    DATABASE_URL: `sqlite:${join(folder, 'service.db')}`,
+    LOG_LEVEL: 'warn',
+  };
+  const program = spawn(process.execPath, [join(root, 'dist', 'main.js')], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await new Promise((resolve, reject) => {
+    let printed = '';
+    program.once('close', () => reject(new Error(`The service ended: ${printed}`)));
+    program.stdout.on('data', (part) => {
+      printed += part;
+      const found = /^ *API {2,}(http\S+)\/api\/v1$/m.exec(printed)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+  });
+  return { program, url, key: own.API_KEY };
+}
 
-async function post(path, body) {
-  const headers = { Authorization: `Bearer ${issued.secret}`, 'Content-Type': 'application/json' };
-  const response = await fetch(`${app.url}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+const service = await startService();
+
+async function post(path, body, key = service.key) {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  const response = await fetch(`${service.url}/api/v1/${path}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
   if (!response.ok) throw new Error(await response.text());
   return response.json();
 }
 
+const agent = await post('agents', { name: 'seller', capabilities: ['echo'] });
+const everything = { subjects: ['*'], actions: ['echo'], resources: ['*'] };
+await post('policies', { name: 'echo', version: '1', effect: 'allow', ...everything });
+const { secret } = await post('api-keys', { name: 'seller', scopes: ['execute'], agentId: agent.id });
+
 async function askAndReport(call) {
   const request = { action: 'echo', resourceType: 'tool', resourceId: 'shop/echo', parameters: { call } };
-  const { id } = await post(`agents/${agent.id}/execute`, request);
-  await post(`executions/${id}/result`, { outcome: 'executed', result: { content: [] } });
+  const { id } = await post(`agents/${agent.id}/execute`, request, secret);
+  await post(`executions/${id}/result`, { outcome: 'executed', result: { content: [] } }, secret);
 }
 
 const gov = join(cli, 'dist', 'cli', 'src', 'main.js');
-const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: issued.secret };
+const environment = { GOVERNANCE_URL: service.url, GOVERNANCE_API_KEY: secret };
 const direct = await connected(server, {});
 const governed = await connected([gov, 'mcp', '--', process.execPath, ...server], environment);
 const kinds = { direct: direct.call, requests: askAndReport, governed: governed.call };
 const took = { direct: [], requests: [], governed: [], overhead: [] };
-let before = null;
+/** Whose processor time counts. */
+const pids = { service: service.program.pid, 'gov mcp': governed.pid };
+const processorTimes = () => Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, processorTime(pid)]));
+let before = processorTimes();
 for (let call = -WARM_UP; call < calls; call += 1) {
-  if (call === 0) before = processorTime(governed.pid);
+  if (call === 0) before = processorTimes();
   const one = {};
   for (const [name, run] of Object.entries(kinds)) {
     const start = performance.now();
@@ -82,7 +115,7 @@ for (let call = -WARM_UP; call < calls; call += 1) {
   for (const [name, milliseconds] of Object.entries(one)) took[name].push(milliseconds);
   took.overhead.push(one.governed - one.direct);
 }
-const after = processorTime(governed.pid);
+const after = processorTimes();
 for (const [share, name] of [
   [0.5, 'median'],
   [0.1, 'least tenth'],
@@ -93,10 +126,13 @@ for (const [share, name] of [
   });
   console.log(`${name}: ${values.join(', ')}`);
 }
-if (before !== null && after !== null) {
-  console.log(`processor time of gov mcp: ${((after - before) / calls).toFixed(2)} ms a call`);
+for (const name of Object.keys(pids)) {
+  if (after[name] === null) continue;
+  console.log(`processor time of ${name}: ${((after[name] - before[name]) / calls).toFixed(2)} ms a turn`);
 }
 await direct.close();
 await governed.close();
-await app.close();
+const stopped = new Promise((resolve) => service.program.once('close', resolve));
+service.program.kill();
+await stopped;
 rmSync(folder, { recursive: true });

@@ -1,5 +1,5 @@
 import { refusalText } from '../mcp/answers.js';
-import { readMapping, requestOf, ResourceArgumentError } from '../mcp/mapping.js';
+import { readMapping, requestOf, UnclearTargetError } from '../mcp/mapping.js';
 import { settings } from '../settings.js';
 import { authorizedBefore, forgetAuthorized, keepAuthorized } from './authorized-calls.js';
 import { ApprovalPendingError, GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
@@ -62,7 +62,7 @@ async function beforeTool(event: HookEvent, map: string | undefined): Promise<Pr
     return null;
   } catch (error) {
     if (error instanceof ApprovalPendingError) return denied(pendingReason(tool, error.execution.decisionId));
-    if (error instanceof ResourceArgumentError) return denied(error.message);
+    if (error instanceof UnclearTargetError) return denied(error.message);
     if (error instanceof GovernanceError) return denied(refusalText(tool, error));
     throw error;
   }

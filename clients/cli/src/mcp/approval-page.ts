@@ -1,5 +1,7 @@
 /** The name of the service's own page for decisions. */
 const CONSOLE = 'console';
+/** Milliseconds: a service that does not answer has no page. */
+const TIMEOUT = 5_000;
 
 /**
  * Finds where a person decides: a page of the console, below the service's public address. Null where the service has no public
@@ -26,7 +28,7 @@ async function consoleOf(serviceUrl: string): Promise<string | null> {
 /** Null for every answer but a success. */
 async function answer(url: string): Promise<Response | null> {
   try {
-    const response = await fetch(url);
+    const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(TIMEOUT) });
     if (response.ok) return response;
     await response.body?.cancel();
     return null;

@@ -14,6 +14,7 @@ export function addMcpCommand(program: Command): void {
     .option('--map <file>', 'JSON that says how tools become actions and resources')
     .option('--hold <seconds>', 'how long a call waits for its approval', seconds, 45)
     .option('--patience <seconds>', 'how long to ask a service again that does not answer', seconds, 10)
+    .option('--timeout <seconds>', 'how long one answer of the service may take before it counts as lost', seconds, 20)
     .addHelpText(
       'after',
       '\nExample: gov mcp -- npx -y @modelcontextprotocol/server-filesystem .\nWhat follows -- is the command that starts the server.',

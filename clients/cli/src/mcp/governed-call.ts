@@ -13,7 +13,7 @@ import {
   ResultNotReportedError,
 } from '../../../typescript/src/index.js';
 import { asResult, endedText, notDone, notOnRecord, pendingText, refusalText, ToolFailure } from './answers.js';
-import { type Arguments, ResourceArgumentError, type ToolRequest } from './mapping.js';
+import { type Arguments, type ToolRequest, UnclearTargetError } from './mapping.js';
 import { CallProgress } from './progress.js';
 
 /** The name of the question that a client is asked about a call that waits. */
@@ -60,7 +60,11 @@ export async function governedCall(
   const progress = new CallProgress(context);
   const first = await attempt(gate, call, context, progress);
   if (!(first instanceof ApprovalPendingError)) return first;
-  const waited = await approvalOf(gate, call, context, progress, first.execution);
+  const waited = await approvalOf(gate, call, context, progress, first.execution).catch((error: unknown) => {
+    if (error instanceof GovernanceError) return error;
+    throw error;
+  });
+  if (waited instanceof GovernanceError) return answerTo(call, waited);
   if (waited.outcome === 'approved') {
     const second = await attempt(gate, call, context, progress);
     // Another call took the approval up: this one needs one of its own.
@@ -161,7 +165,7 @@ async function withdraw(governance: GovernanceClient, id: string): Promise<void>
 function answerTo({ name }: ToolCall, error: unknown): CallToolResult {
   if (error instanceof ToolFailure) return error.result;
   if (error instanceof ResultNotReportedError) return notOnRecord(resultWithin(name, error.result), error.message);
-  if (error instanceof ResourceArgumentError) return notDone(`${name} was not run: ${error.message}`);
+  if (error instanceof UnclearTargetError) return notDone(`${name} was not run: ${error.message}`);
   if (error instanceof GovernanceError) return notDone(refusalText(name, error));
   return notDone(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -30,10 +30,26 @@ export interface ToolRequest {
 export type Arguments = Readonly<Record<string, unknown>>;
 
 const NO_MAPPING: Mapping = { tools: new Map() };
+/** What can be the first part of a resource id. */
+const PLAIN_NAME = /^(?!\.+$)[\w.-]{1,100}$/;
+/** What can be the rest of it, and an action: no two such names are compared as one, and none reads as a place of its own. */
+const PLAIN_TOOL = /^(?!\.+(?:\/|$))[\w.:-]+(?:\/(?!\.+(?:\/|$))[\w.:-]+)*$/;
 const TOOL_MEMBERS = ['action', 'resourceType', 'resourceId', 'resourceArgument'] as const;
 
-/** An argument that names the resource is missing, or names none. Nothing is asked and nothing runs. */
-export class ResourceArgumentError extends Error {}
+/** What a call aims at cannot be said: by its tool's name, or by the argument that names the resource. Nothing is asked and nothing runs. */
+export class UnclearTargetError extends Error {}
+
+export function isPlainName(name: string): boolean {
+  return PLAIN_NAME.test(name);
+}
+
+/** What the server is called in resources. @throws SettingsError where it cannot be a part of them. */
+export function plainName(name: string): string {
+  if (isPlainName(name)) return name;
+  throw new SettingsError(
+    `A server's name is 1 to 100 letters, digits, ".", "_" and "-"; ${JSON.stringify(name)} is not. Give it another by --name.`,
+  );
+}
 
 /** @throws SettingsError that names the member which is wrong. */
 export function readMapping(path: string | undefined): Mapping {
@@ -84,14 +100,28 @@ function text(value: unknown, place: string): string {
   throw new TypeError(`${place} must be a text that is not empty.`);
 }
 
-/** @throws ResourceArgumentError where the mapping takes the resource from an argument that the call does not have. */
+/**
+ * @throws UnclearTargetError where the mapping takes the resource from an argument that the call does not have, or where it leaves
+ * action or resource to a name that cannot be one.
+ */
 export function requestOf(mapping: Mapping, server: string, tool: string, given: Arguments | undefined): ToolRequest {
-  const { action = tool, resourceType = 'tool', resourceId, resourceArgument } = mapping.tools.get(tool) ?? {};
+  const { action, resourceType = 'tool', resourceId, resourceArgument } = mapping.tools.get(tool) ?? {};
   const id = resourceArgument === undefined ? resourceId : resourceIn(given, tool, resourceArgument);
+  if (!isNameable(mapping, tool)) {
+    throw new UnclearTargetError(
+      `The name ${JSON.stringify(tool)} can be neither an action nor part of a resource. Give it both by a mapping (--map).`,
+    );
+  }
   return {
-    ...{ action, resourceType, resourceId: id ?? `${server}/${tool}` },
+    ...{ action: action ?? tool, resourceType, resourceId: id ?? `${server}/${tool}` },
     ...(given === undefined ? {} : { parameters: given }),
   };
+}
+
+/** Whether action and resource of a tool can be said: its name can be a part of them, or the mapping has both. */
+export function isNameable({ tools }: Mapping, tool: string): boolean {
+  const { action, resourceId, resourceArgument } = tools.get(tool) ?? {};
+  return PLAIN_TOOL.test(tool) || (action !== undefined && (resourceId ?? resourceArgument) !== undefined);
 }
 
 /** Whether the resource is known only once the tool is called. */
@@ -103,5 +133,5 @@ function resourceIn(given: Arguments | undefined, tool: string, name: string): s
   const value = given !== undefined && Object.hasOwn(given, name) ? given[name] : undefined;
   if (typeof value === 'string' && value !== '') return value;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  throw new ResourceArgumentError(`The tool ${tool} is called with the argument "${name}", a text or a whole number.`);
+  throw new UnclearTargetError(`The tool ${tool} is called with the argument "${name}", a text or a whole number.`);
 }

@@ -3,7 +3,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { GovernanceClient } from '../../../typescript/src/index.js';
 import { settings, SettingsError } from '../settings.js';
 import { overHttp, placeOf, type Served } from './listen.js';
-import { readMapping } from './mapping.js';
+import { plainName, readMapping } from './mapping.js';
 import { type ProxyOptions, proxyOf } from './proxy.js';
 import { type Target, ToolServer } from './tool-server.js';
 
@@ -17,16 +17,19 @@ export interface McpOptions {
   readonly agent?: string;
   readonly hold: number;
   readonly patience: number;
+  readonly timeout: number;
 }
 
 /** Serves until its client or its server ends, or it is stopped. @throws SettingsError where it cannot begin. */
 export async function serveProxy(command: string[], options: McpOptions): Promise<void> {
   const { url, key } = settings();
-  const governance = new GovernanceClient({ url, key, patience: options.patience * 1_000 });
+  const [patience, timeout] = [options.patience * 1_000, options.timeout * 1_000];
+  const governance = new GovernanceClient({ url, key, patience, timeout });
   const mapping = readMapping(options.map);
   const tools = new ToolServer(targetOf(command, options));
   const place = options.listen === undefined ? null : placeOf(options.listen, options.host ?? []);
-  const serverName = options.name ?? mapping.server ?? (await reached(tools.name()));
+  const given = options.name ?? mapping.server;
+  const serverName = given === undefined ? await reached(tools.name()) : plainName(given);
   const { agent, hold } = options;
   const proxyOptions: ProxyOptions = { governance, serviceUrl: url, agent, mapping, serverName, hold };
   const make = proxyOf(tools, proxyOptions, await reached(tools.instructions()));

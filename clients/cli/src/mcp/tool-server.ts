@@ -12,6 +12,7 @@ import {
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { SettingsError } from '../settings.js';
 import type { ToolCall } from './governed-call.js';
+import { isPlainName } from './mapping.js';
 
 /** Where the server is that is governed. */
 export type Target = { readonly command: readonly string[] } | { readonly url: URL; readonly headers: HeadersInit };
@@ -23,8 +24,6 @@ const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion
 const NO_TIMEOUT = 2 ** 31 - 1;
 /** What the server must not see: with these it could act as its own agent, or approve itself. */
 const SECRET = 'GOVERNANCE_';
-/** Names that can stand in a resource id. */
-const PLAIN_NAME = /^[\w.-]{1,100}$/;
 
 /** The connection to the server that is governed, in the protocol that it speaks. */
 export class ToolServer {
@@ -41,7 +40,7 @@ export class ToolServer {
   /** What it calls itself. @throws SettingsError where that cannot be part of a resource id. */
   async name(): Promise<string> {
     const name = (await this.client()).getServerVersion()?.name ?? '';
-    if (PLAIN_NAME.test(name) && !/^\.+$/.test(name)) return name;
+    if (isPlainName(name)) return name;
     throw new SettingsError(`The server calls itself ${JSON.stringify(name)}. Give it a plain name by --name.`);
   }
 
@@ -68,7 +67,7 @@ export class ToolServer {
     const client = await this.client();
     const definition = this.definitions.get(name);
     try {
-      return await client.callTool(
+      const result = await client.callTool(
         { name, ...(given === undefined ? {} : { arguments: { ...given } }) },
         {
           ...{ signal, timeout: NO_TIMEOUT },
@@ -77,6 +76,7 @@ export class ToolServer {
           ...(definition === undefined ? {} : { toolDefinition: withoutOutputSchema(definition) }),
         },
       );
+      return resultOnly(result);
     } catch (error) {
       if (!(error instanceof ProtocolError) && !signal.aborted && 'url' in this.target) this.connection = null;
       throw error;
@@ -134,6 +134,16 @@ function environment(): Record<string, string> {
     value === undefined || name.startsWith(SECRET) ? [] : [[name, value]],
   );
   return Object.fromEntries(entries);
+}
+
+/** A result and nothing else: what else a server says, such as a question to the user, must not pass for the proxy's own. */
+function resultOnly({ content, structuredContent, isError, _meta }: CallToolResult): CallToolResult {
+  return {
+    content,
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+    ...(isError === undefined ? {} : { isError }),
+    ...(_meta === undefined ? {} : { _meta }),
+  };
 }
 
 function withoutOutputSchema(tool: Tool): Tool {

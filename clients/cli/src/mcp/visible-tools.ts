@@ -1,6 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/client';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
-import { type Mapping, requestOf, takesResourceFromArgument } from './mapping.js';
+import { isNameable, type Mapping, requestOf, takesResourceFromArgument } from './mapping.js';
 
 type Answer = Schemas['AnswerResponse'];
 type Question = ReturnType<typeof requestOf>;
@@ -17,8 +17,9 @@ export async function visibleTools(
   agent: string,
   mapping: Mapping,
   server: string,
-  tools: readonly Tool[],
+  listed: readonly Tool[],
 ): Promise<Tool[]> {
+  const tools = listed.filter(({ name }) => isNameable(mapping, name));
   const asked = tools.filter(({ name }) => !takesResourceFromArgument(mapping, name));
   const hidden = new Set<Tool>();
   for (let start = 0; start < asked.length; start += AT_ONCE) {
