@@ -68,8 +68,8 @@ async function open(url, key, colorScheme, height = HEIGHT) {
 /** Answers the keys by the names of their agents. */
 async function makeCompany(url) {
   const page = await open(url, API_KEY, 'light');
-  await page.getByRole('button', { name: 'Make the demo company' }).click();
-  await page.getByText('These keys are shown this once.').waitFor();
+  await page.getByRole('button', { name: 'Create the demo company' }).click();
+  await page.getByText('These keys are shown only once.').waitFor();
   const texts = await page.locator('main dt, main dd').allInnerTexts();
   await page.context().close();
   return new Map(texts.flatMap((text, index) => (index % 2 === 0 ? [[text, texts[index + 1]]] : [])));

@@ -11,38 +11,43 @@ describeInBrowser('Approving in the console', () => {
     await signIn(finnsPage, finn.key);
     const sarasPage = await stage.browser.open(`${program.url}/console`);
     await signIn(sarasPage, sara.key);
-    await sarasPage.getByText('Nothing waits for you.').waitFor();
+    await sarasPage.getByText('Nothing is waiting for you.').waitFor();
 
     const asked = await askToPay(stage.company);
     // Live for who may follow the trail; the other finds it when the page is loaded anew. A second is promised; a busy machine has five.
     const row = sarasPage.getByRole('link', { name: /pay-invoice on supplier\/Nordwind GmbH/ });
     await row.waitFor({ timeout: 5_000 });
-    expect(await row.innerText()).toMatch(/high risk[^]*payment-bot[^]*needs 1 of security and 1 of finance[^]*yours/);
+    expect(await row.innerText()).toMatch(
+      /high risk[^]*payment-bot[^]*needs 1 of security and 1 of finance[^]*you can approve it/,
+    );
     expect(await sarasPage.title()).toMatch(/^\(1\) Inbox/);
     await row.click();
     expect(new URL(sarasPage.url()).pathname).toBe(`/console/decisions/${asked.decisionId}`);
     const main = sarasPage.getByRole('main');
     await main.getByText('Payments of 10,000 or more need finance and security.').waitFor();
-    await main.getByText('2 claims that contradict').waitFor();
-    expect(await main.innerText()).toMatch(/\/amount is at least 10000 — here 18400/);
-    expect(await main.innerText()).toMatch(/bot-may-pay 1.0 would allow it, but asking for approval is stronger/);
+    await main.getByText('2 contradicting values').waitFor();
+    expect(await main.innerText()).toMatch(/\/amount is at least 10000; here it is 18400/);
+    expect(await main.innerText()).toMatch(/bot-may-pay 1.0 would allow it, but requiring approval takes precedence/);
     await sarasPage.getByLabel(/Comment/).fill('The account is that of the contract.');
+    await main.getByRole('listitem').filter({ hasText: 'mail of 3 March' }).getByText('in this request').waitFor();
     await sarasPage.getByRole('button', { name: 'Approve' }).click();
+    await main.getByText('Your review is recorded. The decision still needs 1 of finance.').waitFor();
+    expect(await sarasPage.evaluate('document.activeElement.id')).toBe('main');
     await main.getByText('You have reviewed it. It waits for others.').waitFor();
 
     await finnsPage.goto(`${program.url}/console/decisions/${asked.decisionId}`);
     await signIn(finnsPage, finn.key);
     await finnsPage.getByText('The account is that of the contract.').waitFor();
     await finnsPage.getByRole('button', { name: 'Approve' }).click();
-    await finnsPage.getByText('It was approved. The agent has not gone on yet.').waitFor();
-    await main.getByText('It was approved. The agent has not gone on yet.').waitFor();
+    await finnsPage.getByText('It was approved. The agent has not continued yet.').waitFor();
+    await main.getByText('It was approved. The agent has not continued yet.').waitFor();
 
     const resumed = await send(program, 'POST', `/api/v1/executions/${asked.id}/resume`, { key: bot.key });
     expect([resumed.status, resumed.body.outcome]).toEqual([200, 'authorized']);
-    await main.getByText('The agent went on with the approval, and has not reported a result yet.').waitFor();
-    const story = await main.getByRole('list').filter({ hasText: 'Went on with the approval' }).innerText();
+    await main.getByText('The agent continued with the approval and has not reported a result yet.').waitFor();
+    const story = await main.getByRole('list').filter({ hasText: 'Continued with the approval' }).innerText();
     expect(story).toMatch(
-      /sent for approval[^]*Approved by sara[^]*Gave the last approval by finn[^]*Went on[^]*by payment-bot/,
+      /sent for approval[^]*Approved by sara[^]*Gave the final approval by finn[^]*Continued[^]*by payment-bot/,
     );
     const result = { outcome: 'executed', result: { transfer: 'T-1' } };
     await send(program, 'POST', `/api/v1/executions/${asked.id}/result`, { key: bot.key, body: result });
@@ -61,12 +66,12 @@ describeInBrowser('Approving in the console', () => {
     page.on('request', (request) => asks.push(new URL(request.url()).pathname));
     const lists = (): number => asks.filter((path) => path.endsWith('/decisions')).length;
     await signIn(page, finn.key);
-    await page.getByText('Every 10 s').waitFor();
-    // What waits for finn, and all: as the page opens, and at the first look.
-    while (lists() < 4) await page.clock.runFor(100);
+    await page.getByText('Updates every 10 s').waitFor();
+    // What waits for finn, and all: once as the page opens.
+    while (lists() < 2) await page.clock.runFor(100);
     await Promise.all([page.waitForResponse(/\/stats$/), page.clock.runFor(10_000)]);
     await page.clock.runFor(1_000);
-    expect(lists()).toBe(4);
+    expect(lists()).toBe(2);
     const { decisionId } = await askToPay(stage.company, { invoice: 'seen at the next look' });
     await Promise.all([page.locator(`a[href$="${decisionId}"]`).waitFor(), page.clock.runFor(10_000)]);
   });

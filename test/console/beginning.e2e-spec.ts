@@ -20,13 +20,13 @@ describeInBrowser('The console of an empty service', () => {
     // One request of the company is denied by a policy: that is part of its story.
     const page = await browser.open(`${program.url}/console`, { expected: [/status of 403/] });
     await signIn(page, program.key);
-    await page.getByRole('button', { name: 'Make the demo company' }).click();
-    await page.getByText('These keys are shown this once.').waitFor();
+    await page.getByRole('button', { name: 'Create the demo company' }).click();
+    await page.getByText('These keys are shown only once.').waitFor();
     const key = await page.locator('dt:text-is("ann") + dd').innerText();
     await page.reload();
     await signIn(page, program.key);
     await page.getByRole('link', { name: /pay-invoice on Lindqvist Timber AB/ }).waitFor();
-    expect(await page.getByRole('button', { name: 'Make the demo company' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Create the demo company' }).count()).toBe(0);
     const anns = await browser.open(`${program.url}/console`);
     await signIn(anns, key);
     await anns

@@ -9,7 +9,7 @@ import { describeInBrowser, ELSEWHERE, type Page, signIn, type WindowOptions } f
 import { companyStage } from './company';
 
 const PATH_HOLDS = 'Your browser computed the path from entry 5 to the root: it is in the ledger.';
-const SIGNED = 'Your browser checked the signature: this head and this root are signed by that key.';
+const SIGNED = 'Your browser checked the signature: this head and this root are signed with that key.';
 
 const OTHER_ROOT = 'ab'.repeat(32);
 

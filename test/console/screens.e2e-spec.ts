@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
+import { addClaim, createEntity } from '../support/application/factories';
+import { send } from '../support/application/send';
 import { CONSOLE, describeInBrowser, type Page, signIn } from './browser';
 import { askToPay, companyStage } from './company';
 
@@ -103,11 +105,70 @@ describeInBrowser("The console's screens", () => {
     const page = await stage.browser.open(`${program.url}/console/decisions/${asked.decisionId}`);
     await signIn(page, finn.key);
     const approve = page.getByRole('button', { name: 'Approve' });
-    await page.getByText('Not yet: the arguments are folded: show all of them first.').waitFor();
+    await page.getByText(/once everything is on screen: still hidden: Arguments/).waitFor();
     expect(await approve.isDisabled()).toBe(true);
     await page.getByRole('button', { name: /Show all of it/ }).click();
     expect(await page.getByRole('region', { name: 'Arguments' }).innerText()).toContain('"amount": 553');
     expect(await approve.isEnabled()).toBe(true);
+  });
+
+  it('show every claim about the target before anybody approves', async () => {
+    const { program, finn } = stage.company;
+    const { id } = await createEntity(program, { type: 'supplier', name: 'Wordy GmbH', properties: {} });
+    for (let first = 0; first < 502; first += 100) {
+      const claims = Array.from({ length: Math.min(100, 502 - first) }, (_, index) =>
+        addClaim(program, id, { predicate: 'iban', value: `account ${first + index}` }),
+      );
+      await Promise.all(claims);
+    }
+    const asked = await askToPay(stage.company, { supplier: id });
+    const page = await stage.browser.open(`${program.url}/console/decisions/${asked.decisionId}`);
+    await signIn(page, finn.key);
+    const approve = page.getByRole('button', { name: 'Approve' });
+    await page.getByText(/on screen: still hidden: 2 claims about Wordy GmbH/).waitFor();
+    await page.getByText(/^500 of 502 claims are shown\./).waitFor();
+    expect(await approve.isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Show more claims: 2 left' }).click();
+    await page.getByText('502 contradicting values').waitFor();
+    expect(await approve.isEnabled()).toBe(true);
+  });
+
+  it('show a name as it is, whatever it holds', async () => {
+    const { program, finn } = stage.company;
+    // The second one reads backwards where a page obeys it.
+    const [markup, reversed] = ['<img src=x onerror=alert(1)>', 'paid \u202e001\u202c \u200b'];
+    const { decisionId: named } = await askToPay(stage.company, { note: reversed, markup });
+    const { body } = await send(program, 'POST', '/api/v1/decisions', {
+      key: program.key,
+      body: {
+        type: 'name',
+        title: `${markup} ${reversed}`,
+        proposedBy: 'payment-bot',
+        riskLevel: 'low',
+        description: 'x'.repeat(2000),
+      },
+    });
+    const page = await stage.browser.open(`${program.url}/console/decisions/${String(body.id)}`, { width: 390 });
+    await signIn(page, finn.key);
+    const shown = 'paid \\u202e001\\u202c \\u200b';
+    await page.getByRole('heading', { level: 1, name: `${markup} ${shown}` }).waitFor();
+    expect(await overflow(page)).toBe(0);
+    await page.goto(`${program.url}/console/decisions/${named}`);
+    await signIn(page, finn.key);
+    const given = await page.getByRole('region', { name: 'Arguments' }).innerText();
+    expect(given).toContain(JSON.stringify(markup));
+    expect(given).toContain(shown);
+  });
+
+  it('say that the service is not reachable, and go on when it is', async () => {
+    const { program, finn } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console`, { expected: [/ERR_FAILED/] });
+    await signIn(page, finn.key);
+    await page.getByText('Updates every 10 s').waitFor();
+    await page.route('**/stats', (route) => route.abort());
+    await page.getByText('Service not reachable').waitFor();
+    await page.unroute('**/stats');
+    await page.getByText('Updates every 10 s').waitFor();
   });
 
   it('show the plan of a policy before it can be activated', async () => {
@@ -121,14 +182,14 @@ describeInBrowser("The console's screens", () => {
     await draft.fill(text.replace('"allow"', '"deny"'));
     const plan = page.getByRole('button', { name: 'Show what it would change' });
     await plan.click();
-    await page.getByText(/^\d+ requests? of \d+ requests? on record would be answered otherwise:$/).waitFor();
+    await page.getByText(/^\d+ requests? of \d+ requests? on record would get a different answer:$/).waitFor();
     await page.getByRole('link', { name: 'payment-bot: pay-invoice on supplier/Nordwind GmbH' }).first().waitFor();
     await draft.fill(text.replace('pay-invoice', 'pay-salary'));
     const activate = page.getByRole('button', { name: 'Activate it' });
     expect(await activate.count()).toBe(0);
     await plan.click();
     await page.getByText(/payment-bot: pay-salary on anything/).waitFor();
-    await page.getByText(/^Each of \d+ requests? on record would be answered as now.$/).waitFor();
+    await page.getByText(/^Each of \d+ requests? on record would get the same answer.$/).waitFor();
     await activate.click();
     await page.getByRole('listitem').filter({ hasText: '1.1' }).getByText('in force', { exact: true }).waitFor();
   });
@@ -154,10 +215,10 @@ describeInBrowser("The console's screens", () => {
     await page.getByRole('button', { name: 'Issue the key' }).click();
     const secret = await page.getByRole('status').getByText(/^agk_/).innerText();
     expect(secret).toMatch(/^agk_[0-9A-Z]{26}_[\w-]{43}$/);
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
     expect(await page.content()).not.toContain(secret);
     await page.getByRole('button', { name: 'Revoke the key for a visitor' }).click();
-    await page.getByRole('button', { name: 'Revoke for good' }).click();
+    await page.getByRole('button', { name: 'Revoke permanently' }).click();
     await page.getByRole('listitem').filter({ hasText: 'for a visitor' }).getByText('revoked').waitFor();
   });
 

@@ -8,9 +8,9 @@ const LOOK_EVERY = 10_000;
 const BURST = 8;
 const REFRESH_EVERY = 6_000;
 
-export type FeedMode = 'live' | 'looking' | 'paused';
+export type FeedMode = 'live' | 'looking' | 'paused' | 'away';
 
-/** What a change was; null where only that something may have changed is known. */
+/** The change; null where something may have changed, and what is not known. */
 type Listener = (entry: AuditEntry | null) => void;
 
 /**
@@ -23,6 +23,8 @@ export class Feed {
   private stopping: AbortController | null = null;
   /** Entries of the ledger at the last look. */
   private seen: number | null = null;
+  /** The entry after which the stream begins; null: at the head, after the page has been reloaded. */
+  private after: number | null = null;
   mode: FeedMode = 'paused';
 
   constructor(
@@ -31,11 +33,21 @@ export class Feed {
     private readonly mayCount: boolean,
   ) {}
 
+  /** Notes where the ledger is, before the page loads anything: so nothing has to be loaded twice to miss nothing. */
+  async prepare(): Promise<void> {
+    try {
+      if (this.mayFollow) this.after = await this.head();
+      else if (this.mayCount) this.seen = await this.count();
+    } catch {
+      // The page is reloaded once the feed has begun.
+    }
+  }
+
   /** Begins, and answers what ends it. */
   start(): () => void {
     const onVisibility = (): void => (document.hidden ? this.pause() : this.resume());
     document.addEventListener('visibilitychange', onVisibility);
-    if (!document.hidden) this.resume();
+    if (!document.hidden) this.begin();
     return () => {
       document.removeEventListener('visibilitychange', onVisibility);
       this.pause();
@@ -59,9 +71,14 @@ export class Feed {
   }
 
   private resume(): void {
+    this.seen = null;
+    this.after = null;
+    this.begin();
+  }
+
+  private begin(): void {
     this.stopping?.abort();
     this.stopping = new AbortController();
-    this.seen = null;
     void this.run(this.stopping.signal);
   }
 
@@ -70,7 +87,6 @@ export class Feed {
       if (this.mayFollow) await this.follow(signal);
       // What was awaited may have ended it.
       if (isAborted(signal)) return;
-      this.setMode('looking');
       if (await this.hasChanged(signal)) this.tell(null);
       await pause(LOOK_EVERY, signal);
     }
@@ -79,11 +95,13 @@ export class Feed {
   /** Ends when the stream cannot be had. */
   private async follow(signal: AbortSignal): Promise<void> {
     try {
-      const { data } = await this.client.get('/api/v1/provenance', { query: { order: 'desc', limit: 1 }, signal });
-      // What was shown before may be old; from here on nothing is missed.
+      const { after } = this;
+      this.after = null;
+      const from = after ?? (await this.head(signal));
       this.setMode('live');
-      this.tell(null);
-      for await (const entry of this.client.events({ after: data[0]?.sequence ?? 0, signal })) this.tell(entry);
+      // What was shown before may be old; from here on nothing is missed.
+      if (after === null) this.tell(null);
+      for await (const entry of this.client.events({ after: from, signal })) this.tell(entry);
     } catch {
       // The page looks by itself for a while, then tries again.
     }
@@ -91,15 +109,33 @@ export class Feed {
 
   /** Whether anything was written since the last look: fifty lists are not read again for nothing. True where nobody says. */
   private async hasChanged(signal: AbortSignal): Promise<boolean> {
-    if (!this.mayCount) return true;
+    if (!this.mayCount) {
+      this.setMode('looking');
+      return true;
+    }
     try {
-      const { provenanceEntries } = await this.client.get('/api/v1/stats', { signal });
-      const isSame = provenanceEntries === this.seen;
-      this.seen = provenanceEntries;
+      const count = await this.count(signal);
+      const isSame = count === this.seen;
+      this.seen = count;
+      this.setMode('looking');
       return !isSame;
     } catch {
-      return !signal.aborted;
+      if (!signal.aborted) this.setMode('away');
+      return false;
     }
+  }
+
+  private async head(signal?: AbortSignal): Promise<number> {
+    const request = { query: { order: 'desc', limit: 1 } } as const;
+    const { data } = await this.client.get(
+      '/api/v1/provenance',
+      signal === undefined ? request : { ...request, signal },
+    );
+    return data[0]?.sequence ?? 0;
+  }
+
+  private async count(signal?: AbortSignal): Promise<number> {
+    return (await this.client.get('/api/v1/stats', signal === undefined ? {} : { signal })).provenanceEntries;
   }
 
   private tell(entry: AuditEntry | null): void {
@@ -112,7 +148,7 @@ export class Feed {
   }
 }
 
-/** Calls `refresh` when something changed that `concerns` it, at first at once, under a flood now and then. */
+/** Calls `refresh` when something changed that `concerns` it: at once, or now and then where changes come in a flood. */
 export function useFeed(refresh: () => void, concerns: (entry: AuditEntry) => boolean): void {
   const { feed } = useSession();
   const current = useRef({ refresh, concerns });

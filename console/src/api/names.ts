@@ -1,4 +1,5 @@
 import { useEffect, useReducer } from 'preact/hooks';
+import { revealed } from '../ui/format.js';
 import { useSession } from './session.js';
 
 interface Named {
@@ -80,7 +81,7 @@ export class Names {
 export function useNames(): (id: string) => string {
   const { names } = useSession();
   useChanges(names);
-  return (id) => names.of(id) ?? shortId(id);
+  return (id) => revealed(names.of(id) ?? shortId(id));
 }
 
 const ENTITY_ID = /\b(?:[^\s/]+\/)*(ent_[0-9A-HJKMNP-TV-Z]{26})\b/g;
@@ -89,7 +90,7 @@ const ENTITY_ID = /\b(?:[^\s/]+\/)*(ent_[0-9A-HJKMNP-TV-Z]{26})\b/g;
 export function useEntityNames(): (text: string) => string {
   const { entityNames } = useSession();
   useChanges(entityNames);
-  return (text) => text.replace(ENTITY_ID, (found: string, id: string) => entityNames.of(id) ?? found);
+  return (text) => revealed(text.replace(ENTITY_ID, (found: string, id: string) => entityNames.of(id) ?? found));
 }
 
 function useChanges(names: Names): void {

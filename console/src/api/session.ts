@@ -42,10 +42,12 @@ export async function openSession(key: string, onRefused: () => void): Promise<S
     one: (id) => client.get('/api/v1/entities/{id}', { path: { id }, query: {} }),
   };
   const [names, entityNames] = [new Names(agents, has('read')), new Names(entities, has('read'))];
-  return { client, connection, me, names, entityNames, feed: new Feed(client, has('audit'), has('read')), has };
+  const feed = new Feed(client, has('audit'), has('read'));
+  await feed.prepare();
+  return { client, connection, me, names, entityNames, feed, has };
 }
 
-/** A key that has ended is refused in the middle of something: whoever holds the session hears of it. */
+/** A key that has ended is refused in the middle of something: the holder of the session is notified. */
 function watched(onRefused: () => void): typeof fetch {
   return async (...request) => {
     const response = await fetch(...request);
@@ -75,7 +77,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** What to tell people about an error: what happened, and what they can do. */
+/** What people read about an error: what happened, and what they can do. */
 export function explained(error: unknown): { readonly what: string; readonly advice: string } {
   if (!(error instanceof GovernanceError)) return { what: String(error), advice: 'Reload the page and try again.' };
   return { what: error.message, advice: adviceFor(error) };
@@ -85,7 +87,7 @@ function adviceFor({ code, reason, status }: GovernanceError): string {
   if (code === 'UNREACHABLE') return 'Check that the service runs and that this machine is online, then try again.';
   if (code === 'RATE_LIMITED') return 'Wait a minute, then try again.';
   if (code === 'UNAUTHORIZED') return 'Check the key, or ask an administrator for another one.';
-  if (code === 'CONFLICT') return 'Somebody was faster. Reload to see how it stands now.';
+  if (code === 'CONFLICT') return 'Somebody else was faster. Reload to see the current state.';
   if (code === 'NOT_FOUND') return 'It may be gone, or your key may not see it.';
   if (reason === 'scope_missing') return 'Ask an administrator for a key with that scope.';
   if (reason === 'reviewer_not_bound') return 'Sign in with a key of your own, bound to you as an agent.';

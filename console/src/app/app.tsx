@@ -5,7 +5,8 @@ import { cameFromIssuer, issuerOfPage, takeToken } from '../api/oidc.js';
 import { Shell } from './shell.js';
 import { SignIn } from './sign-in.js';
 
-const ENDED = 'The service no longer takes your key: it was revoked, has expired, or its agent was suspended.';
+const ENDED =
+  'The service no longer accepts your key: it was revoked or has expired, or its agent was suspended. Sign in with another one.';
 
 /** Who is signed in, or the way in. */
 export function App(): JSX.Element {

@@ -4,6 +4,7 @@ import { useFeedMode } from '../api/feed.js';
 import { useNames } from '../api/names.js';
 import { useSession } from '../api/session.js';
 import { useWaiting, WaitingContext } from '../screens/inbox/waiting.js';
+import { revealed } from '../ui/format.js';
 import { Icon, Shield } from '../ui/icons.js';
 import { Link } from '../ui/link.js';
 import { Empty, Needs } from '../ui/parts.js';
@@ -13,8 +14,9 @@ import { RECORDS, type Screen, SCREENS } from './screens.js';
 
 const MODES = {
   live: 'Live',
-  looking: 'Every 10 s',
+  looking: 'Updates every 10 s',
   paused: 'Paused',
+  away: 'Service not reachable',
 } as const;
 
 /** The frame of every screen. */
@@ -27,7 +29,7 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
   const record = RECORDS[root];
   const title = record?.name ?? screen?.name ?? 'Not found';
   useEffect(() => showCount(waiting.count, title), [waiting.count, title]);
-  // Whoever does not see the screen hears that it is another one. At once: a later turn would take the focus from what was reached meanwhile.
+  // Screen readers announce the new screen. At once: later, it would take the focus from what was reached meanwhile.
   useLayoutEffect(() => main.current?.focus({ preventScroll: true }), [place.path]);
 
   return (
@@ -71,7 +73,7 @@ function Shown({ screen, id }: ShownProps): ComponentChildren {
   const { has } = useSession();
   if (screen === undefined) {
     return (
-      <Empty title="There is nothing here.">
+      <Empty title="This page does not exist.">
         <Link to="">Go to the inbox</Link>
       </Empty>
     );
@@ -109,14 +111,16 @@ function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
   const { me } = useSession();
   const nameOf = useNames();
   const mode = useFeedMode();
-  const name = me.agentId === null ? (me.actor.id === 'env' ? 'Operator' : me.actor.id) : nameOf(me.agentId);
+  const name = me.agentId === null ? (me.actor.id === 'env' ? 'Operator' : revealed(me.actor.id)) : nameOf(me.agentId);
   return (
     <div class="who">
       <p>
         <strong>{name}</strong>
         <small title={`Scopes: ${me.scopes.join(', ')}`}>{me.scopes.join(', ')}</small>
       </p>
-      <p class={`mode ${mode}`}>{MODES[mode]}</p>
+      <p class={`mode ${mode}`} role="status">
+        {MODES[mode]}
+      </p>
       <button type="button" onClick={signOut}>
         Sign out
       </button>

@@ -44,7 +44,11 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
       <Shield />
       <h1>Governance console</h1>
       <p class="lead">See what agents want to do, decide, and check the proof.</p>
-      {message === null ? null : <p class="notice warn">{message}</p>}
+      {message === null ? null : (
+        <p class="notice warn" role="alert">
+          {message}
+        </p>
+      )}
       <AtIssuer />
       <form onSubmit={onSubmit}>
         <label for="key">Your key</label>
@@ -59,11 +63,11 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
           aria-describedby="key-help"
         />
         <p id="key-help" class="help">
-          It begins with <code>agk_</code>. An administrator issues it, bound to you, with the scopes{' '}
+          It begins with <code>agk_</code>. Ask an administrator for a key bound to you, with the scopes{' '}
           <code>review</code> and <code>read</code>.
         </p>
         <label class="check">
-          <input type="checkbox" name="keep" /> Stay signed in until this tab is closed
+          <input type="checkbox" name="keep" /> Stay signed in until I close this tab
         </label>
         {error === null ? null : <Problem error={error} />}
         <button type="submit" class="primary" disabled={busy}>
@@ -74,7 +78,7 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
   );
 }
 
-/** The way in for those whom an issuer of tokens knows. */
+/** Signing in at the issuer of tokens. */
 function AtIssuer(): JSX.Element | null {
   const issuer = issuerOfPage();
   if (issuer === null) return null;

@@ -4,12 +4,9 @@ const DAY = 24 * HOUR;
 
 const NUMBERS = new Intl.NumberFormat('en');
 const LOCAL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const SHORT = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-});
+const MOMENT = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' } as const;
+const SHORT = new Intl.DateTimeFormat(undefined, MOMENT);
+const WITH_YEAR = new Intl.DateTimeFormat(undefined, { ...MOMENT, year: 'numeric' });
 
 export function numberText(value: number): string {
   return NUMBERS.format(value);
@@ -38,8 +35,10 @@ export function localTime(iso: string): string {
   return LOCAL.format(new Date(iso));
 }
 
+/** With its year, unless that is this one. */
 export function shortTime(iso: string): string {
-  return SHORT.format(new Date(iso));
+  const at = new Date(iso);
+  return (at.getFullYear() === new Date().getFullYear() ? SHORT : WITH_YEAR).format(at);
 }
 
 /** As the ledger has it. */
@@ -56,6 +55,21 @@ export function agoText(iso: string, now: number): string {
 export function listText(items: readonly string[], word: 'and' | 'or'): string {
   if (items.length <= 1) return items.join('');
   return `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1) ?? ''}`;
+}
+
+/** Characters that hide text or change the order in which it is read: controls, bidirectional marks, zero widths, tags. */
+const INVISIBLE =
+  /[\u0080-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+/** The text with what cannot be seen written out: nobody approves something other than what they read. */
+export function revealed(text: string): string {
+  return text.replace(INVISIBLE, (hidden) =>
+    Array.from({ length: hidden.length }, (_, index) => escaped(hidden.charCodeAt(index))).join(''),
+  );
+}
+
+function escaped(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, '0')}`;
 }
 
 /** The words of an identifier such as `pending_approval`. */

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
+import { numberText } from './format.js';
 
 /** Rows that are shown at first, and with each "Show more". */
 export const PAGE = 50;
-/** The most rows that the interface lists at once. */
+/** The most rows that the API lists at once. */
 const MOST = 1_000;
 
 interface ListEndProps {
@@ -23,6 +24,8 @@ export function ListEnd({ shown, total, text, limit, setLimit }: ListEndProps): 
         <button type="button" class="more" onClick={() => setLimit(limit + PAGE)}>
           Show more
         </button>
+      ) : shown < total ? (
+        <p class="quiet total">The first {numberText(shown)} are shown. The API lists all.</p>
       ) : null}
     </>
   );

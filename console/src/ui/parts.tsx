@@ -102,7 +102,7 @@ export function Empty({
 interface WhenProps<Data> {
   readonly of: Loaded<Data>;
   readonly children: (data: Data) => ComponentChildren;
-  /** What is loading, for those who hear the page. */
+  /** What is loading. */
   readonly what: string;
 }
 

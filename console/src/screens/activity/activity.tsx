@@ -83,7 +83,7 @@ function Entries({ entries }: { readonly entries: readonly AuditEntry[] }): JSX.
   if (entries.length === 0) {
     return (
       <Empty title="Nothing matches.">
-        <p>Whatever agents and people do appears here as it happens.</p>
+        <p>What agents and people do appears here as it happens.</p>
       </Empty>
     );
   }

@@ -4,14 +4,14 @@ import { useLoad } from '../../api/load.js';
 import { useEntityNames, useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
-import { words } from '../../ui/format.js';
+import { revealed, words } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
 import { Story } from './story.js';
 
-/** One execution: what was asked, what came of it, and its whole story. */
+/** One execution: what was requested, the outcome, and its whole timeline. */
 export function ExecutionScreen({ id }: { readonly id: string }): JSX.Element {
   const { client } = useSession();
   const found = useLoad(
@@ -40,26 +40,26 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
     <div class="decision">
       <header class="decision-head">
         <h1>
-          {nameOf(agentId)} <span class="quiet">asked to</span> {action} <span class="quiet">on</span> {resourceType}{' '}
-          {withNames(resourceId)}
+          <bdi>{nameOf(agentId)}</bdi> <span class="quiet">asked to</span> <bdi>{revealed(action)}</bdi>{' '}
+          <span class="quiet">on</span> <bdi>{revealed(resourceType)}</bdi> <bdi>{withNames(resourceId)}</bdi>
         </h1>
         <p class="facts">
           <Badge value={outcome} />
           <Ago at={createdAt} />
           {reason === null ? null : <span>{words(reason)}</span>}
-          {decisionId === null ? null : <Link to={`decisions/${decisionId}`}>Its decision</Link>}
+          {decisionId === null ? null : <Link to={`decisions/${decisionId}`}>Decision</Link>}
         </p>
       </header>
       <Panel title="Arguments">
         <Json value={execution.parameters} label="Arguments" />
       </Panel>
-      <Panel title="Its story">
+      <Panel title="Timeline">
         {has('audit') ? (
           <Story subjectIds={decisionId === null ? [id] : [decisionId, id]} version={outcome} />
         ) : (
-          <Needs scope="audit" what="Seeing the story" />
+          <Needs scope="audit" what="Seeing the timeline" />
         )}
-        {execution.failureReason === null ? null : <p class="notice bad">{execution.failureReason}</p>}
+        {execution.failureReason === null ? null : <p class="notice bad">{revealed(execution.failureReason)}</p>}
         {execution.result === null ? null : <Json value={execution.result} label="Result" />}
       </Panel>
     </div>

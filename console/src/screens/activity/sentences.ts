@@ -1,20 +1,20 @@
 import type { AuditEntry } from '../../api/types.js';
-import { words } from '../../ui/format.js';
+import { revealed, words } from '../../ui/format.js';
 
-/** What people read for the commonest actions. */
+/** The most common actions, for people. */
 export const SENTENCES: Readonly<Record<string, string>> = {
-  'execution.approval_requested': 'Asked, and sent for approval',
-  'execution.authorized': 'Asked, and allowed',
-  'execution.denied': 'Asked, and denied',
-  'execution.approved': 'Free to go on',
-  'execution.resumed': 'Went on with the approval',
-  'execution.resume_denied': 'Tried to go on, and was denied',
+  'execution.approval_requested': 'Requested, and sent for approval',
+  'execution.authorized': 'Requested, and allowed',
+  'execution.denied': 'Requested, and denied',
+  'execution.approved': 'Cleared to continue',
+  'execution.resumed': 'Continued with the approval',
+  'execution.resume_denied': 'Tried to continue, and was denied',
   'execution.completed': 'Reported the result',
-  'execution.rejected': 'Execution rejected',
-  'execution.expired': 'Execution expired',
-  'execution.cancelled': 'Execution cancelled',
+  'execution.rejected': 'Request rejected',
+  'execution.expired': 'Request expired',
+  'execution.cancelled': 'Request cancelled',
   'decision.proposed': 'Decision proposed',
-  'decision.approved': 'Gave the last approval',
+  'decision.approved': 'Gave the final approval',
   'decision.rejected': 'Rejected',
   'decision.expired': 'Time ran out',
   'decision.cancelled': 'Decision cancelled',
@@ -42,7 +42,7 @@ export function aboutText(
 ): string {
   const { action: asked, resourceType, resourceId, policies } = details;
   const isComplete = [asked, resourceType, resourceId].every((part) => typeof part === 'string');
-  if (isComplete) return `${String(asked)} on ${String(resourceType)}/${String(resourceId)}`;
+  if (isComplete) return revealed(`${String(asked)} on ${String(resourceType)}/${String(resourceId)}`);
   if (action.startsWith('policy.')) return policyText(policies);
   if (action.startsWith('api_key.')) return agentId === null ? '' : `for ${nameOf(agentId)}`;
   return entityId ?? '';
@@ -50,7 +50,7 @@ export function aboutText(
 
 function policyText(policies: unknown): string {
   const [policy] = (Array.isArray(policies) ? policies : []) as readonly Readonly<Record<string, unknown>>[];
-  return policy === undefined ? '' : `${String(policy['name'])} ${String(policy['version'])}`;
+  return policy === undefined ? '' : revealed(`${String(policy['name'])} ${String(policy['version'])}`);
 }
 
 /** Who caused an entry. */
@@ -61,7 +61,7 @@ export function actorText(
   // Elsewhere the agent is whom the entry is about.
   const doer = /^(?:execution|decision|access)\./.test(action) ? agentId : null;
   if (actor.type === 'system') return 'the service';
-  if (actor.type === 'token') return actor.id.split('#').at(-1) ?? actor.id;
+  if (actor.type === 'token') return revealed(actor.id.split('#').at(-1) ?? actor.id);
   if (actor.id === 'env') return doer === null ? 'the operator' : `${nameOf(doer)} (operator's key)`;
   return doer === null ? `key ${actor.id.slice(-6)}` : nameOf(doer);
 }

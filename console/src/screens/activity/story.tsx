@@ -2,11 +2,14 @@ import type { JSX } from 'preact';
 import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
-import type { AuditEntry } from '../../api/types.js';
+import { counted } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 import { actorText, sentence } from './sentences.js';
+
+/** The longest page that the service answers. */
+const MOST = 1_000;
 
 interface StoryProps {
   readonly subjectIds: readonly string[];
@@ -20,28 +23,32 @@ export function Story({ subjectIds, version }: StoryProps): JSX.Element {
   const nameOf = useNames();
   const story = useLoad(
     async (signal) => {
-      const query = { order: 'asc', limit: 100 } as const;
+      const query = { order: 'asc', limit: MOST } as const;
       const pages = await Promise.all(
         subjectIds.map((subjectId) => client.get('/api/v1/audit', { query: { ...query, subjectId }, signal })),
       );
-      return pages.flatMap(({ data }) => data).sort((one, other) => one.sequence - other.sequence);
+      const entries = pages.flatMap(({ data }) => data).sort((one, other) => one.sequence - other.sequence);
+      return { entries, later: pages.reduce((sum, { data, total }) => sum + total - data.length, 0) };
     },
     [client, subjectIds.join(' '), version],
   );
   return (
-    <When of={story} what="the story">
-      {(entries: readonly AuditEntry[]) => (
-        <ol class="story">
-          {entries.map((entry) => (
-            <li key={entry.id} class={entry.outcome}>
-              <At at={entry.timestamp} /> <strong>{sentence(entry)}</strong>{' '}
-              <span class="quiet">by {actorText(entry, nameOf)}</span>{' '}
-              <Link to={`proof?entry=${entry.sequence}`} class="proof-link">
-                Proof of entry {entry.sequence}
-              </Link>
-            </li>
-          ))}
-        </ol>
+    <When of={story} what="the timeline">
+      {({ entries, later }) => (
+        <>
+          <ol class="story">
+            {entries.map((entry) => (
+              <li key={entry.id} class={entry.outcome}>
+                <At at={entry.timestamp} /> <strong>{sentence(entry)}</strong>{' '}
+                <span class="quiet">by {actorText(entry, nameOf)}</span>{' '}
+                <Link to={`proof?entry=${entry.sequence}`} class="proof-link">
+                  Proof of entry {entry.sequence}
+                </Link>
+              </li>
+            ))}
+          </ol>
+          {later === 0 ? null : <p class="quiet">And {counted(later, 'later entry', 'later entries')}: see the API.</p>}
+        </>
       )}
     </When>
   );

@@ -3,7 +3,7 @@ import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
 import type { Agent, Evaluation, Policy } from '../../api/types.js';
-import { words } from '../../ui/format.js';
+import { revealed, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
@@ -45,7 +45,9 @@ function View({ agent }: { readonly agent: Agent }): JSX.Element {
   return (
     <div class="decision">
       <header>
-        <h1>{name}</h1>
+        <h1>
+          <bdi>{revealed(name)}</bdi>
+        </h1>
         <p class="facts">
           <Badge value={kind} text={kind === 'human' ? 'person' : 'machine'} />
           <Badge value={status} />
@@ -54,8 +56,8 @@ function View({ agent }: { readonly agent: Agent }): JSX.Element {
           </span>
         </p>
       </header>
-      <Panel title="Who it is">
-        {description === '' ? null : <p>{description}</p>}
+      <Panel title="About">
+        {description === '' ? null : <p>{revealed(description)}</p>}
         <dl class="pairs">
           <dt>Roles</dt>
           <dd>{roles.length === 0 ? 'none' : roles.join(', ')}</dd>
@@ -67,10 +69,10 @@ function View({ agent }: { readonly agent: Agent }): JSX.Element {
         <When of={rights} what="what it may do">
           {(all) =>
             all.length === 0 ? (
-              <p class="quiet">It has no capabilities that a policy in force names, so there is nothing to ask.</p>
+              <p class="quiet">No policy in force names any of its capabilities, so it may do nothing.</p>
             ) : (
               <>
-                <p class="quiet">As the policies in force answer, without arguments.</p>
+                <p class="quiet">According to the policies in force, for requests without arguments.</p>
                 <ul class="history">
                   {all.map(({ sample: { action, shown }, effect, reason }) => (
                     <li key={`${action} ${shown}`}>

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
-import { counted } from '../../ui/format.js';
+import { counted, revealed } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Needs, When } from '../../ui/parts.js';
@@ -27,7 +27,7 @@ export function Agents(): JSX.Element {
       <When of={list} what="the agents">
         {({ data, total }) =>
           total === 0 ? (
-            <Empty title="Nobody is registered." />
+            <Empty title="No agents are registered." />
           ) : (
             <>
               <ul class="rows">
@@ -36,8 +36,10 @@ export function Agents(): JSX.Element {
                     <Link to={`agents/${id}`} class="row">
                       <Badge value={kind} text={kind === 'human' ? 'person' : 'machine'} />
                       <span class="row-what">
-                        <strong>{name}</strong>
-                        <span class="row-who">{description}</span>
+                        <strong>
+                          <bdi>{revealed(name)}</bdi>
+                        </strong>
+                        <span class="row-who">{revealed(description)}</span>
                       </span>
                       <span class="row-state">
                         <span>{roles.length === 0 ? 'no roles' : roles.join(', ')}</span>

@@ -15,7 +15,7 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
   ['entities', 'write entities and claims'],
   ['agents', 'write machines'],
   ['policies', 'write policies'],
-  ['admin', 'everything; bound to nobody'],
+  ['admin', 'everything; cannot be bound to an agent'],
 ];
 /** What a person needs who reviews. */
 const REVIEWER: readonly Scope[] = ['read', 'review'];
@@ -62,13 +62,13 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
       {secret === null ? null : (
         <div class="notice good" role="status">
           <p>
-            <strong>The key was issued. It is shown this once:</strong> hand it to its holder now.
+            <strong>The key is issued. It is shown only once:</strong> copy it now and give it to its holder.
           </p>
           <p>
             <code>{secret}</code>
           </p>
           <button type="button" onClick={() => setSecret(null)}>
-            I have it
+            I have saved it
           </button>
         </div>
       )}
@@ -81,7 +81,7 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
           <label>
             Acts as
             <select name="agent">
-              <option value="">nobody in particular</option>
+              <option value="">no agent</option>
               <Options of={names.all().map(({ id, name }) => [id, name])} />
             </select>
           </label>
@@ -104,7 +104,7 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
               Issue the key
             </button>
             <button type="button" onClick={() => setOpen(false)}>
-              Put away
+              Cancel
             </button>
           </div>
         </form>

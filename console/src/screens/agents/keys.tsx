@@ -5,7 +5,7 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Key } from '../../api/types.js';
-import { counted } from '../../ui/format.js';
+import { counted, revealed } from '../../ui/format.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Problem, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
@@ -26,8 +26,8 @@ export function Keys(): JSX.Element {
       <When of={list} what="the keys">
         {({ data, total }) =>
           total === 0 ? (
-            <Empty title="No key was issued yet.">
-              <p>The operator's key of the environment works besides these.</p>
+            <Empty title="No keys yet.">
+              <p>Only the operator's key, set in the environment, exists.</p>
             </Empty>
           ) : (
             <>
@@ -75,9 +75,11 @@ function KeyRow({ of: { id, name, scopes, agentId, status, expiresAt, prefix }, 
       <div class="row">
         <Badge value={status} />
         <span class="row-what">
-          <strong>{name}</strong>
+          <strong>
+            <bdi>{revealed(name)}</bdi>
+          </strong>
           <span class="row-who">
-            {agentId === null ? 'bound to nobody' : `acts as ${nameOf(agentId)}`} · {scopes.join(', ')}
+            {agentId === null ? 'not bound to an agent' : `acts as ${nameOf(agentId)}`} · {scopes.join(', ')}
           </span>
           <code class="hash">{prefix}…</code>
         </span>
@@ -90,7 +92,7 @@ function KeyRow({ of: { id, name, scopes, agentId, status, expiresAt, prefix }, 
           {status !== 'active' ? null : asks ? (
             <span class="buttons">
               <button type="button" class="danger" onClick={() => void revoke()}>
-                Revoke for good
+                Revoke permanently
               </button>
               <button type="button" onClick={() => setAsks(false)}>
                 Keep
@@ -98,7 +100,7 @@ function KeyRow({ of: { id, name, scopes, agentId, status, expiresAt, prefix }, 
             </span>
           ) : (
             <span class="buttons">
-              <button type="button" onClick={() => setAsks(true)} aria-label={`Revoke the key ${name}`}>
+              <button type="button" onClick={() => setAsks(true)} aria-label={`Revoke the key ${revealed(name)}`}>
                 Revoke
               </button>
             </span>

@@ -1,29 +1,29 @@
 import type { JSX } from 'preact';
+import { revealed } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Panel } from '../../ui/parts.js';
 import type { Case } from './case.js';
 
 interface ActionProps {
   readonly of: Case;
-  /** What it is to be done with. */
+  /** The arguments or the context. */
   readonly given: unknown;
-  readonly onOpen: () => void;
 }
 
-/** What will be done if it is approved, as a whole. */
-export function Action({ of: { decision, execution }, given, onOpen }: ActionProps): JSX.Element {
+/** What happens if it is approved, in full. */
+export function Action({ of: { decision, execution }, given }: ActionProps): JSX.Element {
   const isEmpty = Object.keys(Object(given) as object).length === 0;
   return (
-    <Panel title={execution === null ? 'What is proposed' : 'What will be done'}>
+    <Panel title={execution === null ? 'The proposal' : 'The request'}>
       <dl class="pairs">
         {execution === null ? (
           <>
             <dt>Type</dt>
-            <dd>{decision.type}</dd>
+            <dd>{revealed(decision.type)}</dd>
             {decision.description === '' ? null : (
               <>
                 <dt>Description</dt>
-                <dd class="text">{decision.description}</dd>
+                <dd class="text">{revealed(decision.description)}</dd>
               </>
             )}
           </>
@@ -31,13 +31,11 @@ export function Action({ of: { decision, execution }, given, onOpen }: ActionPro
           <>
             <dt>Action</dt>
             <dd>
-              <code>{execution.action}</code>
+              <code>{revealed(execution.action)}</code>
             </dd>
             <dt>Resource</dt>
             <dd>
-              <code>
-                {execution.resourceType}/{execution.resourceId}
-              </code>
+              <code>{revealed(`${execution.resourceType}/${execution.resourceId}`)}</code>
             </dd>
           </>
         )}
@@ -46,7 +44,7 @@ export function Action({ of: { decision, execution }, given, onOpen }: ActionPro
           {isEmpty ? (
             <span class="quiet">none</span>
           ) : (
-            <Json value={given} label={execution === null ? 'Context' : 'Arguments'} onOpen={onOpen} />
+            <Json value={given} label={execution === null ? 'Context' : 'Arguments'} />
           )}
         </dd>
         {decision.actionHash === null ? null : (
@@ -54,7 +52,7 @@ export function Action({ of: { decision, execution }, given, onOpen }: ActionPro
             <dt>Fingerprint</dt>
             <dd>
               <code class="hash">{decision.actionHash}</code>
-              <p class="help">An approval is good for exactly this agent, action, resource and these arguments.</p>
+              <p class="help">An approval covers only this agent, this action, this resource and these arguments.</p>
             </dd>
           </>
         )}

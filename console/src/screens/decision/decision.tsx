@@ -1,16 +1,17 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
 import { useEntityNames, useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
-import { isLarge } from '../../ui/json.js';
+import { revealed } from '../../ui/format.js';
+import { HiddenContext, useHiddenParts } from '../../ui/hidden.js';
 import { Link } from '../../ui/link.js';
 import { Badge, When } from '../../ui/parts.js';
 import { Ago, Left } from '../../ui/time.js';
 import { needsText } from '../inbox/needs.js';
 import { Action } from './action.js';
-import { type Case, loadApprovers, loadCase, loadHistory, loadTarget, loadWhy } from './case.js';
+import { type Case, loadApprovers, loadCase, loadHistory, loadTarget, loadWhy, MOST_ENTITIES } from './case.js';
 import { History } from './history.js';
 import { Outcome } from './outcome.js';
 import { Reviewers } from './reviewers.js';
@@ -18,7 +19,7 @@ import { Settle } from './settle.js';
 import { Target } from './target.js';
 import { WhyPanel, WhyProposed } from './why.js';
 
-/** One decision: everything that somebody who decides has to see, then the decision itself. */
+/** One decision: everything that whoever decides has to see, then the decision itself. */
 export function DecisionScreen({ id }: { readonly id: string }): JSX.Element {
   const session = useSession();
   const found = useLoad((signal) => loadCase(session, id, signal), [session, id]);
@@ -44,22 +45,33 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
   const session = useSession();
   const mayRead = session.has('read');
   const given = execution === null ? decision.context : execution.parameters;
-  const [isOpen, setOpen] = useState(!isLarge(given));
+  const [mostEntities, setMostEntities] = useState(MOST_ENTITIES);
+  const [settled, setSettled] = useState(false);
+  const hidden = useHiddenParts();
   const inputs = [session, decision.id, execution?.id];
   const approvers = useLoad((signal) => loadApprovers(session, decision.id, signal), [session, decision.id]);
   const why = useLoad(
     async (signal) => (execution === null || !mayRead ? null : loadWhy(session, execution, signal)),
     inputs,
   );
-  const target = useLoad(async (signal) => (mayRead ? loadTarget(session, of, signal) : []), inputs);
+  const target = useLoad(
+    async (signal) => (mayRead ? loadTarget(session, of, mostEntities, signal) : { entities: [], remaining: 0 }),
+    [...inputs, mostEntities],
+  );
   const history = useLoad(
-    async (signal) => (execution === null ? [] : loadHistory(session, execution, signal)),
+    async (signal) => (execution === null ? { executions: [], older: 0 } : loadHistory(session, execution, signal)),
     inputs,
   );
   const refresh = (): void => {
     reload();
     approvers.reload();
   };
+  // What came of it stands on top.
+  useEffect(() => {
+    if (!settled) return;
+    scrollTo(0, 0);
+    document.getElementById('main')?.focus({ preventScroll: true });
+  }, [settled]);
   const isPending = decision.status === 'proposed';
   useFeed(refresh, ({ subjectId }) => subjectId === decision.id || subjectId === execution?.id);
 
@@ -68,21 +80,43 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
     ...(parts.some(({ loading, data, error }) => loading && data === null && error === null)
       ? ['something is still loading']
       : []),
-    ...(parts.some(({ error }) => error !== null) ? ['something could not be loaded: try it again above'] : []),
-    ...(isOpen ? [] : ['the arguments are folded: show all of them first']),
+    ...(parts.some(({ error }) => error !== null) ? ['something could not be loaded, see above'] : []),
+    ...hidden.parts.map((part) => `still hidden: ${part}`),
   ];
 
   return (
-    <div class="decision">
-      <Head of={of} />
-      {isPending ? null : <Outcome of={of} />}
-      <Action of={of} given={given} onOpen={() => setOpen(true)} />
-      {execution === null ? <WhyProposed decision={decision} /> : <WhyPanel why={why} execution={execution} />}
-      {execution === null && target.data?.length === 0 ? null : <Target target={target} isAllowed={mayRead} />}
-      {execution === null ? null : <History history={history} />}
-      <Reviewers decision={decision} approvers={approvers} />
-      {isPending ? <Settle decision={decision} approvers={approvers.data} missing={missing} done={refresh} /> : null}
-    </div>
+    <HiddenContext.Provider value={hidden.report}>
+      <div class="decision">
+        <Head of={of} />
+        {isPending && settled ? (
+          <p class="notice good" role="status">
+            Your review is recorded. The decision still {needsText(decision)}.
+          </p>
+        ) : null}
+        {isPending ? null : <Outcome of={of} />}
+        <Action of={of} given={given} />
+        {execution === null ? <WhyProposed decision={decision} /> : <WhyPanel why={why} execution={execution} />}
+        {execution === null && target.data?.entities.length === 0 && target.data.remaining === 0 ? null : (
+          <Target
+            target={target}
+            isAllowed={mayRead}
+            given={given}
+            showMore={() => setMostEntities(mostEntities + MOST_ENTITIES)}
+          />
+        )}
+        {execution === null ? null : <History history={history} />}
+        <Reviewers decision={decision} approvers={approvers} />
+        {isPending ? (
+          <Settle
+            decision={decision}
+            approvers={approvers.data}
+            missing={missing}
+            changed={refresh}
+            settled={() => setSettled(true)}
+          />
+        ) : null}
+      </div>
+    </HiddenContext.Provider>
   );
 }
 
@@ -95,11 +129,12 @@ function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Eleme
     <header class="decision-head">
       <h1>
         {execution === null ? (
-          title
+          <bdi>{revealed(title)}</bdi>
         ) : (
           <>
-            {agent} <span class="quiet">{status === 'proposed' ? 'wants to' : 'wanted to'}</span> {execution.action}{' '}
-            <span class="quiet">on</span> {execution.resourceType} {withNames(execution.resourceId)}
+            <bdi>{agent}</bdi> <span class="quiet">{status === 'proposed' ? 'wants to' : 'wanted to'}</span>{' '}
+            <bdi>{revealed(execution.action)}</bdi> <span class="quiet">on</span>{' '}
+            <bdi>{revealed(execution.resourceType)}</bdi> <bdi>{withNames(execution.resourceId)}</bdi>
           </>
         )}
       </h1>
@@ -107,7 +142,7 @@ function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Eleme
         <Badge value={status} text={status === 'proposed' ? 'pending' : status} />
         <Badge value={riskLevel} text={`${riskLevel} risk`} />
         <span>
-          asked {execution === null ? `by ${agent} ` : ''}
+          requested {execution === null ? `by ${agent} ` : ''}
           <Ago at={createdAt} />
         </span>
         {status === 'proposed' && expiresAt !== null ? <Left until={expiresAt} /> : null}

@@ -1,26 +1,31 @@
 import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
-import type { Execution } from '../../api/types.js';
+import { counted } from '../../ui/format.js';
+import { jsonText } from '../../ui/json.js';
 import { Badge, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
+import type { Past } from './case.js';
 
 /** What this agent last did to the same resource. */
-export function History({ history }: { readonly history: Loaded<readonly Execution[]> }): JSX.Element {
+export function History({ history }: { readonly history: Loaded<Past> }): JSX.Element {
   return (
-    <Panel title="What this agent did here before">
+    <Panel title="Earlier requests of this agent on this target">
       <When of={history} what="earlier executions">
-        {(executions) =>
+        {({ executions, older }) =>
           executions.length === 0 ? (
-            <p class="quiet">Nothing: this is its first request on this resource.</p>
+            <p class="quiet">None: this is the first.</p>
           ) : (
-            <ul class="history">
-              {executions.map(({ id, action, outcome, createdAt, parameters }) => (
-                <li key={id}>
-                  <Badge value={outcome} /> <strong>{action}</strong> <Ago at={createdAt} />
-                  <code class="excerpt">{JSON.stringify(parameters)}</code>
-                </li>
-              ))}
-            </ul>
+            <>
+              <ul class="history">
+                {executions.map(({ id, action, outcome, createdAt, parameters }) => (
+                  <li key={id}>
+                    <Badge value={outcome} /> <strong>{action}</strong> <Ago at={createdAt} />
+                    <code class="excerpt">{jsonText(parameters, 0)}</code>
+                  </li>
+                ))}
+              </ul>
+              {older === 0 ? null : <p class="quiet">And {counted(older, 'older request')}.</p>}
+            </>
           )
         }
       </When>

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
+import { revealed } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Badge, Needs, Panel } from '../../ui/parts.js';
 import { Left } from '../../ui/time.js';
@@ -10,35 +11,35 @@ import type { Case } from './case.js';
 
 const SENTENCES: Readonly<Record<Execution['outcome'], string>> = {
   pending_approval: 'It waits for approval.',
-  approved: 'It was approved. The agent has not gone on yet.',
-  authorized: 'The agent went on with the approval, and has not reported a result yet.',
+  approved: 'It was approved. The agent has not continued yet.',
+  authorized: 'The agent continued with the approval and has not reported a result yet.',
   running: 'It is being carried out.',
   executed: 'It was carried out.',
-  failed: 'It was tried, and failed.',
+  failed: 'It was tried and failed.',
   denied: 'It was denied.',
   rejected: 'It was rejected. Nothing was done.',
-  expired: 'The time ran out. Nothing was done.',
+  expired: 'Time ran out. Nothing was done.',
   cancelled: 'It was cancelled. Nothing was done.',
-  interrupted: 'It was interrupted: whether it took effect is not known.',
+  interrupted: 'It was interrupted. Whether it took effect is unknown.',
 };
 
-/** What came of it, and the proof. */
+/** What happened afterwards, and the proof. */
 export function Outcome({ of: { decision, execution } }: { readonly of: Case }): JSX.Element {
   const nameOf = useNames();
   const { has } = useSession();
   const { failureReason = null, result = null } = execution ?? {};
   return (
-    <Panel title="What came of it">
+    <Panel title="Outcome">
       <p class="outcome" role="status">
         <Badge value={execution?.outcome ?? decision.status} />{' '}
         {execution === null ? `The decision is ${decision.status}.` : SENTENCES[execution.outcome]}
       </p>
       {execution?.outcome === 'approved' && execution.approvedUntil !== null ? (
         <p class="quiet">
-          {nameOf(execution.agentId)} may go on: <Left until={execution.approvedUntil} />.
+          {nameOf(execution.agentId)} may continue: <Left until={execution.approvedUntil} />.
         </p>
       ) : null}
-      {failureReason === null ? null : <p class="notice bad">{failureReason}</p>}
+      {failureReason === null ? null : <p class="notice bad">{revealed(failureReason)}</p>}
       {result === null ? null : <Json value={result} label="Result" />}
       {has('audit') ? (
         <Story
@@ -46,7 +47,7 @@ export function Outcome({ of: { decision, execution } }: { readonly of: Case }):
           version={`${decision.updatedAt} ${execution?.outcome ?? ''}`}
         />
       ) : (
-        <Needs scope="audit" what="Seeing the proof, entry by entry," />
+        <Needs scope="audit" what="Seeing the proof" />
       )}
     </Panel>
   );

@@ -2,16 +2,16 @@ import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
 import type { Approver, Approvers, Decision } from '../../api/types.js';
-import { counted, listText } from '../../ui/format.js';
+import { counted, listText, revealed } from '../../ui/format.js';
 import { Badge, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
 import { subjectText } from '../inbox/needs.js';
 
 const REASONS: Readonly<Record<string, string>> = {
-  proposer: 'asked for it',
+  proposer: 'requested it',
   suspended: 'is suspended',
-  reviewed: 'has reviewed it',
-  policy_denied: 'a policy denies it',
+  reviewed: 'has already reviewed it',
+  policy_denied: 'a policy forbids it',
 };
 
 interface ReviewersProps {
@@ -24,10 +24,10 @@ export function Reviewers({ decision, approvers }: ReviewersProps): JSX.Element 
   const { approvers: groups, requiredApprovals, reviews, status } = decision;
   const given = reviews.filter(({ verdict }) => verdict === 'approve').length;
   return (
-    <Panel title="Who decides">
+    <Panel title="Reviewers">
       <ul class="groups">
         {groups === null ? (
-          <Group name="anybody who may approve" given={given} needed={requiredApprovals} />
+          <Group name="anybody who can approve" given={given} needed={requiredApprovals} />
         ) : (
           groups.map(({ subjects, approvals, given: inGroup }) => (
             <Group
@@ -60,7 +60,7 @@ function Group({ name, given, needed }: GroupProps): JSX.Element {
     <li>
       <strong>{name}</strong>
       <span>
-        {given} of {needed} given
+        {given} of {counted(needed, 'approval')}
       </span>
       <progress value={Math.min(given, needed)} max={needed} aria-label={`Approvals of ${name}`} />
     </li>
@@ -76,7 +76,7 @@ function Reviews({ decision: { reviews } }: { readonly decision: Decision }): JS
         <li key={`${approverId ?? ''} ${createdAt}`}>
           <Badge value={verdict} text={verdict === 'approve' ? 'approved' : 'rejected'} />{' '}
           <strong>{approverId === null ? 'The operator' : nameOf(approverId)}</strong> <Ago at={createdAt} />
-          {comment === '' ? null : <q>{comment}</q>}
+          {comment === null || comment === '' ? null : <q>{revealed(comment)}</q>}
         </li>
       ))}
     </ul>
@@ -89,18 +89,19 @@ function Eligible({ approvers: { data, total, feasible } }: { readonly approvers
   return (
     <>
       {feasible === false ? (
-        <p class="notice warn">Nobody is left who could approve it as it stands. It can only be rejected or expire.</p>
+        <p class="notice warn">Not enough people are left to approve it. It can only be rejected or expire.</p>
       ) : null}
       <p>
-        {able.length === 0 ? 'Nobody may approve it now.' : <>May still approve: {people(able)}.</>}
+        {able.length === 0 ? 'Nobody can approve it now.' : <>Can approve it: {people(able)}.</>}
         {others.length === 0 ? null : (
           <span class="quiet">
             {' '}
-            Cannot approve it: {others.map(({ name, why }) => `${name} (${REASONS[why ?? ''] ?? ''})`).join(', ')}.
+            Cannot approve it:{' '}
+            {others.map(({ name, why }) => `${revealed(name)} (${REASONS[why ?? ''] ?? ''})`).join(', ')}.
           </span>
         )}
         {total > data.length ? (
-          <span class="quiet"> {counted(total - data.length, 'other')} not listed here.</span>
+          <span class="quiet"> And {counted(total - data.length, 'more', 'more')}, not listed here.</span>
         ) : null}
       </p>
     </>
@@ -109,7 +110,7 @@ function Eligible({ approvers: { data, total, feasible } }: { readonly approvers
 
 function people(approvers: readonly Approver[]): string {
   return listText(
-    approvers.map(({ name }) => name),
+    approvers.map(({ name }) => revealed(name)),
     'or',
   );
 }

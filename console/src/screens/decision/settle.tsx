@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import type { Approver, Approvers, Decision } from '../../api/types.js';
+import { revealed } from '../../ui/format.js';
 import { Options } from '../../ui/options.js';
 import { Needs, Panel, Problem } from '../../ui/parts.js';
 
@@ -10,18 +11,19 @@ interface SettleProps {
   readonly approvers: Approvers | null;
   /** What is not yet on screen: while there is any, nothing is approved. */
   readonly missing: readonly string[];
-  readonly done: () => void;
+  readonly changed: () => void;
+  readonly settled: () => void;
 }
 
 const WHY: Readonly<Record<string, string>> = {
-  proposer: 'You asked for it, so others decide.',
+  proposer: 'You requested it, so others decide.',
   suspended: 'You are suspended.',
   reviewed: 'You have reviewed it. It waits for others.',
-  policy_denied: 'A policy denies that you approve it.',
+  policy_denied: 'A policy forbids you to approve it.',
 };
 
 /** Approve or reject: the last thing on the page, after all there is to see. */
-export function Settle({ decision, approvers, missing, done }: SettleProps): JSX.Element {
+export function Settle({ decision, approvers, missing, changed, settled }: SettleProps): JSX.Element {
   const { me, has } = useSession();
   const able = approvers?.data.filter((approver) => approver.able) ?? [];
   return (
@@ -31,7 +33,15 @@ export function Settle({ decision, approvers, missing, done }: SettleProps): JSX
       ) : approvers === null ? (
         <p class="loading">Loading who may decide …</p>
       ) : (
-        <Choice decision={decision} missing={missing} done={done} able={able} mine={me.agentId} all={approvers.data} />
+        <Choice
+          decision={decision}
+          missing={missing}
+          changed={changed}
+          settled={settled}
+          able={able}
+          mine={me.agentId}
+          all={approvers.data}
+        />
       )}
     </Panel>
   );
@@ -44,7 +54,7 @@ interface ChoiceProps extends Omit<SettleProps, 'approvers'> {
   readonly mine: string | null;
 }
 
-function Choice({ decision, missing, done, able, all, mine }: ChoiceProps): JSX.Element {
+function Choice({ decision, missing, changed, settled, able, all, mine }: ChoiceProps): JSX.Element {
   const { client } = useSession();
   const [comment, setComment] = useState('');
   const [chosen, setChosen] = useState(able[0]?.agentId ?? '');
@@ -56,9 +66,7 @@ function Choice({ decision, missing, done, able, all, mine }: ChoiceProps): JSX.
   const isProposer = decision.proposedBy === mine;
 
   if (mine !== null && !mayApprove && !isProposer) {
-    return (
-      <p class="notice">{WHY[own?.why ?? ''] ?? 'You are not among those who decide this. It waits for others.'}</p>
-    );
+    return <p class="notice">{WHY[own?.why ?? ''] ?? 'You are not one of its reviewers. It waits for others.'}</p>;
   }
   const settle = async (verdict: 'approve' | 'reject'): Promise<void> => {
     setBusy(true);
@@ -68,25 +76,26 @@ function Choice({ decision, missing, done, able, all, mine }: ChoiceProps): JSX.
     try {
       if (verdict === 'approve') await client.post('/api/v1/decisions/{id}/approve', { path, body });
       else await client.post('/api/v1/decisions/{id}/reject', { path, body });
+      settled();
     } catch (reason) {
       setError(reason);
     }
     setBusy(false);
-    done();
+    changed();
   };
 
   return (
     <form onSubmit={(event) => event.preventDefault()}>
       {mine === null ? (
         <label>
-          Decide in the name of{' '}
+          Decide on behalf of{' '}
           <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
-            <Options of={able.map(({ agentId, name }) => [agentId, name])} />
+            <Options of={able.map(({ agentId, name }) => [agentId, revealed(name)])} />
           </select>
         </label>
       ) : null}
       <label>
-        Comment <small>(optional, kept for good)</small>
+        Comment <small>(optional, kept permanently)</small>
         <textarea
           rows={2}
           maxLength={2000}
@@ -95,7 +104,11 @@ function Choice({ decision, missing, done, able, all, mine }: ChoiceProps): JSX.
         />
       </label>
       {error === null ? null : <Problem error={error} />}
-      {missing.length === 0 ? null : <p class="notice">Not yet: {missing.join('; ')}.</p>}
+      {missing.length === 0 ? null : (
+        <p class="notice" role="status">
+          You can approve once everything is on screen: {missing.join('; ')}.
+        </p>
+      )}
       <div class="buttons">
         <button
           type="button"
@@ -108,7 +121,7 @@ function Choice({ decision, missing, done, able, all, mine }: ChoiceProps): JSX.
         <button type="button" class="danger" disabled={busy || approverId === ''} onClick={() => void settle('reject')}>
           Reject
         </button>
-        <span class="help">Recorded under your name. Neither can be taken back.</span>
+        <span class="help">Recorded {mine === null ? 'as theirs' : 'under your name'}. It cannot be undone.</span>
       </div>
     </form>
   );

@@ -2,7 +2,8 @@ import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
 import type { Decision, Execution, Policy } from '../../api/types.js';
-import { counted, listText, words } from '../../ui/format.js';
+import { counted, listText, revealed, words } from '../../ui/format.js';
+import { jsonText } from '../../ui/json.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
 import { subjectText } from '../inbox/needs.js';
@@ -19,7 +20,7 @@ const OPERATORS: Readonly<Record<string, string>> = {
   gt: 'is more than',
   gte: 'is at least',
   prefix: 'begins with',
-  exists: 'is given:',
+  exists: 'is present:',
 };
 
 interface WhyProps {
@@ -27,7 +28,7 @@ interface WhyProps {
   readonly execution: Execution;
 }
 
-/** The policies that asked for approval, and why nothing simply allowed it. */
+/** The policies that required approval, and why none allowed it without. */
 export function WhyPanel({ why, execution }: WhyProps): JSX.Element {
   return (
     <Panel title="Why it needs approval">
@@ -49,7 +50,7 @@ export function WhyPanel({ why, execution }: WhyProps): JSX.Element {
   );
 }
 
-/** Why people decide what no policy sent to them. */
+/** Why people decide what no policy required them to. */
 export function WhyProposed({ decision }: { readonly decision: Decision }): JSX.Element {
   const nameOf = useNames();
   const { proposedBy, riskLevel, requiredApprovals, approvers } = decision;
@@ -57,10 +58,10 @@ export function WhyProposed({ decision }: { readonly decision: Decision }): JSX.
   return (
     <Panel title="Why it needs approval">
       <p>
-        {nameOf(proposedBy)} proposed it for people to decide; no policy asked for that.{' '}
+        {nameOf(proposedBy)} proposed it for people to decide. No policy required that.{' '}
         {approvers === null
-          ? `At ${riskLevel} risk, a decision needs ${needed} here.`
-          : `It named who has to approve, ${needed} in all.`}
+          ? `At ${riskLevel} risk, a decision needs ${needed}.`
+          : `The proposal names the reviewers and needs ${needed}.`}
       </p>
     </Panel>
   );
@@ -73,15 +74,15 @@ function Rule({ policy, execution }: { readonly policy: Policy; readonly executi
       <h3>
         <Badge value={effect} /> {name} <small>version {version}</small>
       </h3>
-      {description === '' ? null : <p>{description}</p>}
+      {description === '' ? null : <p>{revealed(description)}</p>}
       {conditions.length === 0 ? (
-        <p class="quiet">It holds for every such action, whatever its arguments.</p>
+        <p class="quiet">It applies to every such action, whatever the arguments.</p>
       ) : (
         <ul class="conditions">
           {conditions.map(({ parameter, op, value }) => (
             <li key={`${parameter} ${op}`}>
-              <code>{parameter}</code> {OPERATORS[op] ?? op} <code>{JSON.stringify(value)}</code>
-              {' — here '}
+              <code>{parameter}</code> {OPERATORS[op] ?? op} <code>{jsonText(value, 0)}</code>
+              {'; here it is '}
               <code>{shown(valueAt(execution.parameters, parameter))}</code>
             </li>
           ))}
@@ -89,15 +90,15 @@ function Rule({ policy, execution }: { readonly policy: Policy; readonly executi
       )}
       {approval === null ? null : (
         <p>
-          It asks for{' '}
+          It requires{' '}
           {listText(
             approval.approvers.map(
               ({ subjects, approvals }) =>
-                `${counted(approvals, 'approval')} of ${listText(subjects.map(subjectText), 'or')}`,
+                `${counted(approvals, 'approval')} from ${listText(subjects.map(subjectText), 'or')}`,
             ),
             'and',
           )}
-          , at {approval.riskLevel} risk.
+          , and rates it {approval.riskLevel} risk.
         </p>
       )}
     </article>
@@ -105,10 +106,10 @@ function Rule({ policy, execution }: { readonly policy: Policy; readonly executi
 }
 
 function shown(value: unknown): string {
-  return value === undefined ? 'not given' : JSON.stringify(value);
+  return value === undefined ? 'missing' : jsonText(value, 0);
 }
 
-/** What else matched and lost, and what would have to be otherwise. */
+/** Policies that matched and lost, and those that nearly matched. */
 function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element {
   const lost = (now.explanation?.matched ?? []).filter(
     ({ policy, lostTo }) => policy.effect === 'allow' && lostTo !== null,
@@ -116,10 +117,10 @@ function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element {
   const near = (now.explanation?.nearest ?? []).filter(({ policy }) => policy.effect === 'allow').slice(0, 5);
   return (
     <div class="not-allowed">
-      <h3>Why it is not simply allowed</h3>
+      <h3>Why it is not allowed without approval</h3>
       {now.effect === 'require_approval' ? null : (
         <p class="notice warn">
-          The policies have changed since: today the answer would be <strong>{words(now.effect)}</strong>
+          The policies have changed since the request. Today the answer would be <strong>{words(now.effect)}</strong>
           {now.reason === null ? '' : ` (${words(now.reason)})`}.
         </p>
       )}
@@ -128,12 +129,13 @@ function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element {
         {lost.map(({ policy, lostTo }) => (
           <li key={policy.id}>
             <PolicyName policy={policy} /> would allow it, but{' '}
-            {lostTo === 'priority' ? 'a policy of higher priority decides' : 'asking for approval is stronger'}.
+            {lostTo === 'priority' ? 'a policy of higher priority decides' : 'requiring approval takes precedence'}.
           </li>
         ))}
         {near.map(({ policy, missing }) => (
           <li key={policy.id}>
-            <PolicyName policy={policy} /> would allow it if its {listText(missing.map(words), 'and')} were met.
+            <PolicyName policy={policy} /> would allow it, but its {listText(missing.map(words), 'and')}{' '}
+            {missing.length === 1 ? 'does' : 'do'} not match.
           </li>
         ))}
       </ul>

@@ -45,7 +45,7 @@ export function Explain(): JSX.Element {
       <header class="screen-head">
         <div>
           <h1>Explain</h1>
-          <p class="quiet">May this agent do that? Asking changes nothing.</p>
+          <p class="quiet">Would this agent be allowed to do that? Asking changes nothing.</p>
         </div>
       </header>
       <form class="panel form columns" onSubmit={onSubmit}>
@@ -69,7 +69,7 @@ export function Explain(): JSX.Element {
           <input name="resource" required autocomplete="off" />
         </label>
         <label class="wide">
-          Arguments <small>(a JSON object, which conditions look at)</small>
+          Arguments <small>(a JSON object; conditions refer to it)</small>
           <textarea name="parameters" rows={4} class="code" spellcheck={false}>
             {'{}'}
           </textarea>

@@ -11,7 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
   capability_missing: 'The agent does not have the capability for this action.',
   agent_suspended: 'The agent is suspended.',
   approval_required: 'It would wait for approval.',
-  approval_too_large: 'So many approvals are asked for that it is denied.',
+  approval_too_large: 'It would need too many approvals, so it is denied.',
 };
 
 /** The answer to a request, with the policies that made it. */
@@ -27,7 +27,7 @@ export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Elemen
             {listText(
               approval.approvers.map(
                 ({ subjects, approvals }) =>
-                  `${counted(approvals, 'approval')} of ${listText(subjects.map(subjectText), 'or')}`,
+                  `${counted(approvals, 'approval')} from ${listText(subjects.map(subjectText), 'or')}`,
               ),
               'and',
             )}
@@ -58,7 +58,9 @@ export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Elemen
             {explanation.nearest.map(({ policy, missing }) => (
               <li key={policy.id}>
                 <Badge value={policy.effect} /> <PolicyName policy={policy} />{' '}
-                <span class="quiet">lacks only its {listText(missing.map(words), 'and')}</span>
+                <span class="quiet">
+                  only its {listText(missing.map(words), 'and')} {missing.length === 1 ? 'does' : 'do'} not match
+                </span>
               </li>
             ))}
           </ul>

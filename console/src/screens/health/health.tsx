@@ -19,7 +19,7 @@ interface Look {
   readonly metrics: MetricsText | null;
 }
 
-/** How the service does, looked at every ten seconds. */
+/** The state of the service, refreshed every ten seconds. */
 export function Health(): JSX.Element {
   const session = useSession();
   const look = useLoad((signal) => take(session, signal), [session]);
@@ -40,7 +40,7 @@ export function Health(): JSX.Element {
       <header class="screen-head">
         <h1>Health</h1>
       </header>
-      <When of={look} what="how the service does">
+      <When of={look} what="the state of the service">
         {(data) => <View now={data} before={before.current} />}
       </When>
     </>
@@ -70,12 +70,12 @@ function View({ now, before }: { readonly now: Look; readonly before: Look | nul
           {metrics === null ? null : (
             <>
               <Tile name="Requests a second" value={rateText(now, before)} />
-              <Tile name="Half of the answers within" value={latencyText(metrics.quantile(REQUESTS, 0.5))} />
-              <Tile name="95 % of the answers within" value={latencyText(metrics.quantile(REQUESTS, 0.95))} />
-              <Tile name="Waiting to be written" value={numberText(metrics.sum('governance_ledger_queue_commands'))} />
-              <Tile name="95 % of the commits within" value={latencyText(metrics.quantile(COMMITS, 0.95))} />
+              <Tile name="Median response time, at most" value={latencyText(metrics.quantile(REQUESTS, 0.5))} />
+              <Tile name="95% of responses within" value={latencyText(metrics.quantile(REQUESTS, 0.95))} />
+              <Tile name="Writes waiting" value={numberText(metrics.sum('governance_ledger_queue_commands'))} />
+              <Tile name="95% of commits within" value={latencyText(metrics.quantile(COMMITS, 0.95))} />
               <Tile
-                name="Answers that failed"
+                name="Server errors since start"
                 value={numberText(
                   metrics.sum(`${REQUESTS}_count`, (labels) => (labels['status'] ?? '').startsWith('5')),
                 )}
@@ -85,11 +85,11 @@ function View({ now, before }: { readonly now: Look; readonly before: Look | nul
         </div>
         {metrics === null ? (
           <p class="notice">
-            Throughput and latency are not shown here: this service has its metrics on a port of their own.
+            Throughput and latency are not shown here: this service serves its metrics on a separate port.
           </p>
         ) : null}
       </Panel>
-      <Panel title="What it keeps">
+      <Panel title="Records">
         <div class="tiles">
           {Object.entries(counts).flatMap(([name, value]) =>
             typeof value === 'number' ? [<Tile key={name} name={KEPT[name] ?? name} value={numberText(value)} />] : [],
@@ -121,7 +121,7 @@ function Tile({ name, value }: { readonly name: string; readonly value: string }
 function rateText(now: Look, before: Look | null): string {
   const earlier = before?.metrics?.sum(`${REQUESTS}_count`);
   const latest = now.metrics?.sum(`${REQUESTS}_count`);
-  if (before === null || earlier === undefined || latest === undefined) return '…';
+  if (before === null || earlier === undefined || latest === undefined) return 'measuring …';
   return ((latest - earlier) / ((now.at - before.at) / 1_000)).toFixed(1);
 }
 

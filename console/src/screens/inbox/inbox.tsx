@@ -15,7 +15,7 @@ import { type Pending, useWaitingHere } from './waiting.js';
 
 /** What waits for the person first, then what waits for others. */
 export function Inbox(): JSX.Element {
-  const { pending, order, sort, canShowMore, showMore } = useWaitingHere();
+  const { pending, order, sort, canShowMore, isCut, showMore } = useWaitingHere();
   const [keys, setKeys] = useState<readonly IssuedDemoKey[] | null>(null);
   const isQuiet = pending.data?.all.total === 0;
   const isEmpty = useIsEmpty(isQuiet);
@@ -39,12 +39,16 @@ export function Inbox(): JSX.Element {
         <button type="button" class="more" onClick={showMore}>
           Show more
         </button>
+      ) : isCut ? (
+        <p class="quiet total">
+          More are pending than fit on this page. Decide some of these, or change the order to begin at the other end.
+        </p>
       ) : null}
     </>
   );
 }
 
-/** Whether the service keeps no records at all; asked only where nothing is pending. */
+/** Whether the service has no records at all; asked only where nothing is pending. */
 function useIsEmpty(isQuiet: boolean): boolean {
   const { client, has } = useSession();
   const found = useLoad(
@@ -66,8 +70,8 @@ function Lists({ data: { mine, all } }: { readonly data: Pending }): JSX.Element
         <section aria-label="Waiting for you">
           <h2 class="list-head">Waiting for you {mine.total === 0 ? null : <span>{numberText(mine.total)}</span>}</h2>
           {mine.total === 0 ? (
-            <Empty title="Nothing waits for you.">
-              <p>When an agent asks for something that you can approve, it appears here by itself.</p>
+            <Empty title="Nothing is waiting for you.">
+              <p>When an agent requests something that you can approve, it appears here.</p>
             </Empty>
           ) : (
             <Rows decisions={mine.data} isMine />
@@ -82,7 +86,7 @@ function Lists({ data: { mine, all } }: { readonly data: Pending }): JSX.Element
           </h2>
           {all.total === 0 ? (
             <Empty title="Nothing is pending.">
-              <p>Requests that a policy sends for approval appear here.</p>
+              <p>Requests that need approval appear here.</p>
             </Empty>
           ) : (
             <Rows decisions={others} isMine={false} />
@@ -121,15 +125,17 @@ function Row({ decision, isMine }: { readonly decision: Decision; readonly isMin
       <Link to={`decisions/${id}`} class="row">
         <Badge value={riskLevel} text={`${riskLevel} risk`} />
         <span class="row-what">
-          <strong>{withNames(what)}</strong>
+          <strong>
+            <bdi>{withNames(what)}</bdi>
+          </strong>
           <span class="row-who">
-            asked by {agent} <Ago at={createdAt} />
+            requested by <bdi>{agent}</bdi> <Ago at={createdAt} />
           </span>
         </span>
         <span class="row-state">
           <span>{needsText(decision)}</span>
           <span class="row-who">
-            {isMine ? 'yours to settle' : whyNotMine(decision, me)}
+            {isMine ? 'you can approve it' : whyNotMine(decision, me)}
             {reviews.length === 0 ? '' : ` · ${counted(reviews.length, 'review')}`}
             {expiresAt === null ? null : (
               <>

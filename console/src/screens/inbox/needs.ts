@@ -24,12 +24,12 @@ export function needsText({ approvers, requiredApprovals, reviews, status }: Dec
   return `needs ${listText(parts, 'and')}`;
 }
 
-/** Why a pending decision is not the caller's to settle, as far as the decision itself tells. */
+/** Why a pending decision is not the caller's to settle, as far as the decision itself shows. */
 export function whyNotMine({ proposedBy, reviews }: Decision, { agentId, scopes }: Me): string {
-  if (agentId === null) return 'your key is bound to nobody';
-  if (proposedBy === agentId) return 'you proposed it';
+  if (agentId === null) return 'your key is not bound to a person';
+  if (proposedBy === agentId) return 'you requested it';
   const review = reviews.find(({ approverId }) => approverId === agentId);
   if (review !== undefined) return review.verdict === 'approve' ? 'you approved it' : 'you rejected it';
   if (!scopes.some((scope) => scope === 'review' || scope === 'admin')) return 'deciding needs the scope review';
-  return 'not yours to approve';
+  return 'you are not a reviewer of it';
 }

@@ -18,17 +18,19 @@ interface Page {
 
 /** Pending decisions: those that the person could approve now, and all of them. */
 export interface Pending {
-  /** Null for a caller who is nobody in particular. */
+  /** Null for a caller who is bound to no agent. */
   readonly mine: Page | null;
   readonly all: Page;
 }
 
 export interface Waiting {
   readonly pending: Loaded<Pending>;
-  /** How many wait for the person; all, for a caller who is nobody in particular. */
+  /** How many wait for the person; all, for a caller who is bound to no agent. */
   readonly count: number;
   readonly order: Order;
   readonly canShowMore: boolean;
+  /** Whether more are pending than the page can show. */
+  readonly isCut: boolean;
   sort(this: void, order: Order): void;
   showMore(this: void): void;
 }
@@ -50,12 +52,14 @@ export function useWaiting(shown: boolean): Waiting {
   const pending = useLoad((signal) => load(session, limit, order, signal), [session, limit, order]);
   useFeed(pending.reload, ({ action }) => action.startsWith('decision.'));
   const { data } = pending;
+  const hasMore = data !== null && data.all.total > data.all.data.length;
   return {
     pending,
     order,
     sort,
     count: (data?.mine ?? data?.all)?.total ?? 0,
-    canShowMore: data !== null && depth < LONGEST && data.all.total > data.all.data.length,
+    canShowMore: hasMore && depth < LONGEST,
+    isCut: hasMore && depth >= LONGEST,
     showMore: () => setDepth((now) => Math.min(now + PAGE, LONGEST)),
   };
 }

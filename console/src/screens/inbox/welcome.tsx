@@ -18,10 +18,10 @@ interface WelcomeProps {
   readonly onMade: (keys: readonly IssuedDemoKey[]) => void;
 }
 
-/** How to begin, while the service keeps nothing yet; and the keys of the demo company once it was made. */
+/** How to begin, while the service is empty; and the keys of the demo company once it was created. */
 export function Welcome({ keys, onMade }: WelcomeProps): JSX.Element {
   return (
-    <Panel title={keys === null ? 'Nothing is here yet' : `${COMPANY.name} is here`}>
+    <Panel title={keys === null ? 'Getting started' : `${COMPANY.name} is ready`}>
       {keys === null ? <Beginning onMade={onMade} /> : <DemoKeys keys={keys} />}
     </Panel>
   );
@@ -32,7 +32,7 @@ function Beginning({ onMade }: Pick<WelcomeProps, 'onMade'>): JSX.Element {
   const [part, setPart] = useState<string | null>(null);
   const [error, setError] = useState<unknown>(null);
   const make = async (): Promise<void> => {
-    setPart('Beginning');
+    setPart('Starting');
     setError(null);
     try {
       onMade(await makeDemoCompany(connection, COMPANY, { onPart: setPart }));
@@ -45,26 +45,26 @@ function Beginning({ onMade }: Pick<WelcomeProps, 'onMade'>): JSX.Element {
     <>
       <ol class="steps">
         <li>
-          Register an agent and the people who review, and issue a key to each under{' '}
-          <Link to="agents">Agents and keys</Link> or by the API (<a href="/docs">its documentation</a>).
+          Register the agents and their reviewers, and issue a key to each under{' '}
+          <Link to="agents">Agents and keys</Link> or through the <a href="/docs">API</a>.
         </li>
         <li>
-          Say under <Link to="policies">Policies</Link> what is allowed and what needs approval.
+          Under <Link to="policies">Policies</Link>, set what is allowed and what needs approval.
         </li>
-        <li>The agent asks before it acts. What needs approval appears here.</li>
+        <li>Agents ask before they act. What needs approval appears here.</li>
       </ol>
-      <p>Or look around first: {COMPANY.about}</p>
+      <p>Or try it with a demo company. {COMPANY.about}</p>
       {has('admin') ? (
         <div class="buttons">
           <button type="button" class="primary" disabled={part !== null} onClick={() => void make()}>
-            Make the demo company
+            Create the demo company
           </button>
           <span class="help" role="status">
-            {part === null ? 'Records are kept for good, so do this in a service to try things with.' : `${part} …`}
+            {part === null ? 'Records can never be deleted, so do this only on a test installation.' : `${part} …`}
           </span>
         </div>
       ) : (
-        <Needs scope="admin" what="Making the demo company" />
+        <Needs scope="admin" what="Creating the demo company" />
       )}
       {error === null ? null : <Problem error={error} />}
     </>
@@ -75,8 +75,8 @@ function DemoKeys({ keys }: { readonly keys: readonly IssuedDemoKey[] }): JSX.El
   return (
     <>
       <p>
-        These keys are shown this once. Sign in with that of a person in another window to decide what waits for them,
-        and keep those of the agents for trying the API.
+        These keys are shown only once. Open a second window and sign in with a person's key (such as ann's) to decide
+        what waits for them. The bots' keys are for trying the API.
       </p>
       <dl class="pairs">
         {keys.map(({ name, agent, secret }) => (

@@ -75,7 +75,7 @@ export function Draft({ initial, done }: DraftProps): JSX.Element {
       <div class="buttons">
         {planned === null ? (
           <button type="button" class="primary" disabled={busy} onClick={() => void plan()}>
-            {busy ? 'Working it out …' : 'Show what it would change'}
+            {busy ? 'Calculating …' : 'Show what it would change'}
           </button>
         ) : (
           <button type="button" class="primary" disabled={busy} onClick={() => void activate(planned)}>
@@ -83,7 +83,7 @@ export function Draft({ initial, done }: DraftProps): JSX.Element {
           </button>
         )}
         <button type="button" onClick={done}>
-          Put away
+          Cancel
         </button>
         <span class="help">Nothing changes before you activate it.</span>
       </div>

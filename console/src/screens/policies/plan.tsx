@@ -8,7 +8,7 @@ import { Replay } from './replay.js';
 
 type Effect = Plan['effects'][number];
 
-/** Which requests would be answered otherwise, and what else a set of policies brings. */
+/** Which requests would get a different answer, and what else a set of policies changes. */
 export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
   const { changes, effects, complete, reason, shadowed, warnings, replay } = plan;
   return (
@@ -24,11 +24,11 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
       </ul>
       {effects.length === 0 ? (
         <p class="notice">
-          {complete ? 'Every request would be answered as it is now.' : 'No change was found so far.'}
+          {complete ? 'Every request would get the same answer as now.' : 'No change has been found so far.'}
         </p>
       ) : (
         <>
-          <p>{counted(effects.length, 'kind')} of requests would be answered otherwise:</p>
+          <p>{counted(effects.length, 'kind')} of requests would get a different answer:</p>
           <ul class="effects">
             {effects.map((effect, index) => (
               <Region key={index} effect={effect} />
@@ -36,11 +36,13 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
           </ul>
         </>
       )}
-      {complete ? null : <p class="notice warn">This is not all of it{reason === null ? '' : `: ${words(reason)}`}.</p>}
+      {complete ? null : (
+        <p class="notice warn">This list is incomplete{reason === null ? '' : `: ${words(reason)}`}.</p>
+      )}
       {replay === undefined ? null : <Replay of={replay} />}
       {shadowed.map(({ policy, by }) => (
         <p key={policy.name} class="notice warn">
-          {policy.name} {policy.version} would never decide: {by.name} {by.version} matches whatever it matches.
+          {policy.name} {policy.version} would never decide: {by.name} {by.version} matches everything that it matches.
         </p>
       ))}
       {warnings.map((warning) => (

@@ -4,13 +4,13 @@ import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
-import { counted } from '../../ui/format.js';
+import { counted, revealed } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Panel, When } from '../../ui/parts.js';
 import { Draft, NEW_POLICY } from './draft.js';
 
-/** The policies: those in force, or all versions. */
+/** The policies in force, or all versions. */
 export function Policies(): JSX.Element {
   const { client, has } = useSession();
   const [all, setAll] = useState(false);
@@ -53,7 +53,10 @@ export function Policies(): JSX.Element {
         {({ data, total }) =>
           total === 0 ? (
             <Empty title="No policy is in force.">
-              <p>What no policy allows is denied, unless the service is set to allow it.</p>
+              <p>
+                Without a policy that allows it, every request is denied (unless the service is set to allow by
+                default).
+              </p>
             </Empty>
           ) : (
             <>
@@ -100,10 +103,10 @@ function Row({ policy, shadowedBy }: RowProps): JSX.Element {
         <Badge value={effect} />
         <span class="row-what">
           <strong>
-            {name} <small>{version}</small>
+            <bdi>{revealed(name)}</bdi> <small>{version}</small>
           </strong>
           <span class="row-who">
-            {description === '' ? `${actions.join(', ')} by ${subjects.join(', ')}` : description}
+            {description === '' ? `${actions.join(', ')} by ${subjects.join(', ')}` : revealed(description)}
           </span>
         </span>
         <span class="row-state">

@@ -4,6 +4,7 @@ import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
+import { counted, revealed } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
@@ -16,8 +17,8 @@ export function PolicyScreen({ id }: { readonly id: string }): JSX.Element {
   const found = useLoad(
     async (signal) => {
       const policy = await client.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal });
-      const query = { name: policy.name, limit: 100, order: 'desc' } as const;
-      return { policy, versions: (await client.get('/api/v1/policies', { query, signal })).data };
+      const query = { name: policy.name, limit: 1_000, order: 'desc' } as const;
+      return { policy, versions: await client.get('/api/v1/policies', { query, signal }) };
     },
     [client, id],
   );
@@ -36,7 +37,7 @@ export function PolicyScreen({ id }: { readonly id: string }): JSX.Element {
 
 interface ViewProps {
   readonly policy: Policy;
-  readonly versions: readonly Policy[];
+  readonly versions: { readonly data: readonly Policy[]; readonly total: number };
 }
 
 function View({ policy, versions }: ViewProps): JSX.Element {
@@ -47,7 +48,7 @@ function View({ policy, versions }: ViewProps): JSX.Element {
     <div class="decision">
       <header>
         <h1>
-          {name} <span class="quiet">{version}</span>
+          <bdi>{revealed(name)}</bdi> <span class="quiet">{version}</span>
         </h1>
         <p class="facts">
           <Badge value={effect} />
@@ -62,13 +63,13 @@ function View({ policy, versions }: ViewProps): JSX.Element {
           {warning}
         </p>
       ))}
-      <Panel title="What it says">
-        {description === '' ? null : <p>{description}</p>}
-        <Json value={bodyOf(policy)} label="The policy" />
+      <Panel title="The policy">
+        {description === '' ? null : <p>{revealed(description)}</p>}
+        <Json value={bodyOf(policy)} label="Policy as JSON" />
       </Panel>
       <Panel title="Versions">
         <ul class="history">
-          {versions.map((one) => (
+          {versions.data.map((one) => (
             <li key={one.id}>
               <Link to={`policies/${one.id}`} current={one.id === policy.id}>
                 {one.version}
@@ -78,6 +79,9 @@ function View({ policy, versions }: ViewProps): JSX.Element {
             </li>
           ))}
         </ul>
+        {versions.total > versions.data.length ? (
+          <p class="quiet">And {counted(versions.total - versions.data.length, 'older version')}.</p>
+        ) : null}
       </Panel>
       {!has('policies') ? (
         <Needs scope="policies" what="Writing a new version" />

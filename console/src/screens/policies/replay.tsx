@@ -13,21 +13,21 @@ type Replayed = NonNullable<Plan['replay']>;
 /** So many of the changed requests are shown. */
 const SHOWN = 10;
 
-/** What a set of policies would have made of what agents asked for. */
+/** What a set of policies would have answered to past requests. */
 export function Replay({ of: { executions, changed, cut, examples } }: { readonly of: Replayed }): JSX.Element {
   const asked = `${counted(executions, 'request')} on record`;
   return (
     <>
-      <h3>What it would have made of the past</h3>
+      <h3>What it would have changed in the past</h3>
       {executions === 0 ? (
-        <p class="notice">No agent has asked for anything yet.</p>
+        <p class="notice">There are no requests yet.</p>
       ) : changed === 0 ? (
-        <p class="notice">Each of {asked} would be answered as now.</p>
+        <p class="notice">Each of {asked} would get the same answer.</p>
       ) : (
         <>
           <p>
-            {counted(changed, 'request')} of {asked} would be answered otherwise
-            {changed > SHOWN ? `; the newest ${SHOWN} of them` : ''}:
+            {counted(changed, 'request')} of {asked} would get a different answer
+            {changed > SHOWN ? `. The newest ${SHOWN}` : ''}:
           </p>
           <ul class="effects">
             {examples.slice(0, SHOWN).map((example) => (
@@ -36,7 +36,7 @@ export function Replay({ of: { executions, changed, cut, examples } }: { readonl
           </ul>
         </>
       )}
-      {cut ? <p class="notice warn">There are older requests, which were not asked again.</p> : null}
+      {cut ? <p class="notice warn">Older requests were not tried.</p> : null}
     </>
   );
 }

@@ -5,7 +5,7 @@ import { counted, numberText } from '../../ui/format.js';
 import { Panel, When } from '../../ui/parts.js';
 import { checkNote, type NoteVerdict } from './note.js';
 
-/** What the service says of its ledger, and whether it has signed that. */
+/** What the service states about its ledger, and whether it has signed that. */
 export function CheckpointPanel({ of: said }: { readonly of: Checkpoint }): JSX.Element {
   const { size, origin, rootHash, publicKey, checkpoint } = said;
   const verdict = useLoad(() => checkNote(said), [checkpoint, publicKey]);
@@ -30,8 +30,8 @@ export function CheckpointPanel({ of: said }: { readonly of: Checkpoint }): JSX.
             {checkpoint}
           </pre>
           <p class="help">
-            Keep a copy of it, and of the key, elsewhere: they show later whether these{' '}
-            {counted(size, 'entry', 'entries')} are still the same.
+            Keep a copy of it and of the key somewhere else. Later they prove whether {size === 1 ? 'this' : 'these'}{' '}
+            {counted(size, 'entry', 'entries')} {size === 1 ? 'has' : 'have'} changed.
           </p>
         </dd>
       </dl>
@@ -47,7 +47,7 @@ function Signature({ verdict }: { readonly verdict: NoteVerdict }): JSX.Element 
     return <p class="notice warn">This page cannot check the signature: {verdict.because}.</p>;
   return verdict.is === 'valid' ? (
     <p class="notice good" role="status">
-      Your browser checked the signature: this head and this root are signed by that key.
+      Your browser checked the signature: this head and this root are signed with that key.
     </p>
   ) : (
     <p class="notice bad" role="alert">

@@ -26,8 +26,8 @@ export function Download({ of: said }: { readonly of: Checkpoint }): JSX.Element
   return (
     <Panel title="Check it yourself">
       <p>
-        Whoever does not trust this page downloads the ledger and verifies it with a program that shares no code with
-        the service: the folder <code>verifier</code> of its sources, which needs Node.js and nothing else.
+        If you do not want to trust this page, download the ledger and verify it with a program that shares no code with
+        the service: the folder <code>verifier</code> in its sources. It needs only Node.js.
       </p>
       <div class="buttons">
         <button type="button" class="primary" disabled={busy} onClick={() => void download()}>
@@ -41,7 +41,7 @@ export function Download({ of: said }: { readonly of: Checkpoint }): JSX.Element
       <pre class="note" tabIndex={0} role="region" aria-label="Command">
         {`node verifier/main.mjs ledger.ndjson --checkpoint checkpoint.json --public-key '${said.publicKey}'`}
       </pre>
-      <p class="help">A checkpoint and a key that you kept from earlier prove more than those of today.</p>
+      <p class="help">A checkpoint and a key that you kept earlier prove more than today's.</p>
     </Panel>
   );
 }

@@ -32,7 +32,7 @@ export function Inclusion({ asked, size }: InclusionProps): JSX.Element {
     if (typeof entry === 'string') go(`proof?entry=${entry}`, 'replace');
   };
   return (
-    <Panel title="One entry's proof">
+    <Panel title="Proof of one entry">
       <form class="inline-form" onSubmit={onSubmit}>
         <label>
           Entry
@@ -67,14 +67,14 @@ function Result({ entry, checked }: Shown): JSX.Element {
       {checked === null ? (
         <p class="notice warn">
           This page cannot check the proof: browsers compute hashes only for pages that come by https or from this
-          machine. Open the console by https, or check with the commands below.
+          machine. Open the console by https, or check with the command below.
         </p>
       ) : (
         <>
           <p class={`notice ${checked.holds ? 'good' : 'bad'}`} role={checked.holds ? 'status' : 'alert'}>
             {checked.holds
               ? `Your browser computed the path from entry ${entry.sequence} to the root: it is in the ledger.`
-              : `The path from entry ${entry.sequence} does not end at the root: this entry is not what the ledger was made of.`}
+              : `The path from entry ${entry.sequence} does not end at the root: this entry is not in the ledger as it stands.`}
           </p>
           <Path checked={checked} sequence={entry.sequence} />
         </>

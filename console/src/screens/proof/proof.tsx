@@ -18,7 +18,9 @@ export function Proof(): JSX.Element {
       <header class="screen-head">
         <div>
           <h1>Proof</h1>
-          <p class="quiet">Every change is an entry, every entry has a hash, and all hashes have one root.</p>
+          <p class="quiet">
+            Every change is an entry in the ledger. Each entry has a hash, and one root hash covers them all.
+          </p>
         </div>
       </header>
       <div class="decision">

@@ -31,7 +31,7 @@ export function Verify({ entries }: { readonly entries: number }): JSX.Element {
   };
   return (
     <Panel title="Verify the whole ledger">
-      <p>The service hashes every entry again and holds every record against its last entry.</p>
+      <p>The service computes every hash again and compares every record with its last entry.</p>
       {began === null ? (
         <button type="button" class="primary" onClick={() => void run()}>
           Verify {counted(entries, 'entry', 'entries')}
@@ -87,7 +87,7 @@ function Verdict({ of: found }: { readonly of: Verification }): JSX.Element {
     return (
       <div class="notice good" role="status">
         <strong>The ledger is sound.</strong> {counted(entriesVerified, 'entry', 'entries')} and{' '}
-        {counted(recordsVerified ?? 0, 'record')} are what their hashes say ({durationText(durationMs)}).
+        {counted(recordsVerified ?? 0, 'record')} match their hashes ({durationText(durationMs)}).
       </div>
     );
   }
@@ -95,14 +95,14 @@ function Verdict({ of: found }: { readonly of: Verification }): JSX.Element {
     <div class="notice bad" role="alert">
       <strong>The ledger was tampered with.</strong>
       <ul>
-        {firstInvalid === null ? null : <li>The first entry at fault is {firstInvalid}.</li>}
+        {firstInvalid === null ? null : <li>The first invalid entry is {firstInvalid}.</li>}
         {brokenLinks + invalidHashes === 0 ? null : (
           <li>
             {counted(invalidHashes, 'wrong hash', 'wrong hashes')} and {counted(brokenLinks, 'broken link')} in the
             chain.
           </li>
         )}
-        {tree === null || tree.matches ? null : <li>The tree does not have the root that it should have.</li>}
+        {tree === null || tree.matches ? null : <li>The root of the tree is wrong.</li>}
         {firstInvalidRecords.map(({ subjectType, subjectId, fault }) => (
           <li key={subjectId}>
             {words(subjectType)} {subjectId}: {words(fault)}
@@ -114,7 +114,7 @@ function Verdict({ of: found }: { readonly of: Verification }): JSX.Element {
           </li>
         ))}
       </ul>
-      <p>Keep the database as it is, and compare it with a backup and with a checkpoint that somebody kept.</p>
+      <p>Keep the database as it is. Compare it with a backup and with a checkpoint kept elsewhere.</p>
     </div>
   );
 }
