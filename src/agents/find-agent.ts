@@ -29,6 +29,23 @@ export function findAgentAsOf(
   return findAgent(records, idOrName);
 }
 
+/** Many agents as they are now, in few statements; by the texts that name them, where there is such an agent. */
+export async function findAgents(
+  history: RecordHistory,
+  idsOrNames: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Agent>> {
+  const asked = [...idsOrNames];
+  const names = new Map(asked.flatMap((text) => (isId(text) ? [] : [[text, normaliseAgentName(text)] as const])));
+  const byId = await history.allAmong(AGENT, 'id', asked.filter(isId));
+  const byName = await history.allAmong(AGENT, 'name', [...new Set(names.values())]);
+  const found = new Map(byId);
+  for (const [text, name] of names) {
+    const agent = byName.get(name);
+    if (agent !== undefined) found.set(text, agent);
+  }
+  return found;
+}
+
 /** The lookup that `findAgent` will make. */
 export function agentLookup(idOrName: string): Lookup {
   return isId(idOrName) ? byId(AGENT, idOrName) : byKey(AGENT, 'name', normaliseAgentName(idOrName));

@@ -43,10 +43,15 @@ export interface DecidingRules {
 }
 
 /** Considers the agent first: one that is suspended, or lacks the capability, is refused whatever the policies say. */
-export function answerForAgent(agent: Agent, requested: RequestedAction, rules: DecidingRules): PermissionAnswer {
+export function answerForAgent(
+  agent: Agent,
+  requested: RequestedAction,
+  rules: DecidingRules,
+  subject = subjectOf(agent),
+): PermissionAnswer {
   const unable = inability(agent, requested.action);
   if (unable !== null) return { effect: 'deny', reason: unable, policies: [], requirement: null };
-  return answerForSubject(subjectOf(agent), requested, rules);
+  return answerForSubject(subject, requested, rules);
 }
 
 /** Considers only policies, for a subject about which nothing else is known. */

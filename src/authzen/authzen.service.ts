@@ -77,7 +77,7 @@ function decisionOn(read: ReadEvaluation, asking: Asking): AccessDecision {
 
 function decisionBy({ effect, reason, policies, requirement }: PermissionAnswer, asking: Asking): AccessDecision {
   const { policySet } = asking;
-  const context = { reason, policies: policies.map(DecidingPolicyResponse.from), policySet };
+  const context = { reason, policies, policySet };
   if (requirement === null) return { decision: effect === 'allow', context };
   return { decision: false, context: { ...context, approvalRequirement: ApprovalResponse.from(requirement) } };
 }

@@ -1,6 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { Agent } from '../agents/agent.entity';
-import { findAgentAsOf } from '../agents/find-agent';
 import {
   answerForAgent,
   answerForSubject,
@@ -18,8 +16,8 @@ import { PastPolicies } from '../policies/past-policies';
 import type { MatchedPolicy, NearPolicy } from '../policies/evaluation/explanation';
 import type { PolicySnapshot } from '../policies/evaluation/policy-evaluator';
 import type { EvaluationSubject } from '../policies/patterns/subject';
-import { subjectOf } from '../policies/subject-of';
 import { Slices } from '../shared/slices';
+import { type Agents, agentsOf, type KnownAgent } from './asked-agents';
 import type { AskedPermission } from './asked-permission';
 
 export interface ExplainedAnswer {
@@ -43,10 +41,7 @@ export interface Asking {
 }
 
 /** What is known about the subject of a question. */
-type Resolved = Agent | EvaluationSubject;
-
-/** Agents by id or name; undefined if there is no such agent. */
-type Agents = ReadonlyMap<string, Agent | undefined>;
+type Resolved = KnownAgent | EvaluationSubject;
 
 /** Answers whether somebody may do something, as execute would, without any effect. */
 @Injectable()
@@ -90,7 +85,7 @@ export class Evaluations {
     asked: readonly AskedPermission[],
   ): Promise<PermissionAnswer[]> {
     const everybody = asked.map(({ who }) => who);
-    const agents = await this.agentsOf(everybody);
+    const agents = await agentsOf(this.history, everybody);
     requireMayAsk(caller, everybody, agents);
     return (await answersOf(this.askingOf(policies, agents), asked, false)).map(({ answer }) => answer);
   }
@@ -120,8 +115,8 @@ export class Evaluations {
     const sequence = await this.history.sequenceAt(asOf, 'asOf');
     // Nothing existed before the first entry.
     if (sequence === 0) throw notFound('ledger at that time');
-    requireMayAsk(caller, everybody, await this.agentsOf(everybody));
-    return this.askingOf(await this.past.inForceAfter(sequence), await this.agentsOf(everybody, sequence));
+    requireMayAsk(caller, everybody, await agentsOf(this.history, everybody));
+    return this.askingOf(await this.past.inForceAfter(sequence), await agentsOf(this.history, everybody, sequence));
   }
 
   private askingOf(policies: PolicySnapshot, agents: Agents): Asking {
@@ -142,7 +137,7 @@ export class Evaluations {
   ): Promise<Result> {
     for (;;) {
       const { version } = this.policies;
-      const agents = await this.agentsOf(everybody);
+      const agents = await agentsOf(this.history, everybody);
       await this.ledger.catchUpWithReplicas();
       if (version !== this.policies.version) continue;
       const policies = this.policies.snapshot();
@@ -152,14 +147,6 @@ export class Evaluations {
         policies.close();
       }
     }
-  }
-
-  private async agentsOf(everybody: readonly AskedPermission['who'][], asOf?: Moment): Promise<Agents> {
-    const named = new Set(everybody.flatMap((who) => ('agent' in who ? who.agent : [])));
-    const found = await Promise.all(
-      [...named].map(async (name) => [name, await findAgentAsOf(this.history, name, asOf)] as const),
-    );
-    return new Map(found);
   }
 
   private answer(
@@ -195,7 +182,9 @@ async function answersOf(
 }
 
 function answerTo(who: Resolved, question: AskedPermission, rules: DecidingRules): PermissionAnswer {
-  return 'capabilities' in who ? answerForAgent(who, question, rules) : answerForSubject(who, question, rules);
+  return 'agent' in who
+    ? answerForAgent(who.agent, question, rules, who.subject)
+    : answerForSubject(who, question, rules);
 }
 
 /** For an agent that is suspended or lacks the capability: evaluated as if it could act, and without near misses. */
@@ -205,7 +194,7 @@ function explained(
   { effect, reason }: PermissionAnswer,
   policies: PolicySnapshot,
 ): AnswerExplanation {
-  const subject = 'capabilities' in who ? subjectOf(who) : who;
+  const subject = 'agent' in who ? who.subject : who;
   const explanation = policies.explain({ subject, action, resourceType, resourceId, parameters });
   const { inForce, matched } = explanation;
   const isUnable = reason === 'agent_suspended' || reason === 'capability_missing';
@@ -226,7 +215,7 @@ function requireMayAsk(
   agents: Agents,
 ): void {
   if (agentId === null || grants.has('read')) return;
-  if (!everybody.every((who) => 'agent' in who && agents.get(who.agent)?.id === agentId)) throw notThisAgent();
+  if (!everybody.every((who) => 'agent' in who && agents.get(who.agent)?.agent.id === agentId)) throw notThisAgent();
 }
 
 function requireKnown(everybody: readonly AskedPermission['who'][], { isKnown }: Asking): void {

@@ -42,6 +42,15 @@ export class RecordHistory {
     return record === undefined || sequence === undefined ? record : this.past.find(kind, record.id, sequence);
   }
 
+  /** As they are now, by a unique key. */
+  allAmong<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    column: ColumnOf<Row>,
+    values: readonly string[],
+  ): Promise<ReadonlyMap<string, Row>> {
+    return this.records.allAmong(kind, column, values);
+  }
+
   /**
    * The sequence of the last entry at the moment; 0 before the first.
    * @throws VALIDATION_ERROR for a moment in the future.

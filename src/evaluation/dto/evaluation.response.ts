@@ -105,7 +105,7 @@ export class AnswerResponse {
   static from(this: void, { answer, explanation }: ExplainedAnswer): AnswerResponse {
     const { effect, reason, policies, requirement } = answer;
     const approval = requirement === null ? null : ApprovalResponse.from(requirement);
-    const response = { effect, reason, policies: policies.map(DecidingPolicyResponse.from), approval };
+    const response = { effect, reason, policies, approval };
     return explanation === null ? response : { ...response, explanation: ExplanationResponse.from(explanation) };
   }
 }

@@ -22,6 +22,7 @@ import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record
 import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
 import { arraysOfOne } from '../records/statements';
 import { readRows } from './row-lists';
+import { rowsAmong } from './rows-among';
 import { sourceOf } from './source-of';
 import { totalInChunks } from './total-chunks';
 
@@ -86,6 +87,17 @@ export class RecordReader {
     const codec = this.catalog.codec(kind);
     const page = await this.pageOf(sourceOf(codec, codec.columns), visibleOnly(request, visibilityOf(kind, viewer)));
     return { ...page, rows: (await rowsForAnswers(codec, page.rows)) as Row[] };
+  }
+
+  /** The records with one of the values in the column of a unique key, by that value. For kinds of small records. */
+  allAmong<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    column: ColumnOf<Row>,
+    values: readonly string[],
+  ): Promise<ReadonlyMap<string, Row>> {
+    visibilityOf(kind, undefined);
+    const found = rowsAmong(this.database, this.catalog.codec(kind), column, values);
+    return found as Promise<unknown> as Promise<ReadonlyMap<string, Row>>;
   }
 
   /**

@@ -1,6 +1,8 @@
 import { compilePolicy, type CompiledPolicy, type PolicyRules, compareByRank, isRemovedBy } from './compiled-policy';
 import type { Evaluation, EvaluationRequest } from './evaluation-request';
 import { explanationOf, type Explanation } from './explanation';
+import type { EvaluationSubject } from '../patterns/subject';
+import type { Name } from './name';
 import { PolicyNames, releaseNames } from './policy-names';
 import { PolicySetHash } from './policy-set-hash';
 import { ResourceIndex } from './resource-index';
@@ -98,10 +100,17 @@ export class PolicyEvaluator {
   snapshot(): PolicySnapshot {
     const at = this.changes;
     const { policySet, size: inForce } = this;
+    // Long lists ask about the same subjects again and again. Names that open snapshots include stay the same objects.
+    const subjects = new Map<EvaluationSubject, readonly Name[]>();
     this.open.push(at);
     return {
       policySet,
-      evaluate: (request) => this.evaluateAt(request, at),
+      evaluate: (request) => {
+        const { subject } = request;
+        const known = subjects.get(subject) ?? this.names.subjectsAsked(subject);
+        subjects.set(subject, known);
+        return this.evaluateAt(request, at, known);
+      },
       explain: (request) =>
         explanationOf(this.order.all, inForce, this.resources, this.names.asked(request), request, at),
       close: () => {
@@ -111,8 +120,8 @@ export class PolicyEvaluator {
     };
   }
 
-  private evaluateAt(request: EvaluationRequest, at: number): Evaluation {
-    const verdict = new Verdict(this.names.asked(request), at);
+  private evaluateAt(request: EvaluationRequest, at: number, subjects?: readonly Name[]): Evaluation {
+    const verdict = new Verdict(this.names.asked(request, subjects), at);
     this.resources.offer(request, verdict);
     return verdict.evaluation();
   }

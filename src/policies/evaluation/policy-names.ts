@@ -61,8 +61,11 @@ export class PolicyNames {
     };
   }
 
-  asked({ subject, action, resourceType, parameters, isReview = false }: EvaluationRequest): AskedNames {
-    const subjects = this.subjectsAsked(subject);
+  /** @param subjects the names of its subject, if they are known. */
+  asked(
+    { subject, action, resourceType, parameters, isReview = false }: EvaluationRequest,
+    subjects: readonly Name[] = this.subjectsAsked(subject),
+  ): AskedNames {
     const actions = this.actionPrefixes.prefixesOf(action);
     addKnown(actions, this.actions.find(action));
     const resourceTypes = known(this.resourceTypes.find(resourceType));
@@ -78,17 +81,18 @@ export class PolicyNames {
     };
   }
 
-  private takeActions(texts: readonly string[]): Names {
-    if (texts.includes('*')) return null;
-    const [prefixes, exact] = [texts.filter(isPrefix), texts.filter((text) => !isPrefix(text))];
-    return [...this.actions.take(exact), ...this.actionPrefixes.take(prefixes.map((text) => text.slice(0, -1)))];
-  }
-
-  private subjectsAsked(subject: EvaluationSubject): Name[] {
+  /** What a subject is named, as far as policies in force list it. */
+  subjectsAsked(subject: EvaluationSubject): Name[] {
     const subjects = 'agentId' in subject ? this.agentNames(subject) : this.otherNames(subject);
     if (subject.roles.length > 0) subjects.push(this.anyRole);
     for (const text of subject.roles) addKnown(subjects, this.roles.find(text));
     return subjects;
+  }
+
+  private takeActions(texts: readonly string[]): Names {
+    if (texts.includes('*')) return null;
+    const [prefixes, exact] = [texts.filter(isPrefix), texts.filter((text) => !isPrefix(text))];
+    return [...this.actions.take(exact), ...this.actionPrefixes.take(prefixes.map((text) => text.slice(0, -1)))];
   }
 
   private agentNames({ agentId, agentName, kind }: AgentSubject): Name[] {
