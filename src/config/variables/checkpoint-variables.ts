@@ -12,7 +12,7 @@ export const CHECKPOINT_VARIABLES: Pick<Variables, CheckpointSettings> = {
   signingKey: {
     name: 'SIGNING_KEY',
     description:
-      'Key that signs checkpoints: 32 random bytes. Unset: one is made at the first start and kept in a file.',
+      'Key that signs checkpoints: 32 random bytes. Unset: one is generated at the first start and kept in a file.',
     default: '',
     // Replicas that each generated a key would sign the same log with different keys.
     requiredInProduction: ({ DATABASE_URL = '' }) => isPostgresUrl(DATABASE_URL),
@@ -23,7 +23,7 @@ export const CHECKPOINT_VARIABLES: Pick<Variables, CheckpointSettings> = {
   },
   previousVerifierKeys: {
     name: 'SIGNING_KEY_PREVIOUS',
-    description: 'Public keys of previous signing keys, so that checkpoints kept by clients are still known.',
+    description: 'Public keys of previous signing keys, so that checkpoints kept by clients are still recognised.',
     default: '',
     expected:
       'verifier keys (name+hex+base64, as publicKey of GET /provenance/checkpoint shows them), separated by commas',
@@ -34,7 +34,7 @@ export const CHECKPOINT_VARIABLES: Pick<Variables, CheckpointSettings> = {
   },
   checkpointOrigin: {
     name: 'CHECKPOINT_ORIGIN',
-    description: 'Name of this log in its checkpoints; best one that no other log has, such as a URL without scheme.',
+    description: 'Name of this log in its checkpoints; should be unique, such as a URL without scheme.',
     default: 'agent-governance-service',
     expected: 'a name of 1 to 200 characters without white space and plus signs',
     example: 'example.com/governance',
@@ -43,7 +43,7 @@ export const CHECKPOINT_VARIABLES: Pick<Variables, CheckpointSettings> = {
   checkpointFolder: {
     name: 'CHECKPOINT_FOLDER',
     description:
-      'Folder of the last checkpoint and of a signing key made by the service. Unset: that of the database file.',
+      'Folder of the last checkpoint and of a generated signing key. Unset: the folder of the database file.',
     default: '',
     expected: 'the path of a folder, without white space at its ends',
     example: '/var/lib/governance-checkpoints',
@@ -51,7 +51,8 @@ export const CHECKPOINT_VARIABLES: Pick<Variables, CheckpointSettings> = {
   },
   givenUpCheckpoints: {
     name: 'ACCEPT_RESTORED_DATABASE',
-    description: 'Kept checkpoint that a restored database need not extend: its name as the refused start shows it.',
+    description:
+      'Kept checkpoint that a restored database need not extend: its name as shown when the start is refused.',
     default: '',
     expected: 'names of checkpoints (size:first 16 hex digits of the root hash), separated by commas',
     example: '1040:3f9c0b6e8d2a4f71',

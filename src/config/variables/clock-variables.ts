@@ -7,14 +7,16 @@ const CENTURY = 100 * 365 * 24 * HOUR;
 export const CLOCK_VARIABLES: Pick<Variables, 'maxClockStep' | 'acceptedHeadTime'> = {
   maxClockStep: {
     name: 'MAX_CLOCK_STEP',
-    description: 'Milliseconds a clock may be set while the service runs, and the last entry may lie ahead at a start.',
+    description:
+      'Milliseconds by which the clock may jump while the service runs, or the last entry be ahead of it at a start.',
     default: String(HOUR),
     example: '3600000',
     ...wholeNumber(60_000, CENTURY),
   },
   acceptedHeadTime: {
     name: 'ACCEPT_HEAD_TIME',
-    description: 'Time of a last entry that may lie ahead of the clock all the same: as the refused start shows it.',
+    description:
+      'Time of a last entry that is accepted although it is ahead of the clock: as shown when the start is refused.',
     default: '',
     expected: 'a time in UTC with milliseconds, such as 2026-11-22T08:30:00.000Z',
     example: '2026-11-22T08:30:00.000Z',

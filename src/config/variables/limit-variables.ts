@@ -16,21 +16,21 @@ export const LIMIT_VARIABLES: Pick<Variables, RoomSetting> = {
   },
   planBodyLimit: {
     name: 'PLAN_BODY_LIMIT',
-    description: 'The same for `POST /policies/plan` and `/policies/apply`, which take a whole set of policies.',
+    description: 'The same for `POST /policies/plan` and `/policies/apply`, which accept a whole set of policies.',
     default: '16777216',
     example: '16777216',
     ...wholeNumber(1, 100 * 1024 * 1024),
   },
   bodyTotalLimit: {
     name: 'BODY_TOTAL_LIMIT',
-    description: 'Bytes of bodies above 16 KiB to hold in memory at a time; further ones wait, at most ten seconds.',
+    description: 'Bytes of bodies above 16 KiB held in memory at a time; further ones wait for up to ten seconds.',
     default: '8388608',
     example: '8388608',
     ...wholeNumber(1, 100 * 1024 ** 3),
   },
   answerTotalLimit: {
     name: 'ANSWER_TOTAL_LIMIT',
-    description: 'Bytes of answers above 16 KiB that may wait for their clients to take them; further ones get 503.',
+    description: 'Bytes of answers above 16 KiB that may wait for clients to read them; further requests get 503.',
     default: '67108864',
     example: '67108864',
     ...wholeNumber(1, 100 * 1024 ** 3),
@@ -44,8 +44,7 @@ export const LIMIT_VARIABLES: Pick<Variables, RoomSetting> = {
   },
   maxConnectionsPerAddress: {
     name: 'MAX_CONNECTIONS_PER_ADDRESS',
-    description:
-      'Of these, those of one client address that is not a trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
+    description: 'The same for one client address that is not a trusted proxy. Unset: a fifth of MAX_CONNECTIONS.',
     default: '',
     expected: `a whole number from 1 to ${MOST_CONNECTIONS}, in digits`,
     example: '1000',

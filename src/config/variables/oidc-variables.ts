@@ -7,7 +7,7 @@ export const OIDC_VARIABLES: Pick<Variables, 'oidcIssuer' | 'oidcClientId' | 'oi
   oidcIssuer: {
     name: 'OIDC_ISSUER',
     description:
-      'Issuer of TOKEN_ISSUERS at which people sign in to the console; needs PUBLIC_URL. Unset: by key alone.',
+      'Issuer of TOKEN_ISSUERS at which people sign in to the console; needs PUBLIC_URL. Unset: with a key only.',
     default: '',
     expected: 'a URL with https (http for a test), as TOKEN_ISSUERS has it',
     example: 'https://login.example.com',
@@ -15,7 +15,7 @@ export const OIDC_VARIABLES: Pick<Variables, 'oidcIssuer' | 'oidcClientId' | 'oi
   },
   oidcClientId: {
     name: 'OIDC_CLIENT_ID',
-    description: 'What the issuer calls the console, a public client with the redirect URI <PUBLIC_URL>/console/.',
+    description: 'Client id of the console at the issuer: a public client with the redirect URI <PUBLIC_URL>/console/.',
     default: '',
     expected: 'up to 500 visible ASCII characters',
     example: 'governance-console',
@@ -23,7 +23,7 @@ export const OIDC_VARIABLES: Pick<Variables, 'oidcIssuer' | 'oidcClientId' | 'oi
   },
   oidcScope: {
     name: 'OIDC_SCOPE',
-    description: 'Scopes that the console asks the issuer for, separated by spaces; openid is one of them.',
+    description: 'Scopes that the console requests from the issuer, separated by spaces; must include openid.',
     default: 'openid',
     expected: 'scopes separated by single spaces, openid among them',
     example: 'openid governance',

@@ -14,21 +14,21 @@ export const VARIABLES: Variables = {
   nodeEnvironment: {
     name: 'NODE_ENV',
     description:
-      'production refuses to start without an API_KEY of 16 characters or more; test keeps the records in a temporary file.',
+      'production requires an API_KEY of at least 16 characters; test keeps the records in a temporary file.',
     default: 'development',
     example: 'production',
     ...oneOf(NODE_ENVIRONMENTS),
   },
   port: {
     name: 'PORT',
-    description: 'TCP port to listen on; 0 takes a free one.',
+    description: 'TCP port to listen on; 0 picks a free one.',
     default: '3000',
     example: '3000',
     ...wholeNumber(0, 65535),
   },
   host: {
     name: 'HOST',
-    description: 'Address to listen on; 127.0.0.1 is reached from this machine only.',
+    description: 'Address to listen on; 127.0.0.1 can be reached from this machine only.',
     default: '0.0.0.0',
     expected: 'an IP address or a host name',
     example: '127.0.0.1',
@@ -36,7 +36,7 @@ export const VARIABLES: Variables = {
   },
   publicUrl: {
     name: 'PUBLIC_URL',
-    description: "Where clients reach the service, for AuthZEN's configuration. Unset: it is not served.",
+    description: 'URL at which clients reach the service. Unset: the AuthZEN configuration is not served.',
     default: '',
     expected: 'an https origin, without path, query and fragment (http for this machine only)',
     example: 'https://governance.example.com',
@@ -44,7 +44,7 @@ export const VARIABLES: Variables = {
   },
   apiKey: {
     name: 'API_KEY',
-    description: 'Key that clients send in X-API-Key. Unset: a random one is made at every start and printed.',
+    description: 'Key that clients send in X-API-Key. Unset: a random one is generated and printed at every start.',
     default: '',
     requiredInProduction: () => true,
     refusedInProduction: isGuessable,
@@ -55,7 +55,7 @@ export const VARIABLES: Variables = {
   },
   apiKeyPrevious: {
     name: 'API_KEY_PREVIOUS',
-    description: 'Previous key, also accepted while clients change over to a new one.',
+    description: 'Previous key, still accepted while clients switch to a new one.',
     default: '',
     refusedInProduction: isGuessable,
     expected: API_KEY_EXPECTED,
@@ -65,7 +65,8 @@ export const VARIABLES: Variables = {
   },
   tokenIssuers: {
     name: 'TOKEN_ISSUERS',
-    description: 'Path of a JSON file that names the issuers whose tokens are taken, and whom they speak for.',
+    description:
+      'Path of a JSON file that lists the issuers whose tokens are accepted, and whom their tokens represent.',
     default: '',
     expected: 'the path of a file whose name ends with .json',
     example: '/etc/governance/token-issuers.json',
@@ -73,21 +74,21 @@ export const VARIABLES: Variables = {
   },
   rateLimit: {
     name: 'RATE_LIMIT',
-    description: 'Requests a client address may make in one window with a valid key, and as many without.',
+    description: 'Requests a client address may make per window with a valid key, and as many again without one.',
     default: '100',
     example: '100',
     ...wholeNumber(1, 2 ** 31 - 1),
   },
   rateWindow: {
     name: 'RATE_WINDOW',
-    description: 'Length of the window in milliseconds.',
+    description: 'Length of the rate limit window in milliseconds.',
     default: '60000',
     example: '60000',
     ...wholeNumber(1, LONGEST_TIME),
   },
   redisUrl: {
     name: 'REDIS_URL',
-    description: 'Redis in which several processes count requests together. Unset: each process counts by itself.',
+    description: 'Redis in which several processes count requests together. Unset: each process counts its own.',
     default: '',
     expected: 'redis://user:password@host:port/number, or rediss:// for TLS; user, password, port and number optional',
     example: 'redis://localhost:6379',
@@ -105,7 +106,7 @@ export const VARIABLES: Variables = {
   },
   database: {
     name: 'DATABASE_URL',
-    description: 'Where the records are kept: a SQLite file, made when it is missing, or a PostgreSQL database.',
+    description: 'Where the records are kept: a SQLite file, created if it is missing, or a PostgreSQL database.',
     default: 'sqlite:./data/governance.db',
     defaultInTest: temporaryDatabaseUrl,
     expected: 'sqlite: followed by the path of a file, or postgres://user:password@host:port/database',
@@ -127,7 +128,7 @@ export const VARIABLES: Variables = {
   trustedProxies: {
     name: 'TRUST_PROXY',
     description:
-      'Reverse proxies whose X-Forwarded-For is believed: how many there are, or where. 0: nobody is believed.',
+      'Reverse proxies whose X-Forwarded-For is trusted: their number, or their addresses. 0: none is trusted.',
     default: '0',
     expected: 'a number of hops from 0 to 32, or addresses and subnets separated by commas',
     example: '10.0.0.0/8,fd00::/8',
@@ -150,7 +151,7 @@ export const VARIABLES: Variables = {
   },
   consoleEnabled: {
     name: 'CONSOLE_ENABLED',
-    description: 'Whether the console for people is served at /console.',
+    description: 'Whether the web console is served at /console.',
     default: 'true',
     example: 'true',
     ...trueOrFalse(),
@@ -158,7 +159,7 @@ export const VARIABLES: Variables = {
   ...OIDC_VARIABLES,
   metricsPort: {
     name: 'METRICS_PORT',
-    description: 'TCP port that serves /metrics without a key; 0 takes a free one. Unset: on PORT, behind the key.',
+    description: 'TCP port that serves /metrics without a key; 0 picks a free one. Unset: on PORT, with a key.',
     default: '',
     expected: 'a whole number from 0 to 65535, in digits',
     example: '9464',
