@@ -50,7 +50,7 @@ export class AgentsController {
   @ApiOperation({
     summary: 'Create an agent',
     description:
-      'It can do what its `capabilities` name, where the policies in force allow it. Its name is given once and never changes.',
+      'It can do what its `capabilities` list, where the policies in force allow it. Its name is unique and never changes.',
   })
   @ApiExamples({
     'a proposer': {},
@@ -71,7 +71,7 @@ export class AgentsController {
   @Get(':id')
   @RequiresScope('read')
   @Revisioned()
-  @ApiOperation({ summary: 'Read an agent', description: 'By its id or its name.' })
+  @ApiOperation({ summary: 'Read an agent', description: 'The agent with this id or name.' })
   @ApiIdOrName()
   @ApiOkResponse({ type: AgentResponse, description: 'The agent.' })
   @ApiErrors('NOT_FOUND')
@@ -82,7 +82,10 @@ export class AgentsController {
   @Patch(':id')
   @RequiresScope('agents')
   @Revisioned()
-  @ApiOperation({ summary: 'Update an agent', description: 'What is absent stays; a list is replaced whole.' })
+  @ApiOperation({
+    summary: 'Update an agent',
+    description: 'Absent members stay as they are; a list is replaced as a whole.',
+  })
   @ApiIdOrName()
   @ApiOkResponse({ type: AgentResponse, description: 'The updated agent.' })
   @ApiErrors('NOT_FOUND')
@@ -101,7 +104,7 @@ export class AgentsController {
   @Revisioned()
   @ApiOperation({
     summary: 'Suspend an agent',
-    description: 'From then on it executes, proposes and approves nothing. Repeating it changes nothing.',
+    description: 'From then on it cannot execute, propose or approve anything. Repeating it changes nothing.',
   })
   @ApiIdOrName()
   @ApiBody({ type: ChangeStatusRequest, required: false })

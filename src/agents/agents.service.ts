@@ -97,7 +97,7 @@ async function existing(transaction: LedgerTransaction, idOrName: string): Promi
 }
 
 function nameTaken(name: string): Error {
-  return conflict(`An agent with the name "${name}" exists already; a name is given once.`);
+  return conflict(`An agent with the name "${name}" exists already; names are unique.`);
 }
 
 function noteOn(agentId: string, action: string): EntryNote {

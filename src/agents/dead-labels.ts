@@ -30,7 +30,7 @@ export class DeadLabels implements OnModuleInit {
         if (found <= MOST_LINES) this.logger.warn(lineOn(what, label, fault));
       }
       if (found > MOST_LINES)
-        this.logger.warn(`${found - MOST_LINES} more of what agents have as a ${what} match nothing.`);
+        this.logger.warn(`${found - MOST_LINES} more values that agents have as a ${what} match nothing.`);
     }
   }
 }

@@ -30,7 +30,7 @@ export class ApiKeysController {
   @Get()
   @ApiOperation({
     summary: 'List API keys',
-    description: 'Those that have ended, too; the key of the environment is not listed.',
+    description: 'Including those that have ended; the key of the environment is not listed.',
   })
   @ApiList(ApiKeyResponse, 'Keys in order of creation.')
   async list(@Query() query: ApiKeyListQuery): Promise<ListAnswer<ApiKeyResponse>> {
@@ -45,7 +45,7 @@ export class ApiKeysController {
   @ApiOperation({
     summary: 'Issue an API key',
     description:
-      'The secret is in this answer only. Give every agent, every person and every program a key of its own.',
+      'The secret is returned only in this answer. Give every agent, every person and every program a key of its own.',
   })
   @ApiCreatedResponse({ type: IssuedApiKeyResponse, description: 'The key and its secret.' })
   async issue(@Caller() caller: Caller, @Body() body: CreateApiKeyRequest): Promise<IssuedApiKeyResponse> {
@@ -66,7 +66,7 @@ export class ApiKeysController {
   @ApiOperation({
     summary: 'Revoke an API key',
     description:
-      'From then on it opens nothing. Repeating it changes nothing, and neither does revoking an expired one.',
+      'From then on it is refused. Repeating this changes nothing, and neither does revoking an expired key.',
   })
   @ApiRecordId(API_KEY)
   @ApiBody({ type: RevokeApiKeyRequest, required: false })

@@ -9,7 +9,10 @@ import { MeResponse } from './dto/me.response';
 @Controller('me')
 export class MeController {
   @Get()
-  @ApiOperation({ summary: 'Tell who you are', description: 'What your key or token lets you do, and as whom.' })
+  @ApiOperation({
+    summary: 'Show who you are',
+    description: 'What your key or token allows you to do, and on whose behalf.',
+  })
   @ApiOkResponse({ type: MeResponse, description: 'The caller.' })
   get(@Caller() caller: Caller): MeResponse {
     return MeResponse.of(caller);

@@ -26,7 +26,7 @@ export class AuditController {
   @ApiOperation({
     summary: 'Read the audit trail',
     description:
-      'Newest first. Each entry says who did what to which record, and with what outcome; refusals are on record, too.',
+      'Newest first. Each entry says who did what to which record, and with what outcome; refusals are recorded, too.',
   })
   @ApiList(AuditEntryResponse, 'Entries, newest first unless asked otherwise.')
   async list(@Query() query: AuditListQuery): Promise<ListAnswer<AuditEntryResponse>> {

@@ -29,7 +29,7 @@ export function approvalFault(
   if (areFilled(required, fillable)) return null;
   return permissionDenied(
     'approval_insufficient',
-    `The approval given is not the one that the policies in force require: ${wantedApprovals(required)}. Ask for the action again.`,
+    `The approval given is not the one that the policies in force require: ${wantedApprovals(required)}. Request the action again.`,
   );
 }
 

@@ -106,7 +106,7 @@ function rejectionEnd({ resolvedAt, createdAt, expiresAt }: Decision): string {
 function rejectedError({ id, expiresAt }: Decision): DomainError {
   return permissionDenied(
     'approval_rejected',
-    `This action was rejected by the decision ${id}. It can be asked for again once that decision would have expired (${String(expiresAt)}), or after a day.`,
+    `This action was rejected by the decision ${id}. It can be requested again once that decision would have expired (${String(expiresAt)}), or after a day.`,
     { decisionId: id },
   );
 }
@@ -122,15 +122,15 @@ async function executionsOf(
 /** The decision that an execution waits for, or waited for. */
 export async function decisionOf(transaction: LedgerTransaction, { id, decisionId }: Execution): Promise<Decision> {
   const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
-  if (decision === undefined) throw new Error(`The execution ${id} waits for a decision that is gone.`);
+  if (decision === undefined) throw new Error(`The execution ${id} waits for a decision that no longer exists.`);
   return decision;
 }
 
 function refuseTooManyPending(pending: number, maximum: number): void {
   if (pending < maximum) return;
   throw conflict(
-    `The agent has ${pending} requests that wait for approval, and ${maximum} is the most (MAX_PENDING_APPROVALS). ` +
-      'Have some decided, or cancel them.',
+    `The agent has ${pending} requests that wait for approval, and the maximum is ${maximum} (MAX_PENDING_APPROVALS). ` +
+      'Have some of them decided, or cancel some.',
   );
 }
 

@@ -20,11 +20,11 @@ export class ApprovalsController {
   @ApiOperation({
     summary: 'Resume an approved execution',
     description:
-      'Takes the approval up, once. The agent and the policies in force are looked at again: a deny that came since wins, and ' +
-      'the approval must be what they require now. A refusal is recorded, and the approval stays until `approvedUntil`.',
+      'Uses the approval, once. The agent and the policies in force are checked again: a deny added since takes precedence, and ' +
+      'the approval must be what they require now. A refusal is recorded, and the approval remains valid until `approvedUntil`.',
   })
   @ApiRecordId(EXECUTION, { sample: 2 })
-  @ApiOkResponse({ type: ExecutionResponse, description: 'Authorized, or what its handler made of it.' })
+  @ApiOkResponse({ type: ExecutionResponse, description: 'Authorized, or executed by its handler.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
   async resume(@Caller() caller: Caller, @Param('id') id: string): Promise<ExecutionResponse> {
     return ExecutionResponse.from(await this.approvals.resume(caller, id));
@@ -36,7 +36,7 @@ export class ApprovalsController {
   @ApiOperation({
     summary: 'Cancel an execution before it proceeds',
     description:
-      'One that waits for its approval, with its decision, or one that has it. The reason is in the audit trail.',
+      'Cancels an execution that waits for approval, with its decision, or one that is approved. The reason is kept in the audit trail.',
   })
   @ApiRecordId(EXECUTION, { sample: 3 })
   @ApiBody({ type: CancelDecisionRequest, required: false })

@@ -26,7 +26,7 @@ export class ExecuteController {
     description:
       'The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a ' +
       'handler is registered for the action it runs; otherwise the caller carries the action out. Where a policy requires an ' +
-      'approval, the answer is 202, and asking again gets the same one. A refusal is recorded.',
+      'approval, the answer is 202, and asking again returns the same one. A refusal is recorded.',
   })
   @ApiParam({ name: 'id', description: "The agent's id, or its name percent-encoded.", example: 'reminder-bot' })
   @ApiExamples({
@@ -34,7 +34,7 @@ export class ExecuteController {
     'one that needs an approval': { action: 'write-off', resourceId: 'invoices/2026/0042', parameters: { amount: 80 } },
     'one to cancel': { action: 'write-off', resourceId: 'invoices/2026/0043', parameters: { amount: 90 } },
   })
-  @ApiOkResponse({ type: ExecutionResponse, description: 'What became of it.' })
+  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution, with its outcome.' })
   @ApiAcceptedResponse({
     type: ExecutionResponse,
     headers: { Location: { schema: { type: 'string' }, description: 'Path of the execution.' } },

@@ -33,7 +33,7 @@ export async function writeBackup(databasePath: string, target: string, warn: Wa
 /** A broken link counts too: the backup would not end up where it points. */
 function refuseExisting(target: string): void {
   if (lstatSync(target, { throwIfNoEntry: false }) === undefined) return;
-  throw new UsageError(`${target} is there already, and a backup does not overwrite anything: name a new file.`);
+  throw new UsageError(`${target} exists already, and a backup does not overwrite anything: name a new file.`);
 }
 
 function existingDatabase(path: string): string {
@@ -60,7 +60,7 @@ async function copyDatabase(source: string, copy: string, warn: Warn): Promise<v
 function copyingError(source: string, error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error;
   const { message } = error;
-  return new Error(`${source} cannot be copied: ${message}. Look whether it is damaged: npm run verify -- ${source}`, {
+  return new Error(`${source} cannot be copied: ${message}. Check whether it is damaged: npm run verify -- ${source}`, {
     cause: error,
   });
 }

@@ -26,10 +26,10 @@ export class CheckpointsController {
   @ApiOperation({
     summary: 'Sign a checkpoint of the log',
     description:
-      'The number of entries and the root of the Merkle tree over them, signed. Keep it outside: at any later time verify ' +
-      'tells whether the log still extends it. None is signed that contradicts an earlier one.',
+      'The number of entries and the root of the Merkle tree over them, signed. Keep it outside the service: verify can then ' +
+      'check at any later time that the log still extends it. None is signed that contradicts an earlier one.',
   })
-  @ApiOkResponse({ type: CheckpointResponse, description: 'The log as it stands.' })
+  @ApiOkResponse({ type: CheckpointResponse, description: 'A checkpoint of the current log.' })
   @ApiErrors('UNAVAILABLE')
   async sign(): Promise<CheckpointResponse> {
     return CheckpointResponse.of(await this.checkpoints.issue(), this.signer.publicKey);
@@ -37,8 +37,8 @@ export class CheckpointsController {
 
   @Get('consistency')
   @ApiOperation({
-    summary: 'Prove that the log extends an earlier state of itself',
-    description: 'Nothing in the first entries was changed, removed or put in between two sizes.',
+    summary: 'Prove that the log extends an earlier state',
+    description: 'Proves that between two sizes none of the earlier entries was changed, removed or moved.',
   })
   @ApiOkResponse({ type: ConsistencyProofResponse, description: 'The proof and both roots.' })
   async proveConsistency(@Query() { from, to }: ConsistencyProofQuery): Promise<ConsistencyProofResponse> {
@@ -48,7 +48,7 @@ export class CheckpointsController {
   @Get(':sequence/proof')
   @ApiOperation({
     summary: 'Prove that an entry is in the log',
-    description: 'By the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.',
+    description: 'With the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.',
   })
   @ApiSequence()
   @ApiOkResponse({ type: InclusionProofResponse, description: 'The path from the entry to the root.' })

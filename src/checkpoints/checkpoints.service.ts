@@ -92,7 +92,7 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     try {
       await this.keep(this.signer.sign(known));
     } catch (error) {
-      this.logger.error(`No checkpoint of the chain that the database has lost could be kept: ${String(error)}`);
+      this.logger.error(`No checkpoint could be kept of the chain that the database has lost: ${String(error)}`);
     }
   }
 

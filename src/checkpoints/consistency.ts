@@ -9,7 +9,9 @@ export async function contradiction(reader: TreeReader, today: TreeHead, earlier
   if (missing !== null) return missing;
   if (earlier.size === 0)
     return earlier.rootHash === EMPTY_ROOT ? null : 'the checkpoint does not have the root of an empty log';
-  return (await isProven(reader, today, earlier)) ? null : `its first ${earlier.size} entries are others, or altered`;
+  return (await isProven(reader, today, earlier))
+    ? null
+    : `its first ${earlier.size} entries are different or were altered`;
 }
 
 /** The same for a log of which only the size is known. */

@@ -55,7 +55,7 @@ export class DatabaseCheck {
     await recordRestoration(this.ledger, tree, kept);
     await this.kept.write(this.signer.sign(await this.tree.head()).text);
     this.logger.warn(
-      `The database was accepted although ${why}. The checkpoint ${nameOf(kept)} is given up, and the ledger records that.`,
+      `The database was accepted although ${why}. The checkpoint ${nameOf(kept)} is discarded, and the ledger records that.`,
     );
   }
 }

@@ -35,7 +35,7 @@ export class KeptCheckpoint {
     if (typeof checkpoint !== 'string') return checkpoint;
     throw new CheckpointContradictedError(
       `The checkpoint kept in ${this.path} cannot be read: it ${checkpoint}. Put the right one back; or remove the file, ` +
-        'and with it what is known of the database by then.',
+        'which also discards what it proves about the database.',
     );
   }
 

@@ -52,7 +52,9 @@ export class LogSigner {
     const seed = await readOrMakeSigningKey(path);
     if (isOpenToOthers(path)) {
       closeToOthers(path);
-      this.logger.warn(`Users other than the owner could read the signing key in ${path}. Replace it if one may have.`);
+      this.logger.warn(
+        `Users other than the owner could read the signing key in ${path}. Replace the key if somebody may have read it.`,
+      );
     }
     return seed;
   }

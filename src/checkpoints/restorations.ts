@@ -10,7 +10,7 @@ import { RESTORATION } from './restoration.kind';
 export function refusedRestoration(location: string, why: string, kept: SignedCheckpoint, path: string): Error {
   return new CheckpointContradictedError(
     `The database ${location} does not extend the checkpoint kept in ${path}: ${why}. ` +
-      'It is an older backup, or its history was rewritten. Start with the right database; or, to go on with this one, ' +
+      'It is an older backup, or its history was rewritten. Start with the right database; or, to continue with this one, ' +
       `start once with ACCEPT_RESTORED_DATABASE=${nameOf(kept)}, which is recorded in the ledger.`,
   );
 }

@@ -47,7 +47,7 @@ export function configurationWarnings({ apiKey, apiKeyPrevious }: Configuration)
   ];
   return shortKeys.map(
     (name) =>
-      `${name} has fewer than ${SHORTEST_SAFE_KEY} characters and can be guessed. Make one with: openssl rand -hex 32`,
+      `${name} has fewer than ${SHORTEST_SAFE_KEY} characters and can be guessed. Generate one with: openssl rand -hex 32`,
   );
 }
 

@@ -75,7 +75,7 @@ export class DecisionsController {
   @OwnAgentIn('proposedBy')
   @ApiOperation({
     summary: 'Propose a decision',
-    description: 'Other agents approve or reject it. Its risk level says how many approvals it takes.',
+    description: 'Other agents approve or reject it. Its risk level determines how many approvals it needs.',
   })
   @ApiExamples({
     'one to cancel': {},
@@ -89,7 +89,7 @@ export class DecisionsController {
 
   @Get(':id')
   @RequiresScope('read', 'propose', 'review')
-  @ApiOperation({ summary: 'Read a decision', description: 'With its reviews so far.' })
+  @ApiOperation({ summary: 'Read a decision', description: 'Includes its reviews so far.' })
   @ApiRecordId(DECISION)
   @ApiOkResponse({ type: DecisionResponse, description: 'The decision.' })
   @ApiErrors('NOT_FOUND')
@@ -108,11 +108,14 @@ export class DecisionsController {
   @ApiOperation({
     summary: 'List who can approve a decision',
     description:
-      'The agents that its `approvers` match, or every active agent where it names none, in order of creation; and whether the ' +
+      'The agents that its `approvers` match, or every active agent if it has no `approvers`, in order of creation; and whether the ' +
       'decision can still be approved.',
   })
   @ApiRecordId(DECISION)
-  @ApiOkResponse({ type: ApproverListResponse, description: 'The approvers; once it is settled none of them is able.' })
+  @ApiOkResponse({
+    type: ApproverListResponse,
+    description: 'The approvers; once the decision is settled none of them can approve it.',
+  })
   @ApiErrors('NOT_FOUND')
   async listApprovers(
     @Caller() caller: Caller,
@@ -153,11 +156,11 @@ export class DecisionsController {
   @ApiOperation({
     summary: 'Reject a decision',
     description:
-      'Without `approverId` the holder of the key rejects, or the agent that it is bound to. `reason` is another name of `comment`.',
+      'Without `approverId` the holder of the key rejects, or the agent that it is bound to. `reason` is an alias of `comment`.',
   })
   @ApiRecordId(DECISION, { sample: 4 })
   @ApiBody({ type: RejectDecisionRequest, required: false })
-  @ApiOkResponse({ type: DecisionResponse, description: 'The decision; one rejection rejects.' })
+  @ApiOkResponse({ type: DecisionResponse, description: 'The decision; a single rejection rejects it.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
   async reject(
     @Caller() caller: Caller,
@@ -174,7 +177,7 @@ export class DecisionsController {
   @ApiOperation({
     summary: 'Cancel a proposed decision',
     description:
-      'By its proposer, or a key that is bound to no agent. An execution that waits for it is cancelled, too.',
+      'May be done by its proposer, or with a key that is not bound to an agent. An execution that waits for it is cancelled, too.',
   })
   @ApiRecordId(DECISION, { sample: 3 })
   @ApiBody({ type: CancelDecisionRequest, required: false })

@@ -29,7 +29,7 @@ export class ClaimsController {
   @RequiresScope('read')
   @ApiOperation({
     summary: "List an entity's claims",
-    description: 'Oldest first; filtered by predicate. Claims that contradict each other are all there.',
+    description: 'Oldest first; filtered by predicate. Claims that contradict each other are all listed.',
   })
   @ApiRecordId(ENTITY)
   @ApiList(ClaimResponse, 'Claims in order of creation.')
@@ -44,7 +44,7 @@ export class ClaimsController {
   @RequiresScope('entities')
   @ApiOperation({
     summary: 'Add a claim to an entity',
-    description: 'Claims that contradict each other stand side by side.',
+    description: 'Claims may contradict each other; all of them are kept.',
   })
   @ApiRecordId(ENTITY)
   @ApiExamples({
@@ -64,7 +64,7 @@ export class ClaimsController {
   @RequiresScope('read')
   @ApiOperation({
     summary: 'Read a claim',
-    description: 'What was stated about the entity, and the context it was stated in.',
+    description: 'A statement about the entity, and the context in which it was made.',
   })
   @ApiRecordId(ENTITY)
   @ApiRecordId(CLAIM, { parameter: 'claimId' })
@@ -76,7 +76,7 @@ export class ClaimsController {
   @Delete(':claimId')
   @RequiresScope('entities')
   @HttpCode(204)
-  @ApiOperation({ summary: 'Remove a claim', description: 'What it said stays in the audit trail and the chain.' })
+  @ApiOperation({ summary: 'Remove a claim', description: 'Its content stays in the audit trail and the chain.' })
   @ApiRecordId(ENTITY)
   @ApiRecordId(CLAIM, { parameter: 'claimId', sample: 2 })
   @ApiNoContentResponse({ description: 'Removed; its history stays.' })

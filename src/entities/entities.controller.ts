@@ -49,7 +49,7 @@ export class EntitiesController {
   @ApiOperation({
     summary: 'Create an entity',
     description:
-      'What agents work with: a customer, a service, a document. Its `properties` are free-form and come back as they were sent.',
+      'What agents work with: a customer, a service, a document. Its `properties` are free-form and are returned as they were sent.',
   })
   @ApiExamples({ 'one to keep': {}, 'one to delete': { name: 'Fax gateway', properties: { owner: 'team-payments' } } })
   @ApiCreatedResponse({ type: EntityResponse, description: 'The created entity.' })
@@ -77,8 +77,8 @@ export class EntitiesController {
   @ApiOperation({
     summary: 'Update an entity',
     description:
-      'What is absent stays; `properties` is replaced whole. An answer can be edited and sent back. An update that changes ' +
-      'nothing leaves no audit entry.',
+      'Absent members stay as they are; `properties` is replaced as a whole. An answer can be edited and sent back. An update that changes ' +
+      'nothing does not create an audit entry.',
   })
   @ApiRecordId(ENTITY)
   @ApiOkResponse({ type: EntityResponse, description: 'The updated entity.' })
@@ -89,7 +89,7 @@ export class EntitiesController {
     @IfMatch() precondition: Precondition,
     @Body() body: UpdateEntityRequest,
   ): Promise<EntityResponse> {
-    if (body.id !== undefined && body.id !== id) throw invalidField('id', `must equal the path's, ${id}`);
+    if (body.id !== undefined && body.id !== id) throw invalidField('id', `must equal the id in the path, ${id}`);
     return EntityResponse.from(await this.entities.update(caller, id, precondition, body));
   }
 

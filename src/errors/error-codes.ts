@@ -10,7 +10,8 @@ export interface ErrorRow {
 export const ERRORS = table({
   VALIDATION_ERROR: {
     status: 400,
-    meaning: 'The request is malformed or invalid, or refers to what does not exist; `details` has every fault.',
+    meaning:
+      'The request is malformed or invalid, or refers to something that does not exist; `details` lists every fault.',
     example: {
       message: 'Invalid input: name is required; query.limit must be an integer from 1 to 1000, in digits only.',
       details: [
@@ -45,22 +46,22 @@ export const ERRORS = table({
       policy: { id: 'pol_00000000000000000000000002', name: 'closed-accounts', version: '1.0' },
     },
   },
-  NOT_FOUND: { status: 404, meaning: 'There is no such record.', example: { message: 'The entity was not found.' } },
+  NOT_FOUND: { status: 404, meaning: 'The record does not exist.', example: { message: 'The entity was not found.' } },
   METHOD_NOT_ALLOWED: {
     status: 405,
-    meaning: 'The path does not answer this method.',
-    example: { message: 'This path does not answer PUT; it answers GET, HEAD, POST.' },
+    meaning: 'The path does not support this method.',
+    example: { message: 'This path does not support PUT; it supports GET, HEAD, POST.' },
   },
   REQUEST_TIMEOUT: {
     status: 408,
-    meaning: 'The body came too slowly.',
+    meaning: 'The body arrived too slowly.',
     example: { message: 'A request body must arrive faster: 40960 bytes or its end in each 5 seconds.' },
   },
   CONFLICT: {
     status: 409,
     meaning:
-      'The state of the record does not allow this, a name is taken, or the `Idempotency-Key` was used with another body.',
-    example: { message: 'An agent with the name "reminder-bot" exists already; a name is given once.' },
+      'The state of the record does not allow this, a name is in use, or the `Idempotency-Key` was used with another body.',
+    example: { message: 'An agent with the name "reminder-bot" exists already; names are unique.' },
   },
   PRECONDITION_FAILED: {
     status: 412,
@@ -92,10 +93,10 @@ export const ERRORS = table({
   },
   INTERNAL_ERROR: {
     status: 500,
-    meaning: 'Something unforeseen, logged under the request id.',
+    meaning: 'An unforeseen error, logged under the request id.',
     example: {
       message:
-        'The service could not answer this request because of an error of its own; it is logged under the request id.',
+        'The service could not answer this request because of an internal error; it is logged under the request id.',
     },
   },
   UNAVAILABLE: {

@@ -26,7 +26,7 @@ export function defineErrorCode(error: ModuleError): ModuleErrorCode {
     throw new Error(`The error code ${code} must be in capitals, such as NOT_HERE.`);
   if (!Number.isInteger(status) || status < 400 || status > 499)
     throw new Error(`The error code ${code} has the status ${status}; a refusal has one from 400 to 499.`);
-  if (code in ERRORS || known.has(code)) throw new Error(`The error code ${code} is there already; choose another.`);
+  if (code in ERRORS || known.has(code)) throw new Error(`The error code ${code} exists already; choose another.`);
   known.set(code, error);
   return code as ModuleErrorCode;
 }

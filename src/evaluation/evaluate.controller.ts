@@ -21,8 +21,8 @@ export class EvaluateController {
   @ApiOperation({
     summary: 'Ask whether somebody may do something',
     description:
-      'Answers what agent, capabilities and policies say, as execute would, and does nothing. What hangs on earlier requests ' +
-      '(asked again, rejected, too many pending) is not asked. A caller that is bound to an agent and lacks `read` asks for ' +
+      'Answers as execute would, by agent, capabilities and policies, and does nothing. Whatever depends on earlier requests ' +
+      '(asked again, rejected, too many pending) is not considered. A caller that is bound to an agent and lacks `read` asks for ' +
       'that agent alone.',
   })
   @ApiExamples({

@@ -20,12 +20,15 @@ export class EventsController {
   @ApiOperation({
     summary: 'Follow the audit trail',
     description:
-      'Server-sent events, one for each audit entry, in their order, whichever process wrote it. A client that connects again ' +
-      'with `Last-Event-ID` misses nothing. A comment comes after 15 seconds in which nothing was sent. A stream is closed when ' +
-      'its client does not keep up with what happens, when its key, its token or its agent ends, and when the service stops.',
+      'Server-sent events, one for each audit entry, in order, whichever process wrote it. A client that reconnects ' +
+      'with `Last-Event-ID` misses nothing. A comment is sent after 15 seconds without an event. A stream is closed when ' +
+      'its client does not keep up with the events, when its key, its token or its agent ends, and when the service stops.',
   })
   @ApiEventStream({
-    'X-Head-Sequence': { schema: { type: 'integer' }, description: 'Sequence of the last entry when it began.' },
+    'X-Head-Sequence': {
+      schema: { type: 'integer' },
+      description: 'Sequence of the last entry when the stream began.',
+    },
   })
   async follow(
     @Caller() caller: Caller,

@@ -48,11 +48,11 @@ export function resumeConflict({ outcome }: Execution): DomainError | null {
 /** Why no result can be reported; null if one can. */
 export function resultConflict({ outcome }: Execution): DomainError | null {
   if (outcome === 'authorized') return null;
-  return conflict(`The execution is ${outcome}; a result is reported once, of one that is authorized.`);
+  return conflict(`The execution is ${outcome}; a result can be reported once, and only for one that is authorized.`);
 }
 
 /** Why an execution cannot be cancelled; null if it can. */
 export function cancelConflict({ outcome }: Execution): DomainError | null {
   if (outcome === 'pending_approval' || outcome === 'approved') return null;
-  return conflict(`The execution is ${outcome}; only one that awaits its approval, or has it, can be cancelled.`);
+  return conflict(`The execution is ${outcome}; only one that waits for approval or is approved can be cancelled.`);
 }

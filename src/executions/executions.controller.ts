@@ -33,7 +33,7 @@ export class ExecutionsController {
 
   @Get()
   @RequiresScope('read', 'execute', 'review')
-  @ApiOperation({ summary: 'List executions', description: 'Those that were refused, too.' })
+  @ApiOperation({ summary: 'List executions', description: 'Including those that were refused.' })
   @ApiList(ExecutionResponse, 'Executions in order of creation.')
   async list(@Caller() caller: Caller, @Query() query: ExecutionListQuery): Promise<ListAnswer<ExecutionResponse>> {
     const list = this.lists.open('executions', query, { limit: 50, order: 'asc' });
@@ -56,7 +56,7 @@ export class ExecutionsController {
   @RequiresScope('read', 'execute', 'review')
   @ApiOperation({
     summary: 'Read an execution',
-    description: 'What was asked for, which policies decided, and what became of it.',
+    description: 'What was requested, which policies decided, and how it ended.',
   })
   @ApiRecordId(EXECUTION)
   @ApiOkResponse({ type: ExecutionResponse, description: 'The execution.' })
@@ -76,10 +76,10 @@ export class ExecutionsController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'Report the outcome of an execution',
-    description: 'Of one that was `authorized`, so that its caller carried it out; once.',
+    description: 'For one that was `authorized`, and so carried out by its caller; once.',
   })
   @ApiRecordId(EXECUTION)
-  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution, which is settled now.' })
+  @ApiOkResponse({ type: ExecutionResponse, description: 'The execution, which is now settled.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT')
   async report(
     @Caller() caller: Caller,

@@ -14,7 +14,7 @@ export class HealthController {
 
   @Get()
   @ApiOperation({
-    summary: 'Tell whether the service can do its work',
+    summary: 'Check whether the service can do its work',
     description: 'Healthy means that a write would succeed.',
   })
   @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
@@ -25,8 +25,8 @@ export class HealthController {
 
   @Get('live')
   @ApiOperation({
-    summary: 'Tell that the process answers',
-    description: 'Does not ask the database: a restart would not bring that back.',
+    summary: 'Check that the process answers',
+    description: 'Does not check the database: a restart would not fix that.',
   })
   @ApiOkResponse({ type: HealthResponse, description: 'The process answers.' })
   live(@Res({ passthrough: true }) response: Response): HealthResponse {
@@ -36,11 +36,11 @@ export class HealthController {
   /** During shutdown, the shutdown guard answers 503 instead. */
   @Get('ready')
   @ApiOperation({
-    summary: 'Tell whether requests should be sent here',
+    summary: 'Check whether requests should be sent here',
     description: 'Like `GET /health`; while the service stops it is 503 as well.',
   })
   @ApiOkResponse({ type: HealthResponse, description: 'A write would succeed.' })
-  @ApiResponse({ status: 503, type: HealthResponse, description: 'It would not, or the service is stopping.' })
+  @ApiResponse({ status: 503, type: HealthResponse, description: 'A write would fail, or the service is stopping.' })
   async ready(@Res({ passthrough: true }) response: Response): Promise<HealthResponse> {
     return answer(response, await this.health.isHealthy());
   }

@@ -26,8 +26,8 @@ export class StatisticsController {
 
   @Get()
   @RequiresScope('read')
-  @ApiOperation({ summary: 'Count what the service keeps', description: 'Six totals of one moment.' })
-  @ApiOkResponse({ type: StatisticsResponse, description: 'All counts are of one moment.' })
+  @ApiOperation({ summary: 'Count the records of the service', description: 'Six totals, all of the same moment.' })
+  @ApiOkResponse({ type: StatisticsResponse, description: 'All counts are of the same moment.' })
   async count(): Promise<StatisticsResponse> {
     const { records, entries } = await this.counters.read([...COUNTERS, ...this.ofModules]);
     const [entities = 0, claims = 0, agents = 0, decisions = 0, policies = 0, ...others] = records;

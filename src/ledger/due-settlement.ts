@@ -50,7 +50,7 @@ export class DueSettlement<Row extends GovernedRow> implements OnApplicationBoot
     this.repeated = new Repeated(
       INTERVAL,
       () => this.settleAll(),
-      (error) => logger.error(`What has expired is not settled yet: ${String(error)}`),
+      (error) => logger.error(`Expired records are not settled yet: ${String(error)}`),
     );
   }
 

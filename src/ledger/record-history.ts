@@ -58,7 +58,7 @@ export class RecordHistory {
    */
   async sequenceAt(asOf: Moment, field = 'query.asOf'): Promise<number> {
     if (typeof asOf === 'string') {
-      if (asOf > this.ledger.now) throw invalidField(field, 'must be a time that has come');
+      if (asOf > this.ledger.now) throw invalidField(field, 'must not be in the future');
       return this.past.lastAt(asOf);
     }
     const head = await this.counters.headSequence();

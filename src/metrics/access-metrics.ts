@@ -9,7 +9,7 @@ export class AccessMetrics {
   constructor({ registry }: Metrics, denials: AccessDenials) {
     new Counter({
       name: 'governance_access_denials_total',
-      help: 'Requests whose caller was refused for who it is; the audit trail has one a second of each caller and reason.',
+      help: 'Requests refused because of who the caller is; the audit trail records one per second for each caller and reason.',
       labelNames: ['reason'],
       registers: [registry],
       collect() {

@@ -36,7 +36,7 @@ export class LedgerMetrics implements LedgerObserver, OnModuleInit {
     });
     this.durations = new Histogram({
       name: 'governance_ledger_batch_duration_seconds',
-      help: 'Time of a whole transaction, from its begin to its end.',
+      help: 'Time of a whole transaction, from its beginning to its end.',
       buckets: DURATIONS,
       registers,
     });
@@ -48,12 +48,12 @@ export class LedgerMetrics implements LedgerObserver, OnModuleInit {
     });
     this.failures = new Counter({
       name: 'governance_ledger_failed_batches_total',
-      help: 'Batches that the database did not take; their requests were answered with 503.',
+      help: 'Batches that the database did not accept; their requests were answered with 503.',
       registers,
     });
     this.denials = new Counter({
       name: 'governance_denials_total',
-      help: 'What agents were refused by rule, as the audit trail has it.',
+      help: 'Refusals of agents by rule, as in the audit trail.',
       labelNames: ['reason'],
       registers,
     });
@@ -94,7 +94,7 @@ function registerState(metrics: Metrics, ledger: LedgerService): void {
   );
   metrics.gauge(
     'governance_ledger_healthy',
-    '1 while commits succeed and end, and nothing else forbids writing, otherwise 0.',
+    '1 while commits succeed in time, and nothing else prevents writing, otherwise 0.',
     () => (ledger.isHealthy ? 1 : 0),
   );
 }

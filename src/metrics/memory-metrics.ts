@@ -9,12 +9,12 @@ export class BodyMetrics {
   constructor(metrics: Metrics, room: BodyMemory) {
     metrics.gauge(
       'governance_held_body_bytes',
-      'Bytes of the bodies above 16 KiB that are being read or worked on.',
+      'Bytes of the bodies above 16 KiB that are being read or processed.',
       () => room.heldBytes,
     );
     metrics.gauge(
       'governance_waiting_bodies',
-      'Bodies above 16 KiB that stay unread until others are done with.',
+      'Bodies above 16 KiB that wait unread until others have been processed.',
       () => room.waiting,
     );
   }
@@ -26,7 +26,7 @@ export class AnswerMetrics {
   constructor(metrics: Metrics, room: AnswerMemory) {
     metrics.gauge(
       'governance_held_answer_bytes',
-      'Bytes of the answers above 16 KiB that their clients have not taken.',
+      'Bytes of the answers above 16 KiB that their clients have not read yet.',
       () => room.heldBytes,
     );
   }

@@ -8,7 +8,7 @@ export class VerificationMetrics {
   constructor(metrics: Metrics, verifier: ChainVerifier) {
     metrics.gauge(
       'governance_verification_entry',
-      'Last entry that the verification under way in this process has hashed; 0 while none runs.',
+      'Last entry hashed by the verification that is running in this process; 0 while none is running.',
       () => verifier.at,
     );
   }

@@ -12,7 +12,7 @@ export const COMMON_HEADERS: HeadersObject = {
 export const REPLAYED: HeadersObject = {
   'Idempotent-Replayed': {
     schema: { type: 'string', enum: ['true'] },
-    description: 'There when this is the answer of an earlier request with the same `Idempotency-Key`.',
+    description: 'Present if this is the answer to an earlier request with the same `Idempotency-Key`.',
   },
 };
 

@@ -14,8 +14,8 @@ import { TAGS } from './tags';
 const KEY_SCHEME = 'ApiKey';
 const BEARER_SCHEME = 'Bearer';
 
-const DESCRIPTION = `This service stands between AI agents and the systems they act on. Before an agent acts it asks here, and its
-capabilities and the policies in force decide; what is risky is proposed, and others approve it. Every action, refusal and change
+const DESCRIPTION = `This service stands between AI agents and the systems they act on. Before an agent acts, it asks here, and its
+capabilities and the policies in force decide; risky actions are proposed, and others approve them. Every action, refusal and change
 is recorded, and sealed in a chain that anyone can verify.
 
 \`\`\`
@@ -31,7 +31,7 @@ agent ── propose ──▶ decision ──▶ reviews ───────�
 Send the API key in the header \`X-API-Key\` (the Authorize button does). Every error has the same shape. An unknown member
 or parameter is an error.
 
-The examples can be executed one after another: Entities, Agents, Policies, Executions, Decisions, API keys, then the rest. The ids
+The examples can be executed one after the other: Entities, Agents, Policies, Executions, Decisions, API keys, then the rest. The ids
 in them stand for the records you create here; where a request has two examples, execute both.
 
 | In the examples | stands for |

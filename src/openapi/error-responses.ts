@@ -25,7 +25,7 @@ const REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['PERMISSION_DENIED', 'POLIC
 const WWW_AUTHENTICATE: HeaderObject = { schema: { type: 'string' }, description: 'How to authenticate.' };
 const ACCEPT_ENCODING: HeaderObject = {
   schema: { type: 'string', enum: ['identity'] },
-  description: 'There when the `Content-Encoding` is at fault.',
+  description: 'Present if the `Content-Encoding` is the fault.',
 };
 const RETRY_AFTER: HeaderObject = { schema: { type: 'integer' }, description: 'Seconds to wait.' };
 

@@ -15,7 +15,7 @@ const DENIED_BY_POLICY = 'policy_denied' satisfies DenialReason;
 
 const FAULTS: SchemaObject = {
   type: 'array',
-  description: 'Every fault found; missing where the request cannot be read at all.',
+  description: 'Every fault found; missing if the request cannot be read at all.',
   items: {
     type: 'object',
     required: ['field', 'message'],
@@ -67,11 +67,10 @@ function errorSchema(code: AnyErrorCode): SchemaObject {
         required: ['code', 'message', 'requestId', ...Object.keys(always)],
         properties: {
           code: { type: 'string', enum: [code] },
-          message: { type: 'string', description: 'For people; it may change.' },
+          message: { type: 'string', description: 'For people; the wording may change.' },
           requestId: {
             type: 'string',
-            description:
-              'The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it.',
+            description: 'The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it.',
           },
           ...always,
           ...sometimes,

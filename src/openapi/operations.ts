@@ -19,7 +19,7 @@ const IF_NONE_MATCH: ParameterObject = {
   in: 'header',
   required: false,
   schema: { type: 'string' },
-  description: 'ETag of a copy the client has (one, a list, or `*`): 304 when it is current.',
+  description: 'ETag of a copy the client has (one, a list, or `*`): 304 if it is current.',
 };
 const IDEMPOTENCY_KEY: ParameterObject = {
   name: 'Idempotency-Key',
@@ -27,8 +27,8 @@ const IDEMPOTENCY_KEY: ParameterObject = {
   required: false,
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   description:
-    'Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take ' +
-    'effect once. Another body is a CONFLICT.',
+    'Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take ' +
+    'effect only once. A different body is a CONFLICT.',
 };
 const LOCATION: HeadersObject = { Location: { schema: { type: 'string' }, description: 'Path of the new record.' } };
 

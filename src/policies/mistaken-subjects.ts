@@ -20,7 +20,7 @@ export class MistakenSubjects {
     if ((await findAgent(this.records, subject)) === undefined) return [];
     const { type, id } = pattern;
     return [
-      `"${subject}" is "${id}" of the type "${type}", and not the agent of that name, which is "agent:${subject}".`,
+      `"${subject}" means "${id}" of the type "${type}", not the agent with that name, which is "agent:${subject}".`,
     ];
   }
 }

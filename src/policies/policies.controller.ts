@@ -44,8 +44,8 @@ export class PoliciesController {
   @ApiOperation({
     summary: 'Create a policy, or a new version of one',
     description:
-      'It is in force at once; the version that was in force is superseded. A policy is never edited. A version that is in ' +
-      'force and says the same is answered as it stands.',
+      'It is in force at once; the version that was in force before is superseded. A policy is never edited. A version that is in ' +
+      'force and has the same content is returned as it is.',
   })
   @ApiExamples({
     'one that allows': {},
@@ -82,7 +82,7 @@ export class PoliciesController {
   @RequiresScope('read')
   @ApiOperation({
     summary: 'Read a policy',
-    description: 'One version of it, with its status and what in it matches nothing.',
+    description: 'One version of it, with its status, and with those of its parts that match nothing.',
   })
   @ApiRecordId(POLICY)
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy.' })
@@ -110,7 +110,7 @@ export class PoliciesController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'Take a policy out of force',
-    description: 'Only the version in force can be. Repeating it changes nothing.',
+    description: 'Only the version in force can be deactivated. Repeating it changes nothing.',
   })
   @ApiRecordId(POLICY, { sample: 2 })
   @ApiOkResponse({ type: PolicyResponse, description: 'The policy, out of force.' })

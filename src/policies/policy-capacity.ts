@@ -57,15 +57,15 @@ export class PolicyCapacity {
     const { maxPolicies, maxPolicyText } = this.limits;
     if (this.texts.size <= maxPolicies && this.text <= maxPolicyText) return undefined;
     return (
-      `${this.texts.size} policies with ${this.text} bytes of patterns are in force, and stay so; ` +
-      `MAX_POLICIES allows ${maxPolicies} and MAX_POLICY_TEXT ${maxPolicyText}, so no more come into force.`
+      `${this.texts.size} policies with ${this.text} bytes of patterns are in force, and remain so; ` +
+      `MAX_POLICIES allows ${maxPolicies} and MAX_POLICY_TEXT ${maxPolicyText}, so no further policy can come into force.`
     );
   }
 
   private tooMuchText(bytes: number): string {
     return (
       `The patterns of all policies in force would have ${bytes} bytes, and MAX_POLICY_TEXT allows ` +
-      `${this.limits.maxPolicyText}. Take a policy out of force first, or name less in what is to come into force.`
+      `${this.limits.maxPolicyText}. Take a policy out of force first, or use fewer or shorter patterns.`
     );
   }
 }

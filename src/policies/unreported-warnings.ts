@@ -15,13 +15,13 @@ export function unreportedWarnings(policies: readonly Policy[]): string[] {
     return unsaid.length === 0 ? [] : [lineOn(policy, unsaid)];
   });
   if (lines.length <= MOST_LINES) return lines;
-  return [...lines.slice(0, MOST_LINES), `${lines.length - MOST_LINES} more policies match less than they read.`];
+  return [...lines.slice(0, MOST_LINES), `${lines.length - MOST_LINES} more policies match less than they seem to.`];
 }
 
 function lineOn({ name, version, effect }: Policy, warnings: readonly string[]): string {
   const more = warnings.length - MOST_WARNINGS;
   const listed = more > 0 ? [...warnings.slice(0, MOST_WARNINGS), `So do ${more} more.`] : warnings;
-  return `The policy "${name}" (version ${version}, ${effect}) matches less than it reads; follow it with a new version. ${listed.join(' ')}`;
+  return `The policy "${name}" (version ${version}, ${effect}) matches less than it seems to; replace it with a new version. ${listed.join(' ')}`;
 }
 
 function denyingFirst(left: Policy, right: Policy): number {

@@ -124,6 +124,6 @@ function idOf(transaction: LedgerTransaction, change: PolicyChange): string {
 
 function anotherBase(): Error {
   return preconditionFailed(
-    'Other policies are in force than those the base names. Plan the set again, and apply it with the base of that plan.',
+    'The policies in force are not those that the base names. Plan the set again, and apply it with the base of that plan.',
   );
 }

@@ -24,10 +24,10 @@ export class PlanController {
   @ApiOperation({
     summary: 'Plan a set of policies',
     description:
-      'Says what would have to change to bring exactly this set of versions into force, and which requests would then be ' +
-      'answered otherwise: for every registered agent, as if it were active and capable of everything. It writes nothing. ' +
-      'One plan is made at a time, and one waits; more are 503. `tests` are asked of the set as it would be, as in evaluate: a ' +
-      'caller that is bound to an agent and lacks `read` may ask for that agent alone. `replay` also asks again what agents have asked for, each as it was then.',
+      'Returns what would have to change to bring exactly this set of versions into force, and which requests would then get ' +
+      'a different answer: for every registered agent, as if it were active and had every capability. It writes nothing. ' +
+      'One plan is made at a time, and one may wait; further ones get 503. `tests` are put to the planned set, as in evaluate: a ' +
+      'caller that is bound to an agent and lacks `read` may ask for that agent only. `replay` also evaluates recorded executions again, each with its agent as it was then.',
   })
   @ApiOkResponse({ type: PolicyPlanResponse, description: 'What would change.' })
   @ApiErrors('CONFLICT')
@@ -43,7 +43,7 @@ export class PlanController {
     summary: 'Apply a set of policies',
     description:
       'Brings the set into force in one commit, provided that the policies in force are still those that the plan was made for. ' +
-      'Where nothing has to change, nothing is written.',
+      'If nothing has to change, nothing is written.',
   })
   @ApiOkResponse({ type: AppliedPoliciesResponse, description: 'What has changed.' })
   @ApiErrors('PRECONDITION_FAILED', 'CONFLICT')

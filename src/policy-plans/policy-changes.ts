@@ -70,5 +70,5 @@ function pruned(inForce: readonly Policy[], wanted: readonly PolicyContent[]): P
 }
 
 function differs({ name, version }: Policy): string {
-  return `differs from what version ${version} of "${name}" says: a version is never edited, so give the change a new one`;
+  return `differs from version ${version} of "${name}": a version is never edited, so give the change a new one`;
 }

@@ -84,7 +84,7 @@ function answerOf(worker: Worker, timeout: number): Promise<ComparedPolicies> {
     ).unref();
     worker.on('message', resolve);
     worker.on('error', (error: Error & { readonly code?: string }) => {
-      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') none('The plan took more memory than it may.');
+      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') none('The plan needed too much memory.');
       else reject(error);
     });
     worker.on('exit', () => {

@@ -125,7 +125,7 @@ function refuseAsWhole(extent: ChainExtent, after: number, last: number): void {
     throw new Error(`The chain ends at ${last}, and not at its head (${sequence ?? 'which is gone'}).`);
   }
   const leftOut = entriesBeyond + (after === 0 ? entriesBefore : 0);
-  if (leftOut > 0) throw new Error(`${leftOut} entries have a sequence from outside 1 to 2^53 - 1.`);
+  if (leftOut > 0) throw new Error(`${leftOut} entries have a sequence outside 1 to 2^53 - 1.`);
 }
 
 /** In chunks, so that other requests are not blocked. */

@@ -71,7 +71,7 @@ export class ProvenanceController {
   @ApiOperation({
     summary: 'Verify the chain',
     description:
-      'Recomputes every hash and link, of the whole chain or from a sequence on, up to the head found at the start. Calls ' +
+      'Recomputes every hash and link, of the whole chain or from a sequence on, up to the head at the start. Calls ' +
       'that arrive meanwhile share the next run. With `state` the records themselves are checked against the chain, too. With a ' +
       'checkpoint it also says whether the log extends it: whether history was cut, forked or rewritten since, even where ' +
       'the chain and its head are sound.',
@@ -91,7 +91,7 @@ export class ProvenanceController {
     summary: 'Export the chain',
     description:
       'A line of JSON for each entry, as `GET /provenance/{sequence}` answers it, up to the head found at the start, and a ' +
-      'last one with the `end`. What cannot be sent whole resets the connection; an export with its `end` is complete.',
+      'last one with the `end`. If it cannot be sent in full, the connection is reset; an export with its `end` is complete.',
   })
   @ApiNdjson(EXPORT_LINE, {
     'X-Head-Sequence': { schema: { type: 'integer' }, description: 'Sequence of the head: of the last entry.' },
@@ -112,10 +112,13 @@ export class ProvenanceController {
   @Get(':sequence')
   @ApiOperation({
     summary: 'Read an entry with its audit entry and the state it sealed',
-    description: 'All that its hashes are made of, so that anyone can recompute them.',
+    description: 'Everything its hashes are computed from, so that anyone can recompute them.',
   })
   @ApiSequence()
-  @ApiOkResponse({ type: ProvenanceProofResponse, description: 'Everything the hashes of the entry were made of.' })
+  @ApiOkResponse({
+    type: ProvenanceProofResponse,
+    description: 'Everything the hashes of the entry were computed from.',
+  })
   @ApiErrors('NOT_FOUND')
   async get(@Param('sequence') sequence: string): Promise<ProvenanceProofResponse> {
     const entry = await this.entries.find(sequenceOf(sequence));

@@ -23,7 +23,7 @@ export function parseDuration(text: string): number | undefined {
 /** What a duration has to be, as the message of a fault; undefined if it is valid. */
 export function durationFault(text: string): string | undefined {
   if (parseDuration(text) !== undefined) return undefined;
-  return 'must be an ISO 8601 duration between a second and 365 days, such as "PT30M", "P1D", "P1DT12H" or "P2W"';
+  return 'must be an ISO 8601 duration between one second and 365 days, such as "PT30M", "P1D", "P1DT12H" or "P2W"';
 }
 
 /** ISO 8601: when a valid duration that begins at `start` ends. */

@@ -26,6 +26,6 @@ export function makeFolder(folder: string): void {
 export function warnWhereOthersMayWrite(folder: string): void {
   if ((statSync(folder).mode & WRITABLE_BY_OTHERS) === 0) return;
   new Logger('Files').warn(
-    `Users other than the owner may write to ${folder}, and so replace the service's files: chmod go-w it.`,
+    `Users other than the owner may write to ${folder}, and could replace the service's files. Run chmod go-w on it.`,
   );
 }

@@ -28,7 +28,7 @@ export function closeToOthers(path: string): void {
   try {
     chmodSync(path, found.mode & THE_OWNER);
   } catch (error) {
-    new Logger('Files').warn(`Users other than the owner can open ${path}: chmod 600 it (${String(error)}).`);
+    new Logger('Files').warn(`Users other than the owner can open ${path}. Run chmod 600 on it (${String(error)}).`);
   }
 }
 

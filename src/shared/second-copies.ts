@@ -21,7 +21,7 @@ export function secondCopy(files: Iterable<string>): string | null {
   return null;
 }
 
-const REMEDY = 'Depend on the very version that the service depends on, so that npm installs one.';
+const REMEDY = 'Depend on exactly the version that the service depends on, so that npm installs only one.';
 
 /** @throws if a package that the modules share with the service is loaded twice. */
 export function refuseSecondCopies(): void {

@@ -41,7 +41,7 @@ export function parseNote(note: string): SignedNote | string {
   const split = note.lastIndexOf('\n\n');
   if (split < 0) return 'must have an empty line between its text and its signatures';
   if (!note.endsWith('\n')) {
-    return 'must end with the newline of its last line, which a shell drops from what it captures';
+    return 'must end with the newline of its last line, which a shell drops from captured output';
   }
   const lines = note.slice(split + 2, -1).split('\n');
   const signatures = lines.map(parseSignature);

@@ -56,7 +56,7 @@ export class KeySet {
   private async read(): Promise<void> {
     const text = /^https?:\/\//i.test(this.source) ? await fetched(this.source) : await readFile(this.source, 'utf8');
     const keys = tokenKeys(text);
-    if (keys === undefined) throw new Error(`What was found at ${this.source} is not a key set.`);
+    if (keys === undefined) throw new Error(`The content of ${this.source} is not a key set.`);
     this.keys = keys;
     this.fetchedAt = performance.now();
   }
@@ -69,7 +69,7 @@ async function fetched(url: string): Promise<string> {
   let size = 0;
   for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > MOST_BYTES) throw new Error(`${url} answered more than ${MOST_BYTES} bytes.`);
+    if (size > MOST_BYTES) throw new Error(`${url} answered with more than ${MOST_BYTES} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -92,5 +92,5 @@ function jwksFault(jwks: string): string | undefined {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(jwks)) return undefined;
   const url = URL.canParse(jwks) ? new URL(jwks) : null;
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
-  return isSafe ? undefined : 'must be a URL with https (http for this machine alone), or the path of a file';
+  return isSafe ? undefined : 'must be a URL with https (http for this machine only), or the path of a file';
 }

@@ -29,7 +29,7 @@ export class WebhooksController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'List webhooks', description: 'Those that have been given up, too.' })
+  @ApiOperation({ summary: 'List webhooks', description: 'Including those that are failing.' })
   @ApiList(WebhookResponse, 'Webhooks in order of creation.')
   async list(@Query() query: ListQuery): Promise<ListAnswer<WebhookResponse>> {
     const list = this.lists.open('webhooks', query, { limit: 50, order: 'asc' });
@@ -41,8 +41,8 @@ export class WebhooksController {
   @ApiOperation({
     summary: 'Create a webhook',
     description:
-      'Audit entries after its creation are delivered to it in order, signed after Standard Webhooks, until each is confirmed ' +
-      'with a 2xx status. The secret is in this answer only.',
+      'Audit entries after its creation are delivered to it in order, signed according to Standard Webhooks, until each is confirmed ' +
+      'with a 2xx status. The secret is returned only in this answer.',
   })
   @ApiExamples({ 'one to keep': {}, 'one to delete': { description: 'Was tried out.' } })
   @ApiCreatedResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its secret.' })
@@ -80,7 +80,7 @@ export class WebhooksController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'Try a webhook',
-    description: 'One delivery of `webhook.test`, which nothing follows from.',
+    description: 'Delivers one `webhook.test` event; its result changes nothing.',
   })
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookTestResponse, description: 'What the endpoint answered.' })
@@ -94,7 +94,8 @@ export class WebhooksController {
   @AnswersSecret()
   @ApiOperation({
     summary: 'Give a webhook a new secret',
-    description: 'For 24 hours deliveries are signed with the previous one, too. The secret is in this answer only.',
+    description:
+      'For 24 hours deliveries are signed with the previous one, too. The secret is returned only in this answer.',
   })
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookWithSecretResponse, description: 'The webhook and its new secret.' })
@@ -107,7 +108,7 @@ export class WebhooksController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'Deliver again',
-    description: 'From a sequence on, whatever was delivered before; one that was given up is active again.',
+    description: 'From a sequence on, whatever was delivered before; a failing one becomes active again.',
   })
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })
@@ -124,7 +125,7 @@ export class WebhooksController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'Resume a webhook',
-    description: 'One that was given up continues where it stopped; one that is waiting to retry does so now.',
+    description: 'A failing one continues where it stopped; one that is waiting to retry does so now.',
   })
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })

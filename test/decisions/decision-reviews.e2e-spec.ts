@@ -197,7 +197,7 @@ describe('Reviews of decisions', () => {
     ['approve', { approverId: 'x', reason: 'r' }, { reason: expect.stringContaining('is not known here') }],
     ['reject', { comment: 1 }, { comment: 'must be a string' }],
     ['reject', { reason: 'r'.repeat(2001) }, { reason: 'must have at most 2000 characters' }],
-    ['reject', { comment: 'c', reason: 'r' }, { reason: 'is another name of comment; give one of them' }],
+    ['reject', { comment: 'c', reason: 'r' }, { reason: 'is an alias of comment; give only one of them' }],
     ['reject', { approver: 'x' }, { approver: expect.stringContaining('is not known here') }],
   ])('to %s refuse %j with 400', async (verdict, body, expected) => {
     const { id } = await propose(app, proposer.id);

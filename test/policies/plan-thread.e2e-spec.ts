@@ -26,7 +26,7 @@ describe('The thread that compares policies, in the built program', () => {
   it('that runs out of memory says so, and the service and the next plan go on', async () => {
     const answer = await plan(huge());
     expect(answer).toMatchObject({ status: 200, body: { complete: false } });
-    expect(answer.body.reason).toBe('The plan took more memory than it may.');
+    expect(answer.body.reason).toBe('The plan needed too much memory.');
     expect(answer.body.changes).toHaveLength(HUGE);
     expect((await program.send('GET', '/api/v1/health')).status).toBe(200);
     expect((await plan([ONE])).body.complete).toBe(true);

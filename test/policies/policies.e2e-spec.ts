@@ -179,7 +179,7 @@ describe('policies', () => {
       const subjects = ['team:cafe\u0301', 'agent:team:caf\u00e9', 'team:other', 'team:*'];
       const { id, warnings } = await createPolicy(app, { effect: 'deny', subjects });
       expect(warnings).toEqual([
-        '"team:cafe\u0301" is "caf\u00e9" of the type "team", and not the agent of that name, which is "agent:team:cafe\u0301".',
+        '"team:cafe\u0301" means "caf\u00e9" of the type "team", not the agent with that name, which is "agent:team:cafe\u0301".',
       ]);
       await send(app, 'POST', `/api/v1/policies/${id}/deactivate`);
     });

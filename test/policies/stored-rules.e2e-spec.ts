@@ -63,9 +63,9 @@ describe('What an earlier version has stored and is not accepted any more', () =
     await store('policies', deny.id, { resources: ['secret\\a', 'docs/secret/*'] });
     await startAgain();
     expect(warnings()).toEqual([
-      'The policy "no secrets" (version 1.0, deny) matches less than it reads; follow it with a new version. ' +
+      'The policy "no secrets" (version 1.0, deny) matches less than it seems to; replace it with a new version. ' +
         '"secret\\a" matches nothing: a resource must not contain "\\".',
-      'The policy "all of a type" (version 1.0, allow) matches less than it reads; follow it with a new version. ' +
+      'The policy "all of a type" (version 1.0, allow) matches less than it seems to; replace it with a new version. ' +
         '"a " matches nothing: a resource must not have white space at the ends of a segment, also not percent-encoded (as "%20"). ' +
         '"*" matches nothing: a resource type must not contain "*": leave the list out for any type.',
     ]);
@@ -97,7 +97,7 @@ describe('What an earlier version has stored and is not accepted any more', () =
         /^Agents have the role "ops ", which matches nothing, .*GET \/api\/v1\/agents\?role=ops%20 lists/,
       ),
       expect.stringMatching(/^Agents have the capability "read\u200b", .*capability=read%E2%80%8B lists/),
-      'The policy "no operator" (version 1.0, deny) matches less than it reads; follow it with a new version. ' +
+      'The policy "no operator" (version 1.0, deny) matches less than it seems to; replace it with a new version. ' +
         '"role:ops " matches nothing: a role must not begin or end with white space. ' +
         '"read\u200b" matches nothing: an action must not contain control or format characters.',
     ]);

@@ -210,7 +210,9 @@ describe('Entities', () => {
 
     it("refuses an id that is not the path's", async () => {
       const { id } = await createEntity(app);
-      expect(faults(await put(id, { name: 'x', id: 'ent_other' }))).toEqual({ id: `must equal the path's, ${id}` });
+      expect(faults(await put(id, { name: 'x', id: 'ent_other' }))).toEqual({
+        id: `must equal the id in the path, ${id}`,
+      });
       expect(faults(await put(id, { name: 'x', id: 7 }))).toEqual({ id: 'must be a string' });
       expect((await put(id, { name: 'x', id: null })).status).toBe(200);
     });

@@ -21,7 +21,7 @@ export interface paths {
         put?: never;
         /**
          * Create an entity
-         * @description What agents work with: a customer, a service, a document. Its `properties` are free-form and come back as they were sent.
+         * @description What agents work with: a customer, a service, a document. Its `properties` are free-form and are returned as they were sent.
          *
          *     Scope: `entities`.
          */
@@ -48,7 +48,7 @@ export interface paths {
         get: operations["entities_get"];
         /**
          * Update an entity
-         * @description What is absent stays; `properties` is replaced whole. An answer can be edited and sent back. An update that changes nothing leaves no audit entry.
+         * @description Absent members stay as they are; `properties` is replaced as a whole. An answer can be edited and sent back. An update that changes nothing does not create an audit entry.
          *
          *     Scope: `entities`.
          */
@@ -75,7 +75,7 @@ export interface paths {
         };
         /**
          * List an entity's claims
-         * @description Oldest first; filtered by predicate. Claims that contradict each other are all there.
+         * @description Oldest first; filtered by predicate. Claims that contradict each other are all listed.
          *
          *     Scope: `read`.
          */
@@ -83,7 +83,7 @@ export interface paths {
         put?: never;
         /**
          * Add a claim to an entity
-         * @description Claims that contradict each other stand side by side.
+         * @description Claims may contradict each other; all of them are kept.
          *
          *     Scope: `entities`.
          */
@@ -103,7 +103,7 @@ export interface paths {
         };
         /**
          * Read a claim
-         * @description What was stated about the entity, and the context it was stated in.
+         * @description A statement about the entity, and the context in which it was made.
          *
          *     Scope: `read`.
          */
@@ -112,7 +112,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a claim
-         * @description What it said stays in the audit trail and the chain.
+         * @description Its content stays in the audit trail and the chain.
          *
          *     Scope: `entities`.
          */
@@ -139,7 +139,7 @@ export interface paths {
         put?: never;
         /**
          * Create an agent
-         * @description It can do what its `capabilities` name, where the policies in force allow it. Its name is given once and never changes.
+         * @description It can do what its `capabilities` list, where the policies in force allow it. Its name is unique and never changes.
          *
          *     Scope: `agents`.
          */
@@ -159,7 +159,7 @@ export interface paths {
         };
         /**
          * Read an agent
-         * @description By its id or its name.
+         * @description The agent with this id or name.
          *
          *     Scope: `read`.
          */
@@ -171,7 +171,7 @@ export interface paths {
         head?: never;
         /**
          * Update an agent
-         * @description What is absent stays; a list is replaced whole.
+         * @description Absent members stay as they are; a list is replaced as a whole.
          *
          *     Scope: `agents`.
          */
@@ -189,7 +189,7 @@ export interface paths {
         put?: never;
         /**
          * Suspend an agent
-         * @description From then on it executes, proposes and approves nothing. Repeating it changes nothing.
+         * @description From then on it cannot execute, propose or approve anything. Repeating it changes nothing.
          *
          *     Scope: `agents`.
          */
@@ -239,7 +239,7 @@ export interface paths {
         put?: never;
         /**
          * Create a policy, or a new version of one
-         * @description It is in force at once; the version that was in force is superseded. A policy is never edited. A version that is in force and says the same is answered as it stands.
+         * @description It is in force at once; the version that was in force before is superseded. A policy is never edited. A version that is in force and has the same content is returned as it is.
          *
          *     Scope: `policies`.
          */
@@ -259,7 +259,7 @@ export interface paths {
         };
         /**
          * Read a policy
-         * @description One version of it, with its status and what in it matches nothing.
+         * @description One version of it, with its status, and with those of its parts that match nothing.
          *
          *     Scope: `read`.
          */
@@ -305,7 +305,7 @@ export interface paths {
         put?: never;
         /**
          * Take a policy out of force
-         * @description Only the version in force can be. Repeating it changes nothing.
+         * @description Only the version in force can be deactivated. Repeating it changes nothing.
          *
          *     Scope: `policies`.
          */
@@ -327,7 +327,7 @@ export interface paths {
         put?: never;
         /**
          * Ask whether somebody may do something
-         * @description Answers what agent, capabilities and policies say, as execute would, and does nothing. What hangs on earlier requests (asked again, rejected, too many pending) is not asked. A caller that is bound to an agent and lacks `read` asks for that agent alone.
+         * @description Answers as execute would, by agent, capabilities and policies, and does nothing. Whatever depends on earlier requests (asked again, rejected, too many pending) is not considered. A caller that is bound to an agent and lacks `read` asks for that agent alone.
          *
          *     Scope: `read` or `execute`.
          */
@@ -349,7 +349,7 @@ export interface paths {
         put?: never;
         /**
          * Plan a set of policies
-         * @description Says what would have to change to bring exactly this set of versions into force, and which requests would then be answered otherwise: for every registered agent, as if it were active and capable of everything. It writes nothing. One plan is made at a time, and one waits; more are 503. `tests` are asked of the set as it would be, as in evaluate: a caller that is bound to an agent and lacks `read` may ask for that agent alone. `replay` also asks again what agents have asked for, each as it was then.
+         * @description Returns what would have to change to bring exactly this set of versions into force, and which requests would then get a different answer: for every registered agent, as if it were active and had every capability. It writes nothing. One plan is made at a time, and one may wait; further ones get 503. `tests` are put to the planned set, as in evaluate: a caller that is bound to an agent and lacks `read` may ask for that agent only. `replay` also evaluates recorded executions again, each with its agent as it was then.
          *
          *     Scope: `read` or `policies`.
          */
@@ -371,7 +371,7 @@ export interface paths {
         put?: never;
         /**
          * Apply a set of policies
-         * @description Brings the set into force in one commit, provided that the policies in force are still those that the plan was made for. Where nothing has to change, nothing is written.
+         * @description Brings the set into force in one commit, provided that the policies in force are still those that the plan was made for. If nothing has to change, nothing is written.
          *
          *     Scope: `policies`.
          */
@@ -393,7 +393,7 @@ export interface paths {
         put?: never;
         /**
          * Execute an action as an agent
-         * @description The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a handler is registered for the action it runs; otherwise the caller carries the action out. Where a policy requires an approval, the answer is 202, and asking again gets the same one. A refusal is recorded.
+         * @description The agent must be active, have the action among its capabilities, and be allowed by the policies in force. When a handler is registered for the action it runs; otherwise the caller carries the action out. Where a policy requires an approval, the answer is 202, and asking again returns the same one. A refusal is recorded.
          *
          *     Scope: `execute`.
          */
@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * List executions
-         * @description Those that were refused, too.
+         * @description Including those that were refused.
          *
          *     Scope: `read` or `execute` or `review`.
          */
@@ -435,7 +435,7 @@ export interface paths {
         };
         /**
          * Read an execution
-         * @description What was asked for, which policies decided, and what became of it.
+         * @description What was requested, which policies decided, and how it ended.
          *
          *     Scope: `read` or `execute` or `review`.
          */
@@ -459,7 +459,7 @@ export interface paths {
         put?: never;
         /**
          * Report the outcome of an execution
-         * @description Of one that was `authorized`, so that its caller carried it out; once.
+         * @description For one that was `authorized`, and so carried out by its caller; once.
          *
          *     Scope: `execute`.
          */
@@ -487,7 +487,7 @@ export interface paths {
         put?: never;
         /**
          * Propose a decision
-         * @description Other agents approve or reject it. Its risk level says how many approvals it takes.
+         * @description Other agents approve or reject it. Its risk level determines how many approvals it needs.
          *
          *     Scope: `propose`.
          */
@@ -507,7 +507,7 @@ export interface paths {
         };
         /**
          * Read a decision
-         * @description With its reviews so far.
+         * @description Includes its reviews so far.
          *
          *     Scope: `read` or `propose` or `review`.
          */
@@ -529,7 +529,7 @@ export interface paths {
         };
         /**
          * List who can approve a decision
-         * @description The agents that its `approvers` match, or every active agent where it names none, in order of creation; and whether the decision can still be approved.
+         * @description The agents that its `approvers` match, or every active agent if it has no `approvers`, in order of creation; and whether the decision can still be approved.
          *
          *     Scope: `read` or `review`.
          */
@@ -575,7 +575,7 @@ export interface paths {
         put?: never;
         /**
          * Reject a decision
-         * @description Without `approverId` the holder of the key rejects, or the agent that it is bound to. `reason` is another name of `comment`.
+         * @description Without `approverId` the holder of the key rejects, or the agent that it is bound to. `reason` is an alias of `comment`.
          *
          *     Scope: `review`.
          */
@@ -597,7 +597,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a proposed decision
-         * @description By its proposer, or a key that is bound to no agent. An execution that waits for it is cancelled, too.
+         * @description May be done by its proposer, or with a key that is not bound to an agent. An execution that waits for it is cancelled, too.
          *
          *     Scope: `propose`.
          */
@@ -619,7 +619,7 @@ export interface paths {
         put?: never;
         /**
          * Resume an approved execution
-         * @description Takes the approval up, once. The agent and the policies in force are looked at again: a deny that came since wins, and the approval must be what they require now. A refusal is recorded, and the approval stays until `approvedUntil`.
+         * @description Uses the approval, once. The agent and the policies in force are checked again: a deny added since takes precedence, and the approval must be what they require now. A refusal is recorded, and the approval remains valid until `approvedUntil`.
          *
          *     Scope: `execute`.
          */
@@ -641,7 +641,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel an execution before it proceeds
-         * @description One that waits for its approval, with its decision, or one that has it. The reason is in the audit trail.
+         * @description Cancels an execution that waits for approval, with its decision, or one that is approved. The reason is kept in the audit trail.
          *
          *     Scope: `execute`.
          */
@@ -661,7 +661,7 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description Those that have ended, too; the key of the environment is not listed.
+         * @description Including those that have ended; the key of the environment is not listed.
          *
          *     Scope: `admin`.
          */
@@ -669,7 +669,7 @@ export interface paths {
         put?: never;
         /**
          * Issue an API key
-         * @description The secret is in this answer only. Give every agent, every person and every program a key of its own.
+         * @description The secret is returned only in this answer. Give every agent, every person and every program a key of its own.
          *
          *     Scope: `admin`.
          */
@@ -711,7 +711,7 @@ export interface paths {
         put?: never;
         /**
          * Revoke an API key
-         * @description From then on it opens nothing. Repeating it changes nothing, and neither does revoking an expired one.
+         * @description From then on it is refused. Repeating this changes nothing, and neither does revoking an expired key.
          *
          *     Scope: `admin`.
          */
@@ -730,8 +730,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell who you are
-         * @description What your key or token lets you do, and as whom.
+         * Show who you are
+         * @description What your key or token allows you to do, and on whose behalf.
          *
          *     Scope: any.
          */
@@ -753,7 +753,7 @@ export interface paths {
         };
         /**
          * Read the audit trail
-         * @description Newest first. Each entry says who did what to which record, and with what outcome; refusals are on record, too.
+         * @description Newest first. Each entry says who did what to which record, and with what outcome; refusals are recorded, too.
          *
          *     Scope: `audit`.
          */
@@ -775,7 +775,7 @@ export interface paths {
         };
         /**
          * Follow the audit trail
-         * @description Server-sent events, one for each audit entry, in their order, whichever process wrote it. A client that connects again with `Last-Event-ID` misses nothing. A comment comes after 15 seconds in which nothing was sent. A stream is closed when its client does not keep up with what happens, when its key, its token or its agent ends, and when the service stops.
+         * @description Server-sent events, one for each audit entry, in order, whichever process wrote it. A client that reconnects with `Last-Event-ID` misses nothing. A comment is sent after 15 seconds without an event. A stream is closed when its client does not keep up with the events, when its key, its token or its agent ends, and when the service stops.
          *
          *     Scope: `audit`.
          */
@@ -797,7 +797,7 @@ export interface paths {
         };
         /**
          * List webhooks
-         * @description Those that have been given up, too.
+         * @description Including those that are failing.
          *
          *     Scope: `admin`.
          */
@@ -805,7 +805,7 @@ export interface paths {
         put?: never;
         /**
          * Create a webhook
-         * @description Audit entries after its creation are delivered to it in order, signed after Standard Webhooks, until each is confirmed with a 2xx status. The secret is in this answer only.
+         * @description Audit entries after its creation are delivered to it in order, signed according to Standard Webhooks, until each is confirmed with a 2xx status. The secret is returned only in this answer.
          *
          *     Scope: `admin`.
          */
@@ -861,7 +861,7 @@ export interface paths {
         put?: never;
         /**
          * Try a webhook
-         * @description One delivery of `webhook.test`, which nothing follows from.
+         * @description Delivers one `webhook.test` event; its result changes nothing.
          *
          *     Scope: `admin`.
          */
@@ -883,7 +883,7 @@ export interface paths {
         put?: never;
         /**
          * Give a webhook a new secret
-         * @description For 24 hours deliveries are signed with the previous one, too. The secret is in this answer only.
+         * @description For 24 hours deliveries are signed with the previous one, too. The secret is returned only in this answer.
          *
          *     Scope: `admin`.
          */
@@ -905,7 +905,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver again
-         * @description From a sequence on, whatever was delivered before; one that was given up is active again.
+         * @description From a sequence on, whatever was delivered before; a failing one becomes active again.
          *
          *     Scope: `admin`.
          */
@@ -927,7 +927,7 @@ export interface paths {
         put?: never;
         /**
          * Resume a webhook
-         * @description One that was given up continues where it stopped; one that is waiting to retry does so now.
+         * @description A failing one continues where it stopped; one that is waiting to retry does so now.
          *
          *     Scope: `admin`.
          */
@@ -947,7 +947,7 @@ export interface paths {
         };
         /**
          * Sign a checkpoint of the log
-         * @description The number of entries and the root of the Merkle tree over them, signed. Keep it outside: at any later time verify tells whether the log still extends it. None is signed that contradicts an earlier one.
+         * @description The number of entries and the root of the Merkle tree over them, signed. Keep it outside the service: verify can then check at any later time that the log still extends it. None is signed that contradicts an earlier one.
          *
          *     Scope: `audit`.
          */
@@ -968,8 +968,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Prove that the log extends an earlier state of itself
-         * @description Nothing in the first entries was changed, removed or put in between two sizes.
+         * Prove that the log extends an earlier state
+         * @description Proves that between two sizes none of the earlier entries was changed, removed or moved.
          *
          *     Scope: `audit`.
          */
@@ -991,7 +991,7 @@ export interface paths {
         };
         /**
          * Prove that an entry is in the log
-         * @description By the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.
+         * @description With the hashes that lead from the entry to the root of the tree, such as the root of a checkpoint.
          *
          *     Scope: `audit`.
          */
@@ -1037,7 +1037,7 @@ export interface paths {
         put?: never;
         /**
          * Verify the chain
-         * @description Recomputes every hash and link, of the whole chain or from a sequence on, up to the head found at the start. Calls that arrive meanwhile share the next run. With `state` the records themselves are checked against the chain, too. With a checkpoint it also says whether the log extends it: whether history was cut, forked or rewritten since, even where the chain and its head are sound.
+         * @description Recomputes every hash and link, of the whole chain or from a sequence on, up to the head at the start. Calls that arrive meanwhile share the next run. With `state` the records themselves are checked against the chain, too. With a checkpoint it also says whether the log extends it: whether history was cut, forked or rewritten since, even where the chain and its head are sound.
          *
          *     Scope: `audit`.
          */
@@ -1057,7 +1057,7 @@ export interface paths {
         };
         /**
          * Export the chain
-         * @description A line of JSON for each entry, as `GET /provenance/{sequence}` answers it, up to the head found at the start, and a last one with the `end`. What cannot be sent whole resets the connection; an export with its `end` is complete.
+         * @description A line of JSON for each entry, as `GET /provenance/{sequence}` answers it, up to the head found at the start, and a last one with the `end`. If it cannot be sent in full, the connection is reset; an export with its `end` is complete.
          *
          *     Scope: `audit`.
          */
@@ -1079,7 +1079,7 @@ export interface paths {
         };
         /**
          * Read an entry with its audit entry and the state it sealed
-         * @description All that its hashes are made of, so that anyone can recompute them.
+         * @description Everything its hashes are computed from, so that anyone can recompute them.
          *
          *     Scope: `audit`.
          */
@@ -1100,7 +1100,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whether the service can do its work
+         * Check whether the service can do its work
          * @description Healthy means that a write would succeed.
          */
         get: operations["health_get"];
@@ -1120,8 +1120,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell that the process answers
-         * @description Does not ask the database: a restart would not bring that back.
+         * Check that the process answers
+         * @description Does not check the database: a restart would not fix that.
          */
         get: operations["health_live"];
         put?: never;
@@ -1140,7 +1140,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whether requests should be sent here
+         * Check whether requests should be sent here
          * @description Like `GET /health`; while the service stops it is 503 as well.
          */
         get: operations["health_ready"];
@@ -1160,8 +1160,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Count what the service keeps
-         * @description Six totals of one moment.
+         * Count the records of the service
+         * @description Six totals, all of the same moment.
          *
          *     Scope: `read`.
          */
@@ -1207,7 +1207,7 @@ export interface components {
              */
             updatedAt: string;
             /**
-             * @description Counts the changes; it is the ETag.
+             * @description Incremented by each change; used as the ETag.
              * @example 1
              */
             revision: number;
@@ -1215,11 +1215,11 @@ export interface components {
         EntityPage: {
             data: components["schemas"]["EntityResponse"][];
             /**
-             * @description Rows of the whole list, beyond this page.
+             * @description Number of rows of the whole list, not only of this page.
              * @example 1
              */
             total: number;
-            /** @description There when rows follow: give it as `cursor` for the next page. */
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
             nextCursor?: string;
         };
         CreateEntityRequest: {
@@ -1234,7 +1234,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Free-form members; they come back as they were sent. Without it `{}`.
+             * @description Free-form members; they are returned as they were sent. Without it `{}`.
              * @example {
              *       "owner": "team-payments",
              *       "tier": 1
@@ -1265,17 +1265,17 @@ export interface components {
             properties?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Must equal the path's when given. */
+            /** @description Must equal the id in the path, if given. */
             id?: string | null;
-            /** @description Accepted as it was answered, and ignored. */
+            /** @description Accepted as it was returned, and ignored. */
             createdAt?: ({
                 [key: string]: unknown;
             } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
-            /** @description Accepted as it was answered, and ignored. */
+            /** @description Accepted as it was returned, and ignored. */
             updatedAt?: ({
                 [key: string]: unknown;
             } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
-            /** @description Accepted as it was answered, and ignored. */
+            /** @description Accepted as it was returned, and ignored. */
             revision?: ({
                 [key: string]: unknown;
             } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
@@ -1307,11 +1307,11 @@ export interface components {
         ClaimPage: {
             data: components["schemas"]["ClaimResponse"][];
             /**
-             * @description Rows of the whole list, beyond this page.
+             * @description Number of rows of the whole list, not only of this page.
              * @example 1
              */
             total: number;
-            /** @description There when rows follow: give it as `cursor` for the next page. */
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
             nextCursor?: string;
         };
         CreateClaimRequest: {
@@ -1381,7 +1381,7 @@ export interface components {
              */
             updatedAt: string;
             /**
-             * @description Counts the changes; it is the ETag.
+             * @description Incremented by each change; used as the ETag.
              * @example 1
              */
             revision: number;
@@ -1389,11 +1389,11 @@ export interface components {
         AgentPage: {
             data: components["schemas"]["AgentResponse"][];
             /**
-             * @description Rows of the whole list, beyond this page.
+             * @description Number of rows of the whole list, not only of this page.
              * @example 1
              */
             total: number;
-            /** @description There when rows follow: give it as `cursor` for the next page. */
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
             nextCursor?: string;
         };
         CreateAgentRequest: {
@@ -1500,12 +1500,12 @@ export interface components {
             /** @description All of them are needed. */
             approvers: components["schemas"]["ApproverGroupResponse"][];
             /**
-             * @description How long there is to decide; an ISO 8601 duration.
+             * @description How much time there is to decide; an ISO 8601 duration.
              * @example P1D
              */
             decideWithin: string;
             /**
-             * @description How long an approval is good for; an ISO 8601 duration.
+             * @description How long an approval is valid; an ISO 8601 duration.
              * @example PT1H
              */
             executeWithin: string;
@@ -1564,7 +1564,7 @@ export interface components {
              */
             status: components["schemas"]["PolicyStatus"];
             /**
-             * @description What in the policy matches nothing, and why.
+             * @description Parts of the policy that match nothing, and why.
              * @example []
              */
             warnings: string[];
@@ -1577,11 +1577,11 @@ export interface components {
         PolicyPage: {
             data: components["schemas"]["PolicyResponse"][];
             /**
-             * @description Rows of the whole list, beyond this page.
+             * @description Number of rows of the whole list, not only of this page.
              * @example 1
              */
             total: number;
-            /** @description There when rows follow: give it as `cursor` for the next page. */
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
             nextCursor?: string;
         };
         CreatePolicyRequest: {
@@ -1601,19 +1601,19 @@ export interface components {
              */
             description?: string | null;
             /**
-             * @description Of the matching policies of the highest priority, deny beats require_approval, which beats allow.
+             * @description Of the matching policies of the highest priority, deny takes precedence over require_approval, which takes precedence over allow.
              * @example allow
              */
             effect: components["schemas"]["PolicyEffect"];
             /**
-             * @description `*`: everybody. `role:<role>`, `role:*`: who has the role, any role. `agent:<id or name>`, or an agent id or name alone; `agent:*`: every agent. `kind:human`, `kind:machine`. `<type>:<id>`, `<type>:*`: subjects that are not agents. Names that nobody can have are named in `warnings`.
+             * @description `*`: everybody. `role:<role>`, `role:*`: who has the role, any role. `agent:<id or name>`, or an agent id or name alone; `agent:*`: every agent. `kind:human`, `kind:machine`. `<type>:<id>`, `<type>:*`: subjects that are not agents. Names that nobody can have are listed in `warnings`.
              * @example [
              *       "role:collections"
              *     ]
              */
             subjects: string[];
             /**
-             * @description Names of actions, exactly; with a final `*` every action that begins so; `*`: every action.
+             * @description Exact names of actions; with a final `*`, every action that begins with the rest; `*`: every action.
              * @example [
              *       "send-reminder"
              *     ]
@@ -1627,18 +1627,18 @@ export interface components {
              */
             resources: string[];
             /**
-             * @description The resource types it is about, exactly; none: any. For an allow, `<resourceType>/<resourceId>` counts where the resourceId has no `/`, or the type is listed here. Without it `[]`.
+             * @description Exact names of the resource types that it covers; none: any. For an allow, `<resourceType>/<resourceId>` counts where the resourceId has no `/`, or the type is listed here. Without it `[]`.
              * @example [
              *       "document"
              *     ]
              */
             resourceTypes?: string[] | null;
             /**
-             * @description Of the matching policies only those of the highest number count. Without it `0`.
+             * @description Of the matching policies, only those with the highest number count. Without it `0`.
              * @example 10
              */
             priority?: number | null;
-            /** @description All must hold. An allow matches when all are true, a deny or require_approval unless one is false: what is left out does not dodge it. Without it `[]`. */
+            /** @description All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it. Without it `[]`. */
             conditions?: {
                 /** @description A JSON Pointer (RFC 6901) into the parameters of the request. */
                 parameter: string;
@@ -1647,23 +1647,23 @@ export interface components {
                     [key: string]: unknown;
                 } | null) | (unknown[] | null) | (string | null) | (number | null) | (boolean | null);
             }[] | null;
-            /** @description With `require_approval` only. What is left out is filled in, and returned. */
+            /** @description With `require_approval` only. Members left out get their defaults, which are returned. */
             approval?: {
                 /**
                  * @description Without it `"medium"`.
                  * @enum {string|null}
                  */
                 riskLevel?: "low" | "medium" | "high" | "critical" | null;
-                /** @description Groups, all of them needed, each by different reviewers. Without it any person, as many as `REQUIRED_APPROVALS` says. */
+                /** @description Groups, all of which must approve, each with different reviewers. Without it any persons, as many as `REQUIRED_APPROVALS` says. */
                 approvers?: {
-                    /** @description As a policy's. `*`, `agent:*`, `role:<role>` and `role:*` mean people: a machine fills a group only when it is named, or by `kind:machine`. */
+                    /** @description As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`. */
                     subjects: string[];
                     /** @description By different reviewers. Without it `1`. */
                     approvals?: number | null;
                 }[] | null;
-                /** @description ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from a second to 365 days. Without it `"P1D"`. */
+                /** @description ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days. Without it `"P1D"`. */
                 decideWithin?: string | null;
-                /** @description How long an approval is good for. Without it `"PT1H"`. */
+                /** @description How long an approval is valid. Without it `"PT1H"`. */
                 executeWithin?: string | null;
             } | null;
         };
@@ -1701,27 +1701,27 @@ export interface components {
         };
         ExplanationResponse: {
             /**
-             * @description How many policies are in force.
+             * @description Number of policies in force.
              * @example 3
              */
             inForce: number;
-            /** @description Those that match, those that decided first. Of an agent that is unable: as if it were able. */
+            /** @description Those that match; those that decided come first. For an agent that is suspended or lacks the capability: as if it could act. */
             matched: components["schemas"]["MatchedPolicyResponse"][];
-            /** @description Policies that lack one part, and with it would have changed the answer for the better; by priority, then the oldest. */
+            /** @description Policies that do not match in one part only, and would otherwise have improved the answer; by priority, then age. */
             nearest: components["schemas"]["NearPolicyResponse"][];
         };
         EvaluationResponse: {
             /** @example allow */
             effect: components["schemas"]["PolicyEffect"];
             /**
-             * @description Null for what is allowed.
+             * @description Null if it is allowed.
              * @example null
              * @enum {string|null}
              */
             reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | null;
             /** @description The first that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
-            /** @description What has to be approved first, combined from all policies that decided; else null. */
+            /** @description The approval that is required first, combined from all policies that decided; otherwise null. */
             approval: components["schemas"]["ApprovalResponse"];
             /** @description With `explain`. */
             explanation?: components["schemas"]["ExplanationResponse"];
@@ -1735,14 +1735,14 @@ export interface components {
             /** @example allow */
             effect: components["schemas"]["PolicyEffect"];
             /**
-             * @description Null for what is allowed.
+             * @description Null if it is allowed.
              * @example null
              * @enum {string|null}
              */
             reason: "no_policy_allows" | "policy_denied" | "capability_missing" | "agent_suspended" | "approval_required" | "approval_too_large" | null;
             /** @description The first that decided, oldest first. */
             policies: components["schemas"]["DecidingPolicyResponse"][];
-            /** @description What has to be approved first, combined from all policies that decided; else null. */
+            /** @description The approval that is required first, combined from all policies that decided; otherwise null. */
             approval: components["schemas"]["ApprovalResponse"];
             /** @description With `explain`. */
             explanation?: components["schemas"]["ExplanationResponse"];
@@ -1762,7 +1762,7 @@ export interface components {
              * @example reminder-bot
              */
             agent?: string | null;
-            /** @description In place of `agent`: an agent that nobody has registered. Capabilities are not asked. It is met by `*`, `agent:*`, `kind:…`, its roles, and its name. */
+            /** @description Instead of `agent`: an agent that is not registered. Capabilities are not checked. It is matched by `*`, `agent:*`, `kind:…`, its roles, and its name. */
             subject?: {
                 name?: string | null;
                 /** @description Without it `[]`. */
@@ -1789,7 +1789,7 @@ export interface components {
              */
             resourceId?: string | null;
             /**
-             * @description As in execute: what the conditions of policies look at. Without it `{}`.
+             * @description As in execute: what the conditions of policies examine. Without it `{}`.
              * @example {
              *       "to": "customer@example.com"
              *     }
@@ -1799,9 +1799,9 @@ export interface components {
             } | null;
             /** @description Also say which policies matched, and which would have helped. Without it `false`. */
             explain?: boolean | null;
-            /** @description By the policies in force then, for agents as they were: after the entry with this sequence, or at this time as text. In place of now. */
+            /** @description Evaluates the policies and agents of an earlier state: after the entry with this sequence, or at this time as text. Default: now. */
             asOf?: (number | null) | (string | null);
-            /** @description Up to 1000 questions, with `explain` 50, answered by one set of policies. What one leaves out it takes from the members next to the list; its `agent` or `subject` replaces either of them. */
+            /** @description Up to 1000 questions, with `explain` 50, answered by one set of policies. Members that one leaves out are taken from those next to the list; its `agent` or `subject` replaces either of them. */
             requests?: {
                 agent?: string | null;
                 subject?: {
@@ -1828,7 +1828,7 @@ export interface components {
              * @example reminder-bot
              */
             agent?: string | null;
-            /** @description In place of `agent`: an agent that nobody has registered. Capabilities are not asked. It is met by `*`, `agent:*`, `kind:…`, its roles, and its name. */
+            /** @description Instead of `agent`: an agent that is not registered. Capabilities are not checked. It is matched by `*`, `agent:*`, `kind:…`, its roles, and its name. */
             subject?: {
                 name?: string | null;
                 /** @description Without it `[]`. */
@@ -1855,7 +1855,7 @@ export interface components {
              */
             resourceId: string;
             /**
-             * @description As in execute: what the conditions of policies look at. Without it `{}`.
+             * @description As in execute: what the conditions of policies examine. Without it `{}`.
              * @example {
              *       "amount": 80
              *     }
@@ -1864,7 +1864,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description What it should be answered.
+             * @description The expected answer.
              * @example allow
              */
             expect: components["schemas"]["PolicyEffect"];
@@ -1896,13 +1896,13 @@ export interface components {
              */
             policies: components["schemas"]["CreatePolicyRequest"][];
             /**
-             * @description Takes the policies in force that are not named out of force. Without it `false`.
+             * @description Deactivates the policies in force that the set does not contain. Without it `false`.
              * @example false
              */
             prune?: boolean | null;
-            /** @description Questions to the set as it would be, with the answers expected. Nothing has to be applied first. */
+            /** @description Questions to the planned set, with the expected answers. Nothing has to be applied first. */
             tests?: components["schemas"]["PolicyTestRequest"][] | null;
-            /** @description Also ask again what agents have asked for, each as it was then, the newest first. */
+            /** @description Also evaluate recorded executions again, each with its agent as it was then, the newest first. */
             replay?: {
                 /**
                  * @description Executions begun from this time on: RFC 3339 with a zone, or a date (midnight UTC).
@@ -1932,11 +1932,11 @@ export interface components {
             /** @example 1.1 */
             version: string;
             /**
-             * @description Null in a plan for what is to be created; of what was applied the new id.
+             * @description Null in a plan for a policy to be created; after apply its new id.
              * @example null
              */
             id: string | null;
-            /** @description The version in force that gives way. */
+            /** @description The version in force that is replaced. */
             replaces: components["schemas"]["ReplacedPolicyResponse"];
         };
         /** @enum {string} */
@@ -1979,7 +1979,7 @@ export interface components {
             /** @example 1.1 */
             version: string;
             /**
-             * @description Null for what is to be created.
+             * @description Null for a policy to be created.
              * @example null
              */
             id: string | null;
@@ -1994,7 +1994,7 @@ export interface components {
             from: components["schemas"]["PlannedVerdictResponse"];
             to: components["schemas"]["PlannedVerdictResponse"];
             /**
-             * @description Agents' ids; `other:machine` and `other:human`: who is not registered, is of that kind, and has no roles.
+             * @description Agents' ids; `other:machine` and `other:human`: an agent that is not registered, is of that kind, and has no roles.
              * @example [
              *       "agt_00000000000000000000000001",
              *       "other:machine"
@@ -2004,7 +2004,7 @@ export interface components {
             actions: components["schemas"]["PatternSetResponse"];
             /** @description Exact names, or `*`. */
             resourceTypes: components["schemas"]["PatternSetResponse"];
-            /** @description Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. What is percent-encoded stands for every spelling but the plain one. */
+            /** @description Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. A percent-encoded one covers every spelling except the plain one. */
             resources: components["schemas"]["PatternSetResponse"];
             when: components["schemas"]["EffectConditionsResponse"];
             /** @description Policies that decide in some request of the region. */
@@ -2016,7 +2016,7 @@ export interface components {
         };
         TestedPolicyResponse: {
             /**
-             * @description Null for what is to be created.
+             * @description Null for a policy to be created.
              * @example pol_00000000000000000000000001
              */
             id: string | null;
@@ -2036,12 +2036,12 @@ export interface components {
             /** @example allow */
             expect: components["schemas"]["PolicyEffect"];
             /**
-             * @description What it is answered; as expected where only `by` is not among those that decide.
+             * @description The actual answer; equal to the expected one if only `by` is not among the policies that decide.
              * @example deny
              */
             effect: components["schemas"]["PolicyEffect"];
             /**
-             * @description Null for what is allowed.
+             * @description Null if it is allowed.
              * @example policy_denied
              * @enum {string|null}
              */
@@ -2051,7 +2051,7 @@ export interface components {
         };
         PolicyTestsResponse: {
             /**
-             * @description How many were answered as they expect.
+             * @description How many got the expected answer.
              * @example 1
              */
             passed: number;
@@ -2086,47 +2086,47 @@ export interface components {
         };
         PolicyReplayResponse: {
             /**
-             * @description How many were asked again.
+             * @description Number of executions that were evaluated again.
              * @example 1200
              */
             executions: number;
             /**
-             * @description How many of them would be answered otherwise.
+             * @description How many of them would get a different answer.
              * @example 1
              */
             changed: number;
             /**
-             * @description Whether `REPLAY_LIMIT` or 30 seconds ended it before all were asked.
+             * @description Whether `REPLAY_LIMIT` or 30 seconds ended it early.
              * @example false
              */
             cut: boolean;
-            /** @description The newest that would be answered otherwise. */
+            /** @description The newest that would get a different answer. */
             examples: components["schemas"]["ReplayedExecutionResponse"][];
         };
         PolicyPlanResponse: {
             /**
-             * @description Names the set of policies now in force; `POST /policies/apply` takes it.
+             * @description Identifies the set of policies now in force; `POST /policies/apply` expects it.
              * @example 0000000000000000000000000000000000000000000000000000000000000000
              */
             base: string;
-            /** @description In the request's order, then what is pruned, by name. */
+            /** @description In the request's order, then the policies that are pruned, by name. */
             changes: components["schemas"]["PolicyChangeResponse"][];
-            /** @description Which requests would be answered otherwise. A request lies in a region when it is in all of its parts; none lies in two. */
+            /** @description Which requests would get a different answer. A request lies in a region if it matches all of its parts; regions do not overlap. */
             effects: components["schemas"]["PlannedEffectResponse"][];
             /**
-             * @description Whether the effects are all of them. They are true in any case.
+             * @description Whether the effects are complete; those listed are true.
              * @example true
              */
             complete: boolean;
             /**
-             * @description Why they are not all; null when they are.
+             * @description Why they are not complete; null if they are.
              * @example null
              */
             reason: string | null;
-            /** @description Policies of the set that never decide, as another one counts more and matches whatever they match. */
+            /** @description Policies of the set that never decide, since another one takes precedence and matches everything they match. */
             shadowed: components["schemas"]["ShadowedPolicyResponse"][];
             /**
-             * @description What in the policies that would come into force matches nothing, or more than it reads.
+             * @description Parts of the policies to come into force that match nothing, or more than they seem to.
              * @example []
              */
             warnings: string[];
@@ -2137,7 +2137,7 @@ export interface components {
         };
         ApplyPoliciesRequest: {
             /**
-             * @description The `base` that the plan answered, or the `policySet` of the last apply.
+             * @description The `base` that the plan returned, or the `policySet` of the last apply.
              * @example 0000000000000000000000000000000000000000000000000000000000000000
              */
             base: string;
@@ -2162,16 +2162,16 @@ export interface components {
              */
             policies: components["schemas"]["CreatePolicyRequest"][];
             /**
-             * @description Takes the policies in force that are not named out of force. Without it `false`.
+             * @description Deactivates the policies in force that the set does not contain. Without it `false`.
              * @example false
              */
             prune?: boolean | null;
         };
         AppliedPoliciesResponse: {
-            /** @description In the request's order, then what was pruned, by name. */
+            /** @description In the request's order, then the policies that were pruned, by name. */
             changes: components["schemas"]["PolicyChangeResponse"][];
             /**
-             * @description Names the set of policies now in force.
+             * @description Identifies the set of policies now in force.
              * @example 0000000000000000000000000000000000000000000000000000000000000000
              */
             policySet: string;
@@ -2193,7 +2193,7 @@ export interface components {
              */
             resourceId: string;
             /**
-             * @description Free-form members, given to the handler of the action and kept as they were sent. Without it `{}`.
+             * @description Free-form members, passed to the handler of the action and stored as they were sent. Without it `{}`.
              * @example {
              *       "to": "customer@example.com"
              *     }
@@ -2224,7 +2224,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description `authorized`: allowed, and carried out by the caller, since no handler is registered. `executed`: a handler ran; `result` is what it returned. `failed`: it threw or took too long. `running`: it runs. `interrupted`: the service stopped meanwhile. `denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until `approvedUntil`. `rejected`, `expired`, `cancelled`: what became of its approval.
+             * @description `authorized`: allowed, and carried out by the caller, since no handler is registered. `executed`: a handler ran; `result` is what it returned. `failed`: it threw or took too long. `running`: it runs. `interrupted`: the service stopped meanwhile. `denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until `approvedUntil`. `rejected`, `expired`, `cancelled`: how its approval ended.
              * @example authorized
              */
             outcome: components["schemas"]["ExecutionOutcome"];
@@ -2240,7 +2240,7 @@ export interface components {
             actionHash: string | null;
             /**
              * Format: date-time
-             * @description Until when an approval can be taken up.
+             * @description Until when an approval can be used.
              * @example null
              */
             approvedUntil: string | null;
@@ -2252,7 +2252,7 @@ export interface components {
              */
             decisionId: string | null;
             /**
-             * @description What the handler returned: any JSON.
+             * @description What the handler returned: any JSON value.
              * @example null
              */
             result: ({
@@ -2278,11 +2278,11 @@ export interface components {
         ExecutionPage: {
             data: components["schemas"]["ExecutionResponse"][];
             /**
-             * @description Rows of the whole list, beyond this page.
+             * @description Number of rows of the whole list, not only of this page.
              * @example 1
              */
             total: number;
-            /** @description There when rows follow: give it as `cursor` for the next page. */
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
             nextCursor?: string;
         };
         /**
@@ -2297,7 +2297,7 @@ export interface components {
              */
             outcome: components["schemas"]["ReportedOutcome"];
             /**
-             * @description What it resulted in: any JSON. With `executed` only.
+             * @description The result: any JSON value. With `executed` only.
              * @example {
              *       "sent": 1
              *     }
@@ -2328,7 +2328,7 @@ export interface components {
              */
             createdAt: string;
             /**
-             * @description Indexes of the groups of `approvers` that the reviewer could fill; null without `approvers`.
+             * @description Indexes of the groups of `approvers` that the reviewer could approve for; null without `approvers`.
              * @example null
              */
             groups: number[] | null;
@@ -2346,7 +2346,7 @@ export interface components {
              */
             approvals: number;
             /**
-             * @description Approvals so far that may fill the group.
+             * @description Approvals so far that may count for the group.
              * @example 0
              */
             given: number;
@@ -2406,7 +2406,7 @@ export interface components {
              */
             executionId: string | null;
             /**
-             * @description Hex SHA-256 of what the execution asks for, as in the execution.
+             * @description Hex SHA-256 of what the execution requests, as in the execution.
              * @example null
              */
             actionHash: string | null;
@@ -2416,7 +2416,7 @@ export interface components {
              */
             approvers: components["schemas"]["DecisionApproversResponse"][] | null;
             /**
-             * @description How long the execution may begin once it is approved: a duration after ISO 8601.
+             * @description How long the execution may be started once it is approved: an ISO 8601 duration.
              * @example null
              */
             executeWithin: string | null;
@@ -2424,11 +2424,11 @@ export interface components {
         DecisionPage: {
             data: components["schemas"]["DecisionResponse"][];
             /**
-             * @description Rows of the whole list, beyond this page.
+             * @description Number of rows of the whole list, not only of this page.
              * @example 1
              */
             total: number;
-            /** @description There when rows follow: give it as `cursor` for the next page. */
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
             nextCursor?: string;
         };
         ProposeDecisionRequest: {
@@ -2445,7 +2445,7 @@ export interface components {
              */
             proposedBy: string;
             /**
-             * @description Decides how many approvals are needed.
+             * @description Determines how many approvals are needed.
              * @example high
              */
             riskLevel: components["schemas"]["RiskLevel"];
@@ -2465,12 +2465,12 @@ export interface components {
             } | null;
             /**
              * Format: date-time
-             * @description From this moment on the decision can no longer be reviewed. Ahead, at most ten years; with a zone.
+             * @description From this time on the decision can no longer be reviewed. In the future, by at most ten years; with a zone.
              */
             expiresAt?: string | null;
-            /** @description Who has to approve: every group, each by different reviewers, together at least as many as `REQUIRED_APPROVALS` says for the risk level. Without it any active agents, as many as that. */
+            /** @description Who has to approve: every group, each by different reviewers, together at least as many as `REQUIRED_APPROVALS` says for the risk level. Without it, that number of any active agents. */
             approvers?: {
-                /** @description As a policy's. `*`, `agent:*`, `role:<role>` and `role:*` mean people: a machine fills a group only when it is named, or by `kind:machine`. */
+                /** @description As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`. */
                 subjects: string[];
                 /** @description By different reviewers. Without it `1`. */
                 approvals?: number | null;
@@ -2484,7 +2484,7 @@ export interface components {
             /** @example human */
             kind: components["schemas"]["AgentKind"];
             /**
-             * @description Indexes of the groups of the decision's `approvers` that the agent can fill; none without `approvers`.
+             * @description Indexes of the groups of the decision's `approvers` that the agent can approve for; none without `approvers`.
              * @example [
              *       0
              *     ]
@@ -2505,12 +2505,12 @@ export interface components {
         ApproverListResponse: {
             data: components["schemas"]["ApproverResponse"][];
             /**
-             * @description Rows of the whole list, beyond this page.
+             * @description Number of rows of the whole list, not only of this page.
              * @example 1
              */
             total: number;
             /**
-             * @description Whether the decision can still be approved, by the approvals it has and those who are able. Null where the first 10,000 are not enough and there are more.
+             * @description Whether the decision can still be approved, given its approvals and the agents that can approve it. Null if the first 10,000 are not enough and there are more.
              * @example true
              */
             feasible: boolean | null;
@@ -2532,7 +2532,7 @@ export interface components {
             approverId?: string | null;
             /** @example Outside the maintenance window. */
             comment?: string | null;
-            /** @description Another name of `comment`. */
+            /** @description Alias of `comment`. */
             reason?: string | null;
         };
         CancelDecisionRequest: {
@@ -2590,21 +2590,21 @@ export interface components {
         ApiKeyPage: {
             data: components["schemas"]["ApiKeyResponse"][];
             /**
-             * @description Rows of the whole list, beyond this page.
+             * @description Number of rows of the whole list, not only of this page.
              * @example 1
              */
             total: number;
-            /** @description There when rows follow: give it as `cursor` for the next page. */
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
             nextCursor?: string;
         };
         CreateApiKeyRequest: {
             /**
-             * @description For people: whose key it is, or what it is for.
+             * @description For people: who holds the key, or what it is for.
              * @example reminder-bot in production
              */
             name: string;
             /**
-             * @description What its holder may do: `read`, `audit`, `entities`, `agents`, `execute`, `propose`, `review`, `policies`, `admin`. `admin` is all of them.
+             * @description What its holder may do: `read`, `audit`, `entities`, `agents`, `execute`, `propose`, `review`, `policies`, `admin`. `admin` includes all of them.
              * @example [
              *       "execute",
              *       "propose"
@@ -2612,13 +2612,13 @@ export interface components {
              */
             scopes: string[];
             /**
-             * @description Id or name of the agent that the holder acts as, and as no other. Without it the key is bound to none.
+             * @description Id or name of the only agent that the holder may act as. Without it the key is not bound to an agent.
              * @example agt_00000000000000000000000001
              */
             agentId?: string | null;
             /**
              * Format: date-time
-             * @description From this moment on the key opens nothing. Ahead, at most ten years; with a zone. Without it: never.
+             * @description From this time on the key is refused. In the future, by at most ten years; with a zone. Without it the key does not expire.
              */
             expiresAt?: string | null;
         };
@@ -2663,7 +2663,7 @@ export interface components {
              */
             revokedAt: string | null;
             /**
-             * @description The key itself. It is in this answer only: the service keeps nothing but its hash.
+             * @description The key itself. It is returned only in this answer: the service stores nothing but its hash.
              * @example agk_00000000000000000000000001_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
              */
             secret: string;
@@ -2690,7 +2690,7 @@ export interface components {
             id: string;
         };
         MeResponse: {
-            /** @description What audit entries of your requests name. */
+            /** @description The actor that audit entries of your requests name. */
             actor: components["schemas"]["ActorResponse"];
             /**
              * @description Null: bound to no agent.
@@ -2731,7 +2731,7 @@ export interface components {
             /** @description Who authenticated. */
             actor: components["schemas"]["ActorResponse"];
             /**
-             * @description The agent that acted, or was changed.
+             * @description The agent that acted or was changed.
              * @example null
              */
             agentId: string | null;
@@ -2766,15 +2766,15 @@ export interface components {
         AuditEntryPage: {
             data: components["schemas"]["AuditEntryResponse"][];
             /**
-             * @description Rows of the whole list, beyond this page.
+             * @description Number of rows of the whole list, not only of this page.
              * @example 1
              */
             total: number;
-            /** @description There when rows follow: give it as `cursor` for the next page. */
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
             nextCursor?: string;
         };
         /**
-         * @description `failing`: given up until it is resumed or replayed.
+         * @description `failing`: not delivered to until it is resumed or replayed.
          * @enum {string}
          */
         WebhookStatus: "active" | "failing";
@@ -2795,10 +2795,10 @@ export interface components {
              * @example agt_00000000000000000000000001
              */
             agentId: string | null;
-            /** @example Tells the finance channel of decisions. */
+            /** @example Informs the finance channel of decisions. */
             description: string;
             /**
-             * @description `failing`: given up until it is resumed or replayed.
+             * @description `failing`: not delivered to until it is resumed or replayed.
              * @example active
              */
             status: components["schemas"]["WebhookStatus"];
@@ -2816,16 +2816,16 @@ export interface components {
         WebhookPage: {
             data: components["schemas"]["WebhookResponse"][];
             /**
-             * @description Rows of the whole list, beyond this page.
+             * @description Number of rows of the whole list, not only of this page.
              * @example 1
              */
             total: number;
-            /** @description There when rows follow: give it as `cursor` for the next page. */
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
             nextCursor?: string;
         };
         CreateWebhookRequest: {
             /**
-             * @description Where audit entries are delivered to: https, without user info and fragment, at an address of the public internet.
+             * @description URL to which audit entries are delivered: https, without user info and fragment, at an address of the public internet.
              * @example https://hooks.example.com/governance
              */
             url: string;
@@ -2844,7 +2844,7 @@ export interface components {
             agentId?: string | null;
             /**
              * @description What the endpoint is for.
-             * @example Tells the finance channel of decisions.
+             * @example Informs the finance channel of decisions.
              */
             description?: string | null;
         };
@@ -2865,10 +2865,10 @@ export interface components {
              * @example agt_00000000000000000000000001
              */
             agentId: string | null;
-            /** @example Tells the finance channel of decisions. */
+            /** @example Informs the finance channel of decisions. */
             description: string;
             /**
-             * @description `failing`: given up until it is resumed or replayed.
+             * @description `failing`: not delivered to until it is resumed or replayed.
              * @example active
              */
             status: components["schemas"]["WebhookStatus"];
@@ -2883,7 +2883,7 @@ export interface components {
              */
             updatedAt: string;
             /**
-             * @description What deliveries are signed with, after Standard Webhooks. It is in this answer only.
+             * @description Secret with which deliveries are signed, according to Standard Webhooks. It is returned only in this answer.
              * @example whsec_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx=
              */
             secret: string;
@@ -2906,7 +2906,7 @@ export interface components {
             lastStatus: number | null;
             /**
              * Format: date-time
-             * @description Null: nothing is waited for.
+             * @description Null: no retry is pending.
              * @example null
              */
             nextAttemptAt: string | null;
@@ -2928,10 +2928,10 @@ export interface components {
              * @example agt_00000000000000000000000001
              */
             agentId: string | null;
-            /** @example Tells the finance channel of decisions. */
+            /** @example Informs the finance channel of decisions. */
             description: string;
             /**
-             * @description `failing`: given up until it is resumed or replayed.
+             * @description `failing`: not delivered to until it is resumed or replayed.
              * @example active
              */
             status: components["schemas"]["WebhookStatus"];
@@ -2950,7 +2950,7 @@ export interface components {
         };
         UpdateWebhookRequest: {
             /**
-             * @description Where audit entries are delivered to: https, without user info and fragment, at an address of the public internet.
+             * @description URL to which audit entries are delivered: https, without user info and fragment, at an address of the public internet.
              * @example https://hooks.example.com/governance
              */
             url?: string | null;
@@ -2969,7 +2969,7 @@ export interface components {
             agentId?: string | null;
             /**
              * @description What the endpoint is for.
-             * @example Tells the finance channel of decisions.
+             * @example Informs the finance channel of decisions.
              */
             description?: string | null;
         };
@@ -2984,7 +2984,7 @@ export interface components {
         };
         ReplayWebhookRequest: {
             /**
-             * @description Sequence after which deliveries begin anew; 0: with the first entry.
+             * @description Sequence after which deliveries start again; 0: with the first entry.
              * @example 0
              */
             after: number;
@@ -3000,7 +3000,7 @@ export interface components {
              */
             checkpoint: string;
             /**
-             * @description What the log calls itself.
+             * @description Name of the log.
              * @example agent-governance-service
              */
             origin: string;
@@ -3027,7 +3027,7 @@ export interface components {
              */
             from: number;
             /**
-             * @description Number of entries of the latter tree.
+             * @description Number of entries of the later tree.
              * @example 1
              */
             to: number;
@@ -3037,7 +3037,7 @@ export interface components {
              */
             fromRoot: string;
             /**
-             * @description Root of the latter tree, in hex.
+             * @description Root of the later tree, in hex.
              * @example b159bfa47f8eecc4f4b4fbc92c5f6eee13a68132f4f74e68af6bcc1aa45ce503
              */
             toRoot: string;
@@ -3111,7 +3111,7 @@ export interface components {
              */
             stateHash: string | null;
             /**
-             * @description `hash` of the entry before; 64 zeros for the first.
+             * @description `hash` of the previous entry; 64 zeros for the first.
              * @example 0000000000000000000000000000000000000000000000000000000000000000
              */
             previousHash: string;
@@ -3124,16 +3124,16 @@ export interface components {
         ProvenanceEntryPage: {
             data: components["schemas"]["ProvenanceEntryResponse"][];
             /**
-             * @description Rows of the whole list, beyond this page.
+             * @description Number of rows of the whole list, not only of this page.
              * @example 1
              */
             total: number;
-            /** @description There when rows follow: give it as `cursor` for the next page. */
+            /** @description Present if more rows follow: pass it as `cursor` to get the next page. */
             nextCursor?: string;
         };
         VerifyChainRequest: {
             /**
-             * @description The first sequence to check, its link to the entry before included. Without it the whole chain.
+             * @description The first sequence to check, including its link to the previous entry. Without it the whole chain is checked.
              * @example 1
              */
             from?: number | null;
@@ -3142,7 +3142,7 @@ export interface components {
              * @example true
              */
             state?: boolean | null;
-            /** @description A checkpoint of this log, kept since: verify says whether the log extends it. */
+            /** @description An earlier checkpoint of this log: the answer says whether the log extends it. */
             checkpoint?: string | null;
         };
         ChainHeadResponse: {
@@ -3162,7 +3162,7 @@ export interface components {
              * @example b159bfa47f8eecc4f4b4fbc92c5f6eee13a68132f4f74e68af6bcc1aa45ce503
              */
             rootHash: string;
-            /** @description What is stored of the tree, and checkpoints and proofs are made of, is that very tree. */
+            /** @description Whether the stored tree, from which checkpoints and proofs are made, is that tree. */
             matches: boolean;
         } | null;
         /**
@@ -3172,7 +3172,7 @@ export interface components {
         SignatureVerdict: "valid" | "unknown_key" | "invalid";
         CheckpointVerdictResponse: {
             /**
-             * @description What the log calls itself in the checkpoint.
+             * @description Name of the log in the checkpoint.
              * @example agent-governance-service
              */
             origin: string;
@@ -3188,11 +3188,11 @@ export interface components {
              * @example valid
              */
             signature: components["schemas"]["SignatureVerdict"];
-            /** @description The first entries of the log, as many as the checkpoint has, are those it was made of. */
+            /** @description Whether the first entries of the log, as many as the checkpoint has, are those it was made from. */
             extended: boolean;
         };
         /**
-         * @description `changed`: it is not as its last entry left it. `added`: no entry made it, or the last one removed it. `missing`: its last entry left it there.
+         * @description `changed`: it is not as its last entry left it. `added`: no entry created it, or the last one removed it. `missing`: according to its last entry it should exist.
          * @enum {string}
          */
         RecordFault: "changed" | "added" | "missing";
@@ -3202,19 +3202,19 @@ export interface components {
             /** @example ent_00000000000000000000000001 */
             subjectId: string;
             /**
-             * @description `changed`: it is not as its last entry left it. `added`: no entry made it, or the last one removed it. `missing`: its last entry left it there.
+             * @description `changed`: it is not as its last entry left it. `added`: no entry created it, or the last one removed it. `missing`: according to its last entry it should exist.
              * @example changed
              */
             fault: components["schemas"]["RecordFault"];
         };
         /**
-         * @description `counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark by which processes follow one another.
+         * @description `counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with which processes follow one another.
          * @enum {string}
          */
         DerivedData: "counter" | "listItems" | "head";
         InvalidDerivedResponse: {
             /**
-             * @description `counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark by which processes follow one another.
+             * @description `counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with which processes follow one another.
              * @example counter
              */
             data: components["schemas"]["DerivedData"];
@@ -3225,7 +3225,7 @@ export interface components {
             name: string;
         };
         VerificationResponse: {
-            /** @description True when no link is broken, no hash is wrong and the stored tree matches; with `state`, when no record and no derived data is wrong, either; with a checkpoint, when the log extends it and its signature is not a forged one. */
+            /** @description True when no link is broken, no hash is wrong and the stored tree matches; with `state`, when also no record and no derived data is wrong; with a checkpoint, when the log also extends it and its signature is not forged. */
             valid: boolean;
             /** @example 1 */
             entriesVerified: number;
@@ -3233,14 +3233,14 @@ export interface components {
             brokenLinks: number;
             /** @example 0 */
             invalidHashes: number;
-            /** @description Where the head record said, at the start, that the chain ends. */
+            /** @description Where the chain ended according to the head record when the verification began. */
             head: components["schemas"]["ChainHeadResponse"];
             /**
              * @description The first sequence at fault.
              * @example null
              */
             firstInvalid: number | null;
-            /** @description The Merkle tree over the entries; null with a `from` after the first, as it is not checked then. */
+            /** @description The Merkle tree over the entries; null with a `from` after the first entry, since it is not checked then. */
             tree: components["schemas"]["TreeResponse"];
             /** @description Only when a checkpoint was sent: whether the log extends it. */
             checkpoint?: components["schemas"]["CheckpointVerdictResponse"];
@@ -3249,7 +3249,7 @@ export interface components {
              * @example 12
              */
             durationMs: number;
-            /** @description With `state`: records that were there. */
+            /** @description With `state`: number of records checked. */
             recordsVerified?: number;
             /** @description With `state`: records that are not as the ledger left them. */
             invalidRecords?: number;
@@ -3297,7 +3297,7 @@ export interface components {
              */
             stateHash: string | null;
             /**
-             * @description `hash` of the entry before; 64 zeros for the first.
+             * @description `hash` of the previous entry; 64 zeros for the first.
              * @example 0000000000000000000000000000000000000000000000000000000000000000
              */
             previousHash: string;
@@ -3307,7 +3307,7 @@ export interface components {
              */
             hash: string;
             audit: components["schemas"]["AuditEntryResponse"];
-            /** @description What `stateHash` was made of. */
+            /** @description What `stateHash` was computed from. */
             state: {
                 [key: string]: unknown;
             } | null;
@@ -3339,7 +3339,7 @@ export interface components {
             policies: number;
             /** @example 7 */
             provenanceEntries: number;
-            /** @description Records of modules that were added to the service, by the name of their counter; where there are any. */
+            /** @description Records of modules that were added to the service, by the name of their counter; absent if there are none. */
             modules?: {
                 [key: string]: number;
             };
@@ -3350,9 +3350,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "CONFLICT";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
             };
         };
@@ -3360,9 +3360,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "INTERNAL_ERROR";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
             };
         };
@@ -3370,9 +3370,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "NOT_FOUND";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
             };
         };
@@ -3380,9 +3380,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "PAYLOAD_TOO_LARGE";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
             };
         };
@@ -3390,9 +3390,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "PERMISSION_DENIED";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
                 /** @description Why it was denied, for machines. */
                 reason: components["schemas"]["DenialReason"];
@@ -3402,9 +3402,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "POLICY_DENIED";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
                 /** @enum {string} */
                 reason: "policy_denied";
@@ -3420,9 +3420,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "PRECONDITION_FAILED";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
             };
         };
@@ -3430,9 +3430,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "RATE_LIMITED";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
             };
         };
@@ -3440,9 +3440,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "REQUEST_TIMEOUT";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
             };
         };
@@ -3450,9 +3450,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "UNAUTHORIZED";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
             };
         };
@@ -3460,9 +3460,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "UNAVAILABLE";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
             };
         };
@@ -3470,9 +3470,9 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "UNSUPPORTED_MEDIA_TYPE";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
             };
         };
@@ -3480,11 +3480,11 @@ export interface components {
             error: {
                 /** @enum {string} */
                 code: "VALIDATION_ERROR";
-                /** @description For people; it may change. */
+                /** @description For people; the wording may change. */
                 message: string;
-                /** @description The `X-Request-Id` of the answer; of the first answer, where an `Idempotency-Key` repeats it. */
+                /** @description The `X-Request-Id` of the answer; of the first answer, if an `Idempotency-Key` repeats it. */
                 requestId: string;
-                /** @description Every fault found; missing where the request cannot be read at all. */
+                /** @description Every fault found; missing if the request cannot be read at all. */
                 details?: {
                     /** @example context.confidence */
                     field: string;
@@ -3494,7 +3494,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request is malformed or invalid, or refers to what does not exist; `details` has every fault. */
+        /** @description The request is malformed or invalid, or refers to something that does not exist; `details` lists every fault. */
         VALIDATION_ERROR: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3522,7 +3522,7 @@ export interface components {
                 "application/json": components["schemas"]["RateLimitedError"];
             };
         };
-        /** @description Something unforeseen, logged under the request id. */
+        /** @description An unforeseen error, logged under the request id. */
         INTERNAL_ERROR: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3568,7 +3568,7 @@ export interface components {
         /** @description The caller or the agent may not do this; `reason` says why. */
         PERMISSION_DENIED: {
             headers: {
-                /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                 "Idempotent-Replayed"?: "true";
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -3580,7 +3580,7 @@ export interface components {
                 "application/json": components["schemas"]["PermissionDeniedError"];
             };
         };
-        /** @description The body came too slowly. */
+        /** @description The body arrived too slowly. */
         REQUEST_TIMEOUT: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3609,7 +3609,7 @@ export interface components {
         /** @description The body is not JSON in UTF-8. */
         UNSUPPORTED_MEDIA_TYPE: {
             headers: {
-                /** @description There when the `Content-Encoding` is at fault. */
+                /** @description Present if the `Content-Encoding` is the fault. */
                 "Accept-Encoding"?: "identity";
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -3621,10 +3621,10 @@ export interface components {
                 "application/json": components["schemas"]["UnsupportedMediaTypeError"];
             };
         };
-        /** @description The state of the record does not allow this, a name is taken, or the `Idempotency-Key` was used with another body. */
+        /** @description The state of the record does not allow this, a name is in use, or the `Idempotency-Key` was used with another body. */
         CONFLICT: {
             headers: {
-                /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                 "Idempotent-Replayed"?: "true";
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -3636,7 +3636,7 @@ export interface components {
                 "application/json": components["schemas"]["ConflictError"];
             };
         };
-        /** @description There is no such record. */
+        /** @description The record does not exist. */
         NOT_FOUND: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3682,13 +3682,13 @@ export interface operations {
     entities_list: {
         parameters: {
             query?: {
-                /** @description Rows at most; fewer where they are large. Without it 50, in audit and provenance 100. */
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
                 limit?: number;
                 /** @description Rows to skip. */
                 offset?: number;
-                /** @description Oldest or newest first, by creation. Without it `asc`, in the audit `desc`. */
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
                 order?: components["schemas"]["SortOrder"];
-                /** @description `nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only. */
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
                 /** @description Only entities of this type. */
                 type?: string;
@@ -3726,7 +3726,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -3748,7 +3748,7 @@ export interface operations {
                     ETag?: string;
                     /** @description Path of the new record. */
                     Location?: string;
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -3775,11 +3775,11 @@ export interface operations {
     entities_get: {
         parameters: {
             query?: {
-                /** @description Answers as the ledger kept the record then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
+                /** @description Returns the record as it was then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
                 asOf?: string;
             };
             header?: {
-                /** @description ETag of a copy the client has (one, a list, or `*`): 304 when it is current. */
+                /** @description ETag of a copy the client has (one, a list, or `*`): 304 if it is current. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3932,13 +3932,13 @@ export interface operations {
     claims_list: {
         parameters: {
             query?: {
-                /** @description Rows at most; fewer where they are large. Without it 50, in audit and provenance 100. */
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
                 limit?: number;
                 /** @description Rows to skip. */
                 offset?: number;
-                /** @description Oldest or newest first, by creation. Without it `asc`, in the audit `desc`. */
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
                 order?: components["schemas"]["SortOrder"];
-                /** @description `nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only. */
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
                 /** @description Only claims of this predicate. */
                 predicate?: string;
@@ -3978,7 +3978,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3998,7 +3998,7 @@ export interface operations {
                 headers: {
                     /** @description Path of the new record. */
                     Location?: string;
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4096,13 +4096,13 @@ export interface operations {
     agents_list: {
         parameters: {
             query?: {
-                /** @description Rows at most; fewer where they are large. Without it 50, in audit and provenance 100. */
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
                 limit?: number;
                 /** @description Rows to skip. */
                 offset?: number;
-                /** @description Oldest or newest first, by creation. Without it `asc`, in the audit `desc`. */
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
                 order?: components["schemas"]["SortOrder"];
-                /** @description `nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only. */
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
                 /** @description Only agents with this capability. */
                 capability?: string;
@@ -4144,7 +4144,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -4166,7 +4166,7 @@ export interface operations {
                     ETag?: string;
                     /** @description Path of the new record. */
                     Location?: string;
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4193,11 +4193,11 @@ export interface operations {
     agents_get: {
         parameters: {
             query?: {
-                /** @description Answers as the ledger kept the record then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
+                /** @description Returns the record as it was then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
                 asOf?: string;
             };
             header?: {
-                /** @description ETag of a copy the client has (one, a list, or `*`): 304 when it is current. */
+                /** @description ETag of a copy the client has (one, a list, or `*`): 304 if it is current. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4318,7 +4318,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4346,7 +4346,7 @@ export interface operations {
                      * @example "1"
                      */
                     ETag?: string;
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4375,7 +4375,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4403,7 +4403,7 @@ export interface operations {
                      * @example "1"
                      */
                     ETag?: string;
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4431,13 +4431,13 @@ export interface operations {
     policies_list: {
         parameters: {
             query?: {
-                /** @description Rows at most; fewer where they are large. Without it 50, in audit and provenance 100. */
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
                 limit?: number;
                 /** @description Rows to skip. */
                 offset?: number;
-                /** @description Oldest or newest first, by creation. Without it `asc`, in the audit `desc`. */
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
                 order?: components["schemas"]["SortOrder"];
-                /** @description `nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only. */
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
                 /** @description Only versions of this policy. */
                 name?: string;
@@ -4477,7 +4477,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -4492,7 +4492,7 @@ export interface operations {
             /** @description This version is in force already; nothing was written. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4509,7 +4509,7 @@ export interface operations {
                 headers: {
                     /** @description Path of the new record. */
                     Location?: string;
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4536,7 +4536,7 @@ export interface operations {
     policies_get: {
         parameters: {
             query?: {
-                /** @description Answers as the ledger kept the record then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
+                /** @description Returns the record as it was then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
                 asOf?: string;
             };
             header?: never;
@@ -4574,7 +4574,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4588,7 +4588,7 @@ export interface operations {
             /** @description The policy, in force. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4617,7 +4617,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4631,7 +4631,7 @@ export interface operations {
             /** @description The policy, out of force. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4756,7 +4756,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -4793,7 +4793,7 @@ export interface operations {
             /** @description What has changed. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4822,7 +4822,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4837,10 +4837,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of it. */
+            /** @description The execution, with its outcome. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4857,7 +4857,7 @@ export interface operations {
                 headers: {
                     /** @description Path of the execution. */
                     Location?: string;
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4874,7 +4874,7 @@ export interface operations {
             /** @description The caller or the agent may not do this; `reason` says why. A policy denies this; `policy` names it. */
             403: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4899,13 +4899,13 @@ export interface operations {
     executions_list: {
         parameters: {
             query?: {
-                /** @description Rows at most; fewer where they are large. Without it 50, in audit and provenance 100. */
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
                 limit?: number;
                 /** @description Rows to skip. */
                 offset?: number;
-                /** @description Oldest or newest first, by creation. Without it `asc`, in the audit `desc`. */
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
                 order?: components["schemas"]["SortOrder"];
-                /** @description `nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only. */
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
                 /** @description Only executions of the agent with this id or name. */
                 agentId?: string;
@@ -4915,7 +4915,7 @@ export interface operations {
                 outcome?: components["schemas"]["ExecutionOutcome"];
                 /** @description Only the execution of the decision with this id. */
                 decisionId?: string;
-                /** @description Only executions that asked for exactly this. */
+                /** @description Only executions that requested exactly this. */
                 actionHash?: string;
                 /** @description Only executions on resources of this type. */
                 resourceType?: string;
@@ -4956,9 +4956,9 @@ export interface operations {
     executions_get: {
         parameters: {
             query?: {
-                /** @description Answers as the ledger kept the record then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
+                /** @description Returns the record as it was then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
                 asOf?: string;
-                /** @description Answers when there is nothing left to wait for, or after this many seconds. */
+                /** @description Answers as soon as there is nothing left to wait for, or after this many seconds. */
                 wait?: number;
             };
             header?: never;
@@ -4996,7 +4996,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5019,10 +5019,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The execution, which is settled now. */
+            /** @description The execution, which is now settled. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5050,13 +5050,13 @@ export interface operations {
     decisions_list: {
         parameters: {
             query?: {
-                /** @description Rows at most; fewer where they are large. Without it 50, in audit and provenance 100. */
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
                 limit?: number;
                 /** @description Rows to skip. */
                 offset?: number;
-                /** @description Oldest or newest first, by creation. Without it `asc`, in the audit `desc`. */
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
                 order?: components["schemas"]["SortOrder"];
-                /** @description `nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only. */
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
                 /** @description Only decisions of this status. */
                 status?: components["schemas"]["DecisionStatus"];
@@ -5102,7 +5102,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5119,7 +5119,7 @@ export interface operations {
                 headers: {
                     /** @description Path of the new record. */
                     Location?: string;
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5146,9 +5146,9 @@ export interface operations {
     decisions_get: {
         parameters: {
             query?: {
-                /** @description Answers as the ledger kept the record then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
+                /** @description Returns the record as it was then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a date). Without an `ETag`. */
                 asOf?: string;
-                /** @description Answers when there is nothing left to wait for, or after this many seconds. */
+                /** @description Answers as soon as there is nothing left to wait for, or after this many seconds. */
                 wait?: number;
             };
             header?: never;
@@ -5185,7 +5185,7 @@ export interface operations {
     decisions_listApprovers: {
         parameters: {
             query?: {
-                /** @description Rows at most. Without it 50. */
+                /** @description Maximum number of rows. Default: 50. */
                 limit?: number;
                 /** @description Rows to skip. */
                 offset?: number;
@@ -5199,7 +5199,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The approvers; once it is settled none of them is able. */
+            /** @description The approvers; once the decision is settled none of them can approve it. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5225,7 +5225,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5249,7 +5249,7 @@ export interface operations {
             /** @description The decision; approved once it has its required approvals. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5266,7 +5266,7 @@ export interface operations {
             /** @description The caller or the agent may not do this; `reason` says why. A policy denies this; `policy` names it. */
             403: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5292,7 +5292,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5313,10 +5313,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The decision; one rejection rejects. */
+            /** @description The decision; a single rejection rejects it. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5333,7 +5333,7 @@ export interface operations {
             /** @description The caller or the agent may not do this; `reason` says why. A policy denies this; `policy` names it. */
             403: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5359,7 +5359,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5382,7 +5382,7 @@ export interface operations {
             /** @description The cancelled decision. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5411,7 +5411,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5422,10 +5422,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Authorized, or what its handler made of it. */
+            /** @description Authorized, or executed by its handler. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5442,7 +5442,7 @@ export interface operations {
             /** @description The caller or the agent may not do this; `reason` says why. A policy denies this; `policy` names it. */
             403: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5468,7 +5468,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5491,7 +5491,7 @@ export interface operations {
             /** @description The cancelled execution. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5519,13 +5519,13 @@ export interface operations {
     apiKeys_list: {
         parameters: {
             query?: {
-                /** @description Rows at most; fewer where they are large. Without it 50, in audit and provenance 100. */
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
                 limit?: number;
                 /** @description Rows to skip. */
                 offset?: number;
-                /** @description Oldest or newest first, by creation. Without it `asc`, in the audit `desc`. */
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
                 order?: components["schemas"]["SortOrder"];
-                /** @description `nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only. */
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
                 /** @description Only keys of this status. */
                 status?: components["schemas"]["ApiKeyStatus"];
@@ -5646,7 +5646,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5669,7 +5669,7 @@ export interface operations {
             /** @description The key, which has ended. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5727,19 +5727,19 @@ export interface operations {
     audit_list: {
         parameters: {
             query?: {
-                /** @description Rows at most; fewer where they are large. Without it 50, in audit and provenance 100. */
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
                 limit?: number;
                 /** @description Rows to skip. */
                 offset?: number;
-                /** @description Oldest or newest first, by creation. Without it `asc`, in the audit `desc`. */
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
                 order?: components["schemas"]["SortOrder"];
-                /** @description `nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only. */
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
                 /** @description Only entries about the entity with this id. */
                 entityId?: string;
                 /** @description Only entries of the agent with this id or name. */
                 agentId?: string;
-                /** @description Only entries that this key, token or part of the service caused: the `id` of `actor`. */
+                /** @description Only entries caused by this key, token or part of the service: the `id` of `actor`. */
                 actorId?: string;
                 /** @description Only entries about the record with this id. */
                 subjectId?: string;
@@ -5782,7 +5782,7 @@ export interface operations {
     events_follow: {
         parameters: {
             query?: {
-                /** @description Begins after this sequence; 0: with the first event. Without it only what happens from now on is sent. */
+                /** @description Begins after this sequence; 0: with the first event. Without it only new events are sent. */
                 after?: number;
                 /** @description Only events of one of these actions, each an action or a family of them, such as `entity.*`. */
                 action?: string[];
@@ -5794,7 +5794,7 @@ export interface operations {
                 subjectId?: string;
             };
             header?: {
-                /** @description `id` of the last event that was received: it begins after that. It goes before `after`. */
+                /** @description `id` of the last event that was received: the stream begins after it. Takes precedence over `after`. */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -5805,7 +5805,7 @@ export interface operations {
             /** @description Events: `id` is the sequence, `event` the action, and `data` the audit entry, as `GET /audit` shows it. */
             200: {
                 headers: {
-                    /** @description Sequence of the last entry when it began. */
+                    /** @description Sequence of the last entry when the stream began. */
                     "X-Head-Sequence"?: number;
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5828,13 +5828,13 @@ export interface operations {
     webhooks_list: {
         parameters: {
             query?: {
-                /** @description Rows at most; fewer where they are large. Without it 50, in audit and provenance 100. */
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
                 limit?: number;
                 /** @description Rows to skip. */
                 offset?: number;
-                /** @description Oldest or newest first, by creation. Without it `asc`, in the audit `desc`. */
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
                 order?: components["schemas"]["SortOrder"];
-                /** @description `nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only. */
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
             };
             header?: never;
@@ -5990,7 +5990,7 @@ export interface operations {
                  *         "execution.denied"
                  *       ],
                  *       "agentId": "agt_00000000000000000000000001",
-                 *       "description": "Tells the finance channel of decisions."
+                 *       "description": "Informs the finance channel of decisions."
                  *     }
                  */
                 "application/json": components["schemas"]["UpdateWebhookRequest"];
@@ -6026,7 +6026,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6040,7 +6040,7 @@ export interface operations {
             /** @description What the endpoint answered. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -6105,7 +6105,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6128,7 +6128,7 @@ export interface operations {
             /** @description The webhook, which is active. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -6157,7 +6157,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6171,7 +6171,7 @@ export interface operations {
             /** @description The webhook, which is active. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -6204,7 +6204,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The log as it stands. */
+            /** @description A checkpoint of the current log. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6230,7 +6230,7 @@ export interface operations {
             query: {
                 /** @description Number of entries of the earlier tree, such as that of a kept checkpoint. */
                 from: number;
-                /** @description Number of entries of the latter tree. Without it, today’s. */
+                /** @description Number of entries of the later tree. Without it, the current one. */
                 to?: number;
             };
             header?: never;
@@ -6263,7 +6263,7 @@ export interface operations {
     checkpoints_proveInclusion: {
         parameters: {
             query?: {
-                /** @description Number of entries of the tree, such as that of a checkpoint. Without it, today’s. */
+                /** @description Number of entries of the tree, such as that of a checkpoint. Without it, the current one. */
                 size?: number;
             };
             header?: never;
@@ -6300,13 +6300,13 @@ export interface operations {
     provenance_list: {
         parameters: {
             query?: {
-                /** @description Rows at most; fewer where they are large. Without it 50, in audit and provenance 100. */
+                /** @description Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100. */
                 limit?: number;
                 /** @description Rows to skip. */
                 offset?: number;
-                /** @description Oldest or newest first, by creation. Without it `asc`, in the audit `desc`. */
+                /** @description Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`. */
                 order?: components["schemas"]["SortOrder"];
-                /** @description `nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only. */
+                /** @description `nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it. */
                 cursor?: string;
                 /** @description Only entries about the entity with this id. */
                 entityId?: string;
@@ -6354,7 +6354,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body get the first answer again, and take effect once. Another body is a CONFLICT. */
+                /** @description Makes the request safe to repeat: for 24 hours the same key, path and body return the first answer again and take effect only once. A different body is a CONFLICT. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6375,7 +6375,7 @@ export interface operations {
             /** @description What was found; 200 also for a chain that is not valid. */
             200: {
                 headers: {
-                    /** @description There when this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -6471,7 +6471,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Everything the hashes of the entry were made of. */
+            /** @description Everything the hashes of the entry were computed from. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6588,7 +6588,7 @@ export interface operations {
             400: components["responses"]["VALIDATION_ERROR"];
             429: components["responses"]["RATE_LIMITED"];
             500: components["responses"]["INTERNAL_ERROR"];
-            /** @description It would not, or the service is stopping. */
+            /** @description A write would fail, or the service is stopping. */
             503: {
                 headers: {
                     /** @description Seconds to wait. */
@@ -6614,7 +6614,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All counts are of one moment. */
+            /** @description All counts are of the same moment. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

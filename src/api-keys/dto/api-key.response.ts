@@ -43,7 +43,7 @@ export class ApiKeyResponse {
 export class IssuedApiKeyResponse extends ApiKeyResponse {
   @ApiProperty({
     example: `${SAMPLE_PREFIX}_${'x'.repeat(43)}`,
-    description: 'The key itself. It is in this answer only: the service keeps nothing but its hash.',
+    description: 'The key itself. It is returned only in this answer: the service stores nothing but its hash.',
   })
   readonly secret!: string;
 

@@ -9,7 +9,8 @@ import { type Scope, SCOPES } from '../../ledger/caller';
     ? [
         {
           field: 'agentId',
-          message: 'must be left out where the scopes have admin: who acts as one agent rules no others',
+          message:
+            'must be left out if the scopes include admin: a key that acts as one agent cannot administer others',
         },
       ]
     : [],
@@ -17,7 +18,7 @@ import { type Scope, SCOPES } from '../../ledger/caller';
 export class CreateApiKeyRequest {
   @RequiredText({
     max: 100,
-    description: 'For people: whose key it is, or what it is for.',
+    description: 'For people: who holds the key, or what it is for.',
     example: 'reminder-bot in production',
   })
   readonly name!: string;
@@ -26,7 +27,7 @@ export class CreateApiKeyRequest {
     minItems: 1,
     maxItems: SCOPES.length,
     item: { max: 20, rule: scopeFault },
-    description: `What its holder may do: ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}. \`admin\` is all of them.`,
+    description: `What its holder may do: ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}. \`admin\` includes all of them.`,
     example: ['execute', 'propose'],
   })
   readonly scopes!: Scope[];
@@ -34,13 +35,14 @@ export class CreateApiKeyRequest {
   @OptionalText({
     max: 500,
     description:
-      'Id or name of the agent that the holder acts as, and as no other. Without it the key is bound to none.',
+      'Id or name of the only agent that the holder may act as. Without it the key is not bound to an agent.',
     example: sampleId('agt'),
   })
   readonly agentId?: string;
 
   @ExpiryField({
-    description: 'From this moment on the key opens nothing. Ahead, at most ten years; with a zone. Without it: never.',
+    description:
+      'From this time on the key is refused. In the future, by at most ten years; with a zone. Without it the key does not expire.',
   })
   readonly expiresAt?: string;
 }

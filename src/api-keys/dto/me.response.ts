@@ -4,7 +4,7 @@ import { sampleId } from '../../openapi/sample-id';
 import { type Caller, type Scope, SCOPES } from '../../ledger/caller';
 
 export class MeResponse {
-  @ApiProperty({ type: ActorResponse, description: 'What audit entries of your requests name.' })
+  @ApiProperty({ type: ActorResponse, description: 'The actor that audit entries of your requests name.' })
   readonly actor!: ActorResponse;
 
   @ApiProperty({ type: String, nullable: true, example: sampleId('agt'), description: 'Null: bound to no agent.' })

@@ -40,7 +40,7 @@ export class AuditEntryResponse {
   @ApiProperty({ type: ActorResponse, description: 'Who authenticated.' })
   readonly actor!: ActorResponse;
 
-  @ApiProperty({ type: String, nullable: true, example: null, description: 'The agent that acted, or was changed.' })
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'The agent that acted or was changed.' })
   readonly agentId!: string | null;
 
   @ApiProperty({ type: String, nullable: true, example: sampleId('ent') })

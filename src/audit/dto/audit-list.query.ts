@@ -19,7 +19,7 @@ export class AuditListQuery extends ListQuery {
 
   @QueryText({
     max: 500,
-    description: 'Only entries that this key, token or part of the service caused: the `id` of `actor`.',
+    description: 'Only entries caused by this key, token or part of the service: the `id` of `actor`.',
   })
   readonly actorId?: string;
 

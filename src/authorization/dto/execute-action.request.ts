@@ -30,7 +30,7 @@ export class ExecuteActionRequest {
   @FreeFormObject({
     optional: true,
     default: {},
-    description: 'Free-form members, given to the handler of the action and kept as they were sent.',
+    description: 'Free-form members, passed to the handler of the action and stored as they were sent.',
     example: { to: 'customer@example.com' },
   })
   readonly parameters?: JsonObject;

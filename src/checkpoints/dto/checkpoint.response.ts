@@ -9,7 +9,7 @@ export class CheckpointResponse {
   })
   readonly checkpoint!: string;
 
-  @ApiProperty({ example: 'agent-governance-service', description: 'What the log calls itself.' })
+  @ApiProperty({ example: 'agent-governance-service', description: 'Name of the log.' })
   readonly origin!: string;
 
   @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries.' })

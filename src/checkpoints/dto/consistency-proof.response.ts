@@ -6,13 +6,13 @@ export class ConsistencyProofResponse {
   @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries of the earlier tree.' })
   readonly from!: number;
 
-  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries of the latter tree.' })
+  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Number of entries of the later tree.' })
   readonly to!: number;
 
   @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the earlier tree, in hex.' })
   readonly fromRoot!: string;
 
-  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the latter tree, in hex.' })
+  @ApiProperty({ example: EXAMPLE_HASH, description: 'Root of the later tree, in hex.' })
   readonly toRoot!: string;
 
   @ApiProperty({

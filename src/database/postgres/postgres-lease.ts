@@ -79,7 +79,7 @@ export class PostgresLease {
   }
 
   private onRenewed(): void {
-    if (this.isFailing) this.logger.log('The lease of this process is renewed again.');
+    if (this.isFailing) this.logger.log('The lease of this process is being renewed again.');
     this.isFailing = false;
   }
 

@@ -18,7 +18,7 @@ export class ApproverResponse {
     type: [Number],
     example: [0],
     description:
-      "Indexes of the groups of the decision's `approvers` that the agent can fill; none without `approvers`.",
+      "Indexes of the groups of the decision's `approvers` that the agent can approve for; none without `approvers`.",
   })
   readonly groups!: readonly number[];
 
@@ -46,7 +46,12 @@ export class ApproverListResponse {
   @ApiProperty({ type: [ApproverResponse] })
   readonly data!: readonly ApproverResponse[];
 
-  @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Rows of the whole list, beyond this page.' })
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    example: 1,
+    description: 'Number of rows of the whole list, not only of this page.',
+  })
   readonly total!: number;
 
   @ApiProperty({
@@ -54,7 +59,7 @@ export class ApproverListResponse {
     nullable: true,
     example: true,
     description:
-      'Whether the decision can still be approved, by the approvals it has and those who are able. Null where the first 10,000 ' +
+      'Whether the decision can still be approved, given its approvals and the agents that can approve it. Null if the first 10,000 ' +
       'are not enough and there are more.',
   })
   readonly feasible!: boolean | null;

@@ -34,7 +34,7 @@ export class ReviewResponse {
     type: [Number],
     nullable: true,
     example: null,
-    description: 'Indexes of the groups of `approvers` that the reviewer could fill; null without `approvers`.',
+    description: 'Indexes of the groups of `approvers` that the reviewer could approve for; null without `approvers`.',
   })
   readonly groups!: readonly number[] | null;
 
@@ -50,7 +50,12 @@ export class DecisionApproversResponse {
   @ApiProperty({ type: 'integer', minimum: 1, maximum: 10, example: 1, description: 'By different reviewers.' })
   readonly approvals!: number;
 
-  @ApiProperty({ type: 'integer', minimum: 0, example: 0, description: 'Approvals so far that may fill the group.' })
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    example: 0,
+    description: 'Approvals so far that may count for the group.',
+  })
   readonly given!: number;
 }
 
@@ -104,7 +109,7 @@ export class DecisionResponse {
     type: String,
     nullable: true,
     example: null,
-    description: 'Hex SHA-256 of what the execution asks for, as in the execution.',
+    description: 'Hex SHA-256 of what the execution requests, as in the execution.',
   })
   readonly actionHash!: string | null;
 
@@ -121,7 +126,7 @@ export class DecisionResponse {
     type: String,
     nullable: true,
     example: null,
-    description: 'How long the execution may begin once it is approved: a duration after ISO 8601.',
+    description: 'How long the execution may be started once it is approved: an ISO 8601 duration.',
   })
   readonly executeWithin!: string | null;
 

@@ -29,7 +29,11 @@ export class ProposeDecisionRequest {
   })
   readonly proposedBy!: string;
 
-  @OneOf(RISK_LEVELS, { enumName: 'RiskLevel', description: 'Decides how many approvals are needed.', example: 'high' })
+  @OneOf(RISK_LEVELS, {
+    enumName: 'RiskLevel',
+    description: 'Determines how many approvals are needed.',
+    example: 'high',
+  })
   readonly riskLevel!: RiskLevel;
 
   @OptionalText({ max: 2000, mayBeBlank: true, default: '', example: 'Rolls out the new fraud checks.' })
@@ -39,14 +43,15 @@ export class ProposeDecisionRequest {
   readonly context?: JsonObject;
 
   @ExpiryField({
-    description: 'From this moment on the decision can no longer be reviewed. Ahead, at most ten years; with a zone.',
+    description:
+      'From this time on the decision can no longer be reviewed. In the future, by at most ten years; with a zone.',
   })
   readonly expiresAt?: string;
 
   @ApproversField({
     description:
       'Who has to approve: every group, each by different reviewers, together at least as many as `REQUIRED_APPROVALS` says ' +
-      'for the risk level. Without it any active agents, as many as that.',
+      'for the risk level. Without it, that number of any active agents.',
   })
   readonly approvers?: readonly GivenGroup[];
 }

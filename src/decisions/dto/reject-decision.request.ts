@@ -6,7 +6,7 @@ import { OptionalText } from '../../http/validation/text-fields';
 @WholeRequest(({ comment, reason }) =>
   comment === undefined || reason === undefined
     ? []
-    : [{ field: 'reason', message: 'is another name of comment; give one of them' }],
+    : [{ field: 'reason', message: 'is an alias of comment; give only one of them' }],
 )
 export class RejectDecisionRequest {
   @OptionalText({
@@ -20,6 +20,6 @@ export class RejectDecisionRequest {
   @OptionalText({ max: 2000, mayBeBlank: true, example: 'Outside the maintenance window.' })
   readonly comment?: string;
 
-  @OptionalText({ max: 2000, mayBeBlank: true, description: 'Another name of `comment`.' })
+  @OptionalText({ max: 2000, mayBeBlank: true, description: 'Alias of `comment`.' })
   readonly reason?: string;
 }

@@ -12,7 +12,7 @@ export class CreateEntityRequest {
   @FreeFormObject({
     optional: true,
     default: {},
-    description: 'Free-form members; they come back as they were sent.',
+    description: 'Free-form members; they are returned as they were sent.',
     example: { owner: 'team-payments', tier: 1 },
   })
   readonly properties?: JsonObject;

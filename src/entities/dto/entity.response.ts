@@ -22,7 +22,12 @@ export class EntityResponse {
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })
   readonly updatedAt!: string;
 
-  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Counts the changes; it is the ETag.' })
+  @ApiProperty({
+    type: 'integer',
+    minimum: 1,
+    example: 1,
+    description: 'Incremented by each change; used as the ETag.',
+  })
   readonly revision!: number;
 
   static from(this: void, row: GovernedEntity): EntityResponse {

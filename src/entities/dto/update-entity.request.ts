@@ -16,7 +16,7 @@ export class UpdateEntityRequest {
   @FreeFormObject({ optional: true, description: 'Replaced whole.', example: { owner: 'team-payments', tier: 2 } })
   readonly properties?: JsonObject;
 
-  @OptionalText({ max: 100, description: "Must equal the path's when given." })
+  @OptionalText({ max: 100, description: 'Must equal the id in the path, if given.' })
   readonly id?: string;
 
   @IgnoredField({})

@@ -37,8 +37,8 @@ const QUESTION: SchemaObject = {
 
 function RequestsField(): PropertyDecorator {
   const description =
-    `Up to ${MOST_REQUESTS} questions, with \`explain\` ${MOST_EXPLAINED}, answered by one set of policies. What one leaves ` +
-    'out it takes from the members next to the list; its `agent` or `subject` replaces either of them.';
+    `Up to ${MOST_REQUESTS} questions, with \`explain\` ${MOST_EXPLAINED}, answered by one set of policies. Members that one leaves ` +
+    'out are taken from those next to the list; its `agent` or `subject` replaces either of them.';
   return applyDecorators(
     ...optionalMark({ optional: true }),
     CheckedBy('requests', requestsFault),
@@ -74,7 +74,7 @@ export class EvaluateRequest implements GivenQuestion {
   @FreeFormObject({
     optional: true,
     default: {},
-    description: 'As in execute: what the conditions of policies look at.',
+    description: 'As in execute: what the conditions of policies examine.',
     example: { to: 'customer@example.com' },
   })
   readonly parameters?: JsonObject;
@@ -88,7 +88,7 @@ export class EvaluateRequest implements GivenQuestion {
 
   @MomentField({
     description:
-      'By the policies in force then, for agents as they were: after the entry with this sequence, or at this time as text. In place of now.',
+      'Evaluates the policies and agents of an earlier state: after the entry with this sequence, or at this time as text. Default: now.',
   })
   readonly asOf?: Moment;
 

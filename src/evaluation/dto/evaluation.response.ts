@@ -53,13 +53,14 @@ export class NearPolicyResponse {
 }
 
 export class ExplanationResponse {
-  @ApiProperty({ type: 'integer', example: 3, description: 'How many policies are in force.' })
+  @ApiProperty({ type: 'integer', example: 3, description: 'Number of policies in force.' })
   readonly inForce!: number;
 
   @ApiProperty({
     type: [MatchedPolicyResponse],
     maxItems: MOST_MATCHED,
-    description: 'Those that match, those that decided first. Of an agent that is unable: as if it were able.',
+    description:
+      'Those that match; those that decided come first. For an agent that is suspended or lacks the capability: as if it could act.',
   })
   readonly matched!: readonly MatchedPolicyResponse[];
 
@@ -67,7 +68,7 @@ export class ExplanationResponse {
     type: [NearPolicyResponse],
     maxItems: MOST_NEAREST,
     description:
-      'Policies that lack one part, and with it would have changed the answer for the better; by priority, then the oldest.',
+      'Policies that do not match in one part only, and would otherwise have improved the answer; by priority, then age.',
   })
   readonly nearest!: readonly NearPolicyResponse[];
 
@@ -85,7 +86,7 @@ export class AnswerResponse {
     enum: [...ANSWER_REASONS, null],
     nullable: true,
     example: null,
-    description: 'Null for what is allowed.',
+    description: 'Null if it is allowed.',
   })
   readonly reason!: AnswerReason | null;
 
@@ -95,7 +96,7 @@ export class AnswerResponse {
   @ApiProperty({
     type: ApprovalResponse,
     nullable: true,
-    description: 'What has to be approved first, combined from all policies that decided; else null.',
+    description: 'The approval that is required first, combined from all policies that decided; otherwise null.',
   })
   readonly approval!: ApprovalResponse | null;
 

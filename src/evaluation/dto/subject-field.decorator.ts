@@ -24,7 +24,7 @@ export const SUBJECT: SchemaObject = {
 /** An alternative to a registered agent: the members of an agent that policies look at. */
 export function SubjectField(): PropertyDecorator {
   const description =
-    'In place of `agent`: an agent that nobody has registered. Capabilities are not asked. It is met by `*`, `agent:*`, ' +
+    'Instead of `agent`: an agent that is not registered. Capabilities are not checked. It is matched by `*`, `agent:*`, ' +
     '`kind:…`, its roles, and its name.';
   return applyDecorators(
     ...optionalMark({ optional: true }),

@@ -23,7 +23,7 @@ export class ExecutionListQuery extends ListQuery {
   @QueryText({ max: 100, description: 'Only the execution of the decision with this id.' })
   readonly decisionId?: string;
 
-  @QueryText({ max: 100, description: 'Only executions that asked for exactly this.' })
+  @QueryText({ max: 100, description: 'Only executions that requested exactly this.' })
   readonly actionHash?: string;
 
   @QueryText({ max: 100, description: 'Only executions on resources of this type.' })

@@ -30,7 +30,7 @@ const OUTCOMES =
   '`authorized`: allowed, and carried out by the caller, since no handler is registered. `executed`: a handler ran; `result` ' +
   'is what it returned. `failed`: it threw or took too long. `running`: it runs. `interrupted`: the service stopped meanwhile. ' +
   '`denied`: refused, for `reason`. `pending_approval`: waits for its decision. `approved`: may be resumed, once, until ' +
-  '`approvedUntil`. `rejected`, `expired`, `cancelled`: what became of its approval.';
+  '`approvedUntil`. `rejected`, `expired`, `cancelled`: how its approval ended.';
 
 export class ExecutionResponse {
   @ApiProperty({ example: sampleId('exe') })
@@ -73,7 +73,7 @@ export class ExecutionResponse {
     format: 'date-time',
     nullable: true,
     example: null,
-    description: 'Until when an approval can be taken up.',
+    description: 'Until when an approval can be used.',
   })
   readonly approvedUntil!: string | null;
 
@@ -88,7 +88,7 @@ export class ExecutionResponse {
   })
   readonly decisionId!: string | null;
 
-  @ApiProperty({ ...ANY_JSON_SCHEMA, example: null, description: 'What the handler returned: any JSON.' })
+  @ApiProperty({ ...ANY_JSON_SCHEMA, example: null, description: 'What the handler returned: any JSON value.' })
   readonly result!: JsonValue;
 
   @ApiProperty({ type: String, nullable: true, example: null, description: 'A sentence.' })

@@ -7,7 +7,7 @@ const REPORTED_OUTCOMES = ['executed', 'failed'] as const;
 
 @WholeRequest(({ outcome, result, failureReason }) => [
   ...(outcome === 'failed' && result !== undefined
-    ? [{ field: 'result', message: 'belongs to the outcome "executed"; say in failureReason why it failed' }]
+    ? [{ field: 'result', message: 'belongs to the outcome "executed"; give the cause of a failure in failureReason' }]
     : []),
   ...(outcome === 'executed' && failureReason !== undefined
     ? [{ field: 'failureReason', message: 'belongs to the outcome "failed"' }]
@@ -22,7 +22,7 @@ export class ReportResultRequest {
   readonly outcome!: (typeof REPORTED_OUTCOMES)[number];
 
   @JsonField({
-    description: 'What it resulted in: any JSON. With `executed` only.',
+    description: 'The result: any JSON value. With `executed` only.',
     example: { sent: 1 },
   })
   readonly result?: JsonValue;

@@ -82,7 +82,7 @@ export class ActionRunner {
     this.logger.error({ err: error, action, executionId }, `The handler of "${action}" failed.`);
     const failureReason =
       error instanceof NotJsonError
-        ? `The handler of "${action}" returned what cannot be kept as JSON: ${error.message}.`
+        ? `The handler of "${action}" returned a value that cannot be stored as JSON: ${error.message}.`
         : `The handler of "${action}" failed; the service's log has the cause under the execution's id.`;
     return { outcome: 'failed', result: null, failureReason, failureCode: null };
   }

@@ -24,7 +24,7 @@ export class StatisticsResponse {
     additionalProperties: { type: 'integer', minimum: 0 },
     selfRequired: false,
     description:
-      'Records of modules that were added to the service, by the name of their counter; where there are any.',
+      'Records of modules that were added to the service, by the name of their counter; absent if there are none.',
   })
   readonly modules?: Readonly<Record<string, number>>;
 }

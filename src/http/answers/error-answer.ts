@@ -72,7 +72,7 @@ function fromExpress(thrown: unknown): DomainError | undefined {
 /** All that a client learns about an unforeseen error. */
 export const INTERNAL_ERROR = new DomainError(
   'INTERNAL_ERROR',
-  'The service could not answer this request because of an error of its own; it is logged under the request id.',
+  'The service could not answer this request because of an internal error; it is logged under the request id.',
 );
 
 export function errorStatus(error: DomainError): number {

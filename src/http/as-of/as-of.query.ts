@@ -4,7 +4,7 @@ import { QueryMoment } from '../validation/query-fields';
 export class AsOfQuery {
   @QueryMoment({
     description:
-      'Answers as the ledger kept the record then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a ' +
+      'Returns the record as it was then: after the entry with this sequence, or at this time (RFC 3339 with a zone, or a ' +
       'date). Without an `ETag`.',
   })
   readonly asOf?: Moment;

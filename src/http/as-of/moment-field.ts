@@ -29,5 +29,5 @@ function momentFault(value: unknown): string | undefined {
   const isTime = typeof value === 'string' && parseTimestampOrDate(value) !== undefined;
   return isSequence || isTime
     ? undefined
-    : 'must be the sequence of an entry, an integer from 1 on, or an RFC 3339 time with a zone or a date, as text';
+    : 'must be the sequence of an entry, an integer of 1 or more, or an RFC 3339 time with a zone or a date, as text';
 }

@@ -21,12 +21,17 @@ function pageClass(item: Type): Type {
     @ApiProperty({ type: [item] })
     readonly data!: readonly unknown[];
 
-    @ApiProperty({ type: 'integer', minimum: 0, example: 1, description: 'Rows of the whole list, beyond this page.' })
+    @ApiProperty({
+      type: 'integer',
+      minimum: 0,
+      example: 1,
+      description: 'Number of rows of the whole list, not only of this page.',
+    })
     readonly total!: number;
 
     @ApiPropertyOptional({
       type: String,
-      description: 'There when rows follow: give it as `cursor` for the next page.',
+      description: 'Present if more rows follow: pass it as `cursor` to get the next page.',
     })
     readonly nextCursor?: string;
   }

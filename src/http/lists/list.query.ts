@@ -11,7 +11,8 @@ export class ListQuery {
   @QueryInteger({
     min: 1,
     max: MOST_ROWS,
-    description: 'Rows at most; fewer where they are large. Without it 50, in audit and provenance 100.',
+    description:
+      'Maximum number of rows; fewer are returned if they are large. Default: 50, in audit and provenance 100.',
   })
   limit?: number;
 
@@ -20,13 +21,14 @@ export class ListQuery {
 
   @QueryOneOf(['asc', 'desc'], {
     enumName: 'SortOrder',
-    description: 'Oldest or newest first, by creation. Without it `asc`, in the audit `desc`.',
+    description: 'Oldest or newest first, by creation. Default: `asc`, in the audit trail `desc`.',
   })
   order?: SortOrder;
 
   @QueryText({
     max: LONGEST_CURSOR,
-    description: '`nextCursor` of the page before. It holds the filters and the order, so it goes with `limit` only.',
+    description:
+      '`nextCursor` of the previous page. It includes the filters and the order, so only `limit` can be combined with it.',
   })
   cursor?: string;
 }

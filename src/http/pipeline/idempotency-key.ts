@@ -20,7 +20,7 @@ export function readIdempotencyKey(request: ServiceRequest, answersSecret: boole
   if (typeof key !== 'string') return [];
   request.idempotencyKey = key;
   const field = 'header.Idempotency-Key';
-  if (answersSecret) return [{ field, message: 'must be left out: the answer has a secret, which is kept nowhere' }];
+  if (answersSecret) return [{ field, message: 'must be left out: the answer contains a secret, which is not stored' }];
   if ((request.headersDistinct[IDEMPOTENCY_KEY] ?? []).length > 1) return [{ field, message: 'must be given once' }];
   return VISIBLE_ASCII.test(key)
     ? []

@@ -30,7 +30,8 @@ function describe(target: object, name: string | symbol): void {
   Reflect.defineMetadata(CHECKS_LAST_EVENT_ID, true, target.constructor, name);
   const handler = Object.getOwnPropertyDescriptor(target, name);
   if (handler === undefined) return;
-  const description = '`id` of the last event that was received: it begins after that. It goes before `after`.';
+  const description =
+    '`id` of the last event that was received: the stream begins after it. Takes precedence over `after`.';
   ApiHeader({ name: 'Last-Event-ID', required: false, description })(target, name, handler);
 }
 

@@ -55,7 +55,7 @@ function readPair(
 
 function noteValueFault(name: string, value: string, faults: Map<string, string>): void {
   if (value === '') {
-    faults.set(name, 'must have a value; leave the parameter out to do without it');
+    faults.set(name, 'must have a value; otherwise leave the parameter out');
   } else if (value.includes('\0') || name.includes('\0')) {
     faults.set(name, 'must not contain a NUL character');
   }

@@ -86,8 +86,8 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     if (!this.warnsOfProxies || headers['x-forwarded-for'] === undefined) return;
     this.warnsOfProxies = false;
     this.proxyLogger.warn(
-      'A request carries X-Forwarded-For, but TRUST_PROXY is 0: where a proxy sent it, all clients behind that proxy count ' +
-        'as one. Set TRUST_PROXY to the number of proxies in front of the service, or to their addresses. Leave it at 0 where there is none.',
+      'A request carries X-Forwarded-For, but TRUST_PROXY is 0: if a proxy sent it, all clients behind that proxy count ' +
+        'as one. Set TRUST_PROXY to the number of proxies in front of the service, or to their addresses. Leave it at 0 if there is none.',
     );
   }
 }

@@ -28,7 +28,7 @@ export function routeNotFound(): DomainError {
 
 export function methodNotAllowed(method: string, allowed: readonly string[]): DomainError {
   const allow = allowed.join(', ');
-  return new DomainError('METHOD_NOT_ALLOWED', `This path does not answer ${method}; it answers ${allow}.`, {
+  return new DomainError('METHOD_NOT_ALLOWED', `This path does not support ${method}; it supports ${allow}.`, {
     headers: { Allow: allow },
   });
 }

@@ -86,7 +86,7 @@ function hostFault({ headers: { host }, rawHeaders, httpVersion }: IncomingMessa
   if (timesGiven(rawHeaders, 'host') > 1) {
     return { field, message: 'must be given only once' };
   }
-  return HOST.test(host) ? undefined : { field, message: 'must be a host, and a port where it is not the usual one' };
+  return HOST.test(host) ? undefined : { field, message: 'must be a host, and a port unless it is the default one' };
 }
 
 function transferEncodingFault({ headers, httpVersion }: IncomingMessage): FieldFault | undefined {

@@ -110,7 +110,7 @@ export function BooleanField(field: FieldText<boolean> & Presence): PropertyDeco
 
 /** A member of answers, accepted and ignored in a request so that an answer can be edited and sent back. */
 export function IgnoredField(field: FieldText): PropertyDecorator {
-  const description = field.description ?? 'Accepted as it was answered, and ignored.';
+  const description = field.description ?? 'Accepted as it was returned, and ignored.';
   return applyDecorators(Allow(), ApiProperty({ ...ANY_JSON_SCHEMA, required: false, ...field, description }));
 }
 

@@ -33,7 +33,7 @@ function latestExpiry(now: Date): string {
 
 /** What `expiresAt` must be, as the message of a fault. */
 function expiryRule(now: Date): string {
-  return `must be ahead of now, at most ${YEARS_AHEAD} years: up to ${latestExpiry(now)}`;
+  return `must be in the future, by at most ${YEARS_AHEAD} years: up to ${latestExpiry(now)}`;
 }
 
 /**

@@ -104,7 +104,7 @@ function momentFault(value: unknown): string | undefined {
   const fault = typeof value === 'number' ? '' : timestampFault(value);
   return fault === undefined || OFFSET_WITHOUT_PLUS.test(String(value))
     ? fault
-    : 'must be the sequence of an entry, from 1 on, or an RFC 3339 time with a zone (2026-11-20T06:18:03Z) or a date (2026-11-20)';
+    : 'must be the sequence of an entry, 1 or more, or an RFC 3339 time with a zone (2026-11-20T06:18:03Z) or a date (2026-11-20)';
 }
 
 function timestampFault(value: unknown): string | undefined {

@@ -20,7 +20,7 @@ export async function refuseHeadAhead(configuration: Configuration, found: Found
   throw new HeadAheadError(
     `The last entry of the database ${found.location} was written at ${headTime}, ` +
       `${Math.round(ahead / 1_000)} seconds ahead of the clock, which shows ${new Date(now).toISOString()}: one of the two is wrong. ` +
-      'Set the clock right; or, where the clock is right and the entry was written by a wrong one, ' +
+      'Set the clock right; or, if the clock is right and the entry was written with a wrong one, ' +
       `start with ACCEPT_HEAD_TIME=${headTime}: ledger time stands still until the clock has caught up.`,
   );
 }

@@ -16,7 +16,7 @@ export function headFault(head: LedgerPosition | undefined, known: LedgerPositio
   if (head === undefined) return 'is gone';
   const { sequence, hash, timestamp, lastUlid, effectSequence, frontier } = head;
   if (head.schemaVersion !== SCHEMA_VERSION)
-    return `says that another version of the service has migrated the database (schema ${head.schemaVersion}, this one knows ${SCHEMA_VERSION}); that version is to be started`;
+    return `says that another version of the service has migrated the database (schema ${head.schemaVersion}, this one knows ${SCHEMA_VERSION}); start that version`;
   if (!isCount(sequence)) return 'has no sequence';
   if (!isTreeHash(hash)) return 'has no hash';
   if (!isTime(timestamp)) return 'has no time';
@@ -30,7 +30,7 @@ function changeSince(known: LedgerPosition, head: LedgerPosition): string | null
   if (head.sequence < known.sequence) return `went back from entry ${known.sequence} to entry ${head.sequence}`;
   if (head.sequence > known.sequence) return null;
   const changed = UNMOVED.find((column) => head[column] !== known[column]);
-  return changed === undefined ? null : `has another ${changed} than entry ${known.sequence} left in it`;
+  return changed === undefined ? null : `has a different ${changed} than entry ${known.sequence} left in it`;
 }
 
 function isCount(value: unknown): value is number {

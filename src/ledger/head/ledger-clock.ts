@@ -64,7 +64,7 @@ export class LedgerClock {
     const [row] = await connection.all<{ now: number }>(sql);
     const answered = Date.now();
     if (row === undefined || answered - asked > SLOWEST_ANSWER)
-      throw new DatabaseFault('unavailable', 'CLOCK', 'The database took too long to give its time.');
+      throw new DatabaseFault('unavailable', 'CLOCK', 'The database took too long to return its time.');
     this.ahead = row.now - answered;
     this.take({ clock: answered, steady: row.now });
   }
@@ -75,7 +75,7 @@ export class LedgerClock {
     if (Math.abs(step) <= this.maximumStep || this.hasJumped) return;
     this.hasJumped = true;
     this.stops.stop(CAUSE, 'The clock has jumped, so nothing is written until the service is restarted.');
-    this.logger.fatal(`${this.jump(step)} Nothing is written any more. Set the clock right, then restart the service.`);
+    this.logger.fatal(`${this.jump(step)} Nothing more is written. Set the clock right, then restart the service.`);
   }
 
   private jump(step: number): string {

@@ -190,7 +190,7 @@ export class RecordCodec {
 }
 
 function encodeValue(value: JsonValue | undefined, type: ColumnDefinition['type'], name: string): SqlValue {
-  if (value === undefined) throw new Error(`The column ${name} was given no value; write null for an absent one.`);
+  if (value === undefined) throw new Error(`The column ${name} has no value; write null for an absent one.`);
   if (value === null) return null;
   if (type === 'json') return canonicalJson(value);
   if (type === 'integer' ? typeof value === 'number' : typeof value === 'string') return value as SqlValue;

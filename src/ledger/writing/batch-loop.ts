@@ -181,6 +181,6 @@ function applyEffect(effect: () => void): void {
   try {
     effect();
   } catch (error) {
-    failStop(`What follows a committed change failed: ${String(error)}`);
+    failStop(`A step after a committed change failed: ${String(error)}`);
   }
 }

@@ -32,7 +32,7 @@ export class ApproverSearch {
       const { isMatched, byMachines } = await this.found(subjects);
       const group = `approval.approvers[${index}] (${subjects.join(', ')})`;
       if (!isMatched) warnings.push(`No active agent matches ${group}.`);
-      if (byMachines) warnings.push(`Machines can fill ${group}.`);
+      if (byMachines) warnings.push(`Machines can approve for ${group}.`);
     }
     return warnings;
   }

@@ -19,7 +19,7 @@ export function ApprovalField(): PropertyDecorator {
       additionalProperties: false,
       ...shown({
         optional: true,
-        description: 'With `require_approval` only. What is left out is filled in, and returned.',
+        description: 'With `require_approval` only. Members left out get their defaults, which are returned.',
       }),
       properties: {
         riskLevel: {
@@ -31,7 +31,7 @@ export function ApprovalField(): PropertyDecorator {
           ...shown({
             optional: true,
             description:
-              'Groups, all of them needed, each by different reviewers. Without it any person, as many as `REQUIRED_APPROVALS` says.',
+              'Groups, all of which must approve, each with different reviewers. Without it any persons, as many as `REQUIRED_APPROVALS` says.',
           }),
         },
         decideWithin: {
@@ -39,12 +39,12 @@ export function ApprovalField(): PropertyDecorator {
           ...shown({
             optional: true,
             default: 'P1D',
-            description: 'ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from a second to 365 days.',
+            description: 'ISO 8601: `P<n>W`, or `P[<n>D][T[<n>H][<n>M][<n>S]]`; from one second to 365 days.',
           }),
         },
         executeWithin: {
           ...DURATION,
-          ...shown({ optional: true, default: 'PT1H', description: 'How long an approval is good for.' }),
+          ...shown({ optional: true, default: 'PT1H', description: 'How long an approval is valid.' }),
         },
       },
     }),

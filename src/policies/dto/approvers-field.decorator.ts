@@ -22,7 +22,7 @@ const GROUP: SchemaObject = {
       maxItems: MOST_SUBJECTS,
       items: { type: 'string', minLength: 1, maxLength: LONGEST_SUBJECT },
       description:
-        "As a policy's. `*`, `agent:*`, `role:<role>` and `role:*` mean people: a machine fills a group only when it is named, or by `kind:machine`.",
+        'As in a policy. `*`, `agent:*`, `role:<role>` and `role:*` match people only: a machine belongs to a group only if it is named, or by `kind:machine`.',
     },
     approvals: {
       type: 'integer',

@@ -34,7 +34,7 @@ export function ConditionsField(): PropertyDecorator {
         optional: true,
         default: [],
         description:
-          'All must hold. An allow matches when all are true, a deny or require_approval unless one is false: what is left out does not dodge it.',
+          'All must hold. An allow matches when all are true, a deny or require_approval unless one is false: leaving a parameter out does not evade it.',
       }),
     }),
   );

@@ -16,7 +16,7 @@ import { PatternList } from './pattern-list.decorator';
 @WholeRequest(({ effect, approval }) =>
   approval === undefined || effect === 'require_approval'
     ? []
-    : [{ field: 'approval', message: 'goes with the effect require_approval only' }],
+    : [{ field: 'approval', message: 'is allowed with the effect require_approval only' }],
 )
 export class CreatePolicyRequest {
   @RequiredText({
@@ -40,7 +40,8 @@ export class CreatePolicyRequest {
 
   @OneOf(POLICY_EFFECTS, {
     enumName: 'PolicyEffect',
-    description: 'Of the matching policies of the highest priority, deny beats require_approval, which beats allow.',
+    description:
+      'Of the matching policies of the highest priority, deny takes precedence over require_approval, which takes precedence over allow.',
     example: 'allow',
   })
   readonly effect!: PolicyEffect;
@@ -52,7 +53,7 @@ export class CreatePolicyRequest {
     description:
       '`*`: everybody. `role:<role>`, `role:*`: who has the role, any role. `agent:<id or name>`, or an agent id or name ' +
       'alone; `agent:*`: every agent. `kind:human`, `kind:machine`. `<type>:<id>`, `<type>:*`: subjects that are not agents. ' +
-      'Names that nobody can have are named in `warnings`.',
+      'Names that nobody can have are listed in `warnings`.',
     example: ['role:collections'],
   })
   readonly subjects!: readonly string[];
@@ -61,7 +62,7 @@ export class CreatePolicyRequest {
     minItems: 1,
     maxLength: 500,
     rule: actionFault,
-    description: 'Names of actions, exactly; with a final `*` every action that begins so; `*`: every action.',
+    description: 'Exact names of actions; with a final `*`, every action that begins with the rest; `*`: every action.',
     example: ['send-reminder'],
   })
   readonly actions!: readonly string[];
@@ -83,7 +84,7 @@ export class CreatePolicyRequest {
     maxLength: 100,
     rule: listedTypeFault,
     description:
-      'The resource types it is about, exactly; none: any. For an allow, `<resourceType>/<resourceId>` counts where the resourceId has no `/`, or the type is listed here.',
+      'Exact names of the resource types that it covers; none: any. For an allow, `<resourceType>/<resourceId>` counts where the resourceId has no `/`, or the type is listed here.',
     example: ['document'],
   })
   readonly resourceTypes?: readonly string[];
@@ -93,7 +94,7 @@ export class CreatePolicyRequest {
     max: 2 ** 31 - 1,
     optional: true,
     default: 0,
-    description: 'Of the matching policies only those of the highest number count.',
+    description: 'Of the matching policies, only those with the highest number count.',
     example: 10,
   })
   readonly priority?: number;

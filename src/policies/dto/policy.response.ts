@@ -27,10 +27,10 @@ export class ApprovalResponse {
   @ApiProperty({ type: [ApproverGroupResponse], description: 'All of them are needed.' })
   readonly approvers!: readonly ApproverGroupResponse[];
 
-  @ApiProperty({ example: 'P1D', description: 'How long there is to decide; an ISO 8601 duration.' })
+  @ApiProperty({ example: 'P1D', description: 'How much time there is to decide; an ISO 8601 duration.' })
   readonly decideWithin!: string;
 
-  @ApiProperty({ example: 'PT1H', description: 'How long an approval is good for; an ISO 8601 duration.' })
+  @ApiProperty({ example: 'PT1H', description: 'How long an approval is valid; an ISO 8601 duration.' })
   readonly executeWithin!: string;
 
   static from(
@@ -104,7 +104,7 @@ export class PolicyResponse {
   })
   readonly status!: PolicyStatus;
 
-  @ApiProperty({ type: [String], example: [], description: 'What in the policy matches nothing, and why.' })
+  @ApiProperty({ type: [String], example: [], description: 'Parts of the policy that match nothing, and why.' })
   readonly warnings!: readonly string[];
 
   @ApiProperty({ format: 'date-time', example: '2026-11-20T06:18:03.123Z' })

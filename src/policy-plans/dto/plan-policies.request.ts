@@ -44,7 +44,7 @@ const EXAMPLE: readonly Partial<CreatePolicyRequest>[] = [
 const PRUNE = {
   optional: true,
   default: false,
-  description: 'Takes the policies in force that are not named out of force.',
+  description: 'Deactivates the policies in force that the set does not contain.',
   example: false,
 } as const;
 
@@ -63,7 +63,7 @@ export class PlanPoliciesRequest {
   @ListOf(PolicyTestRequest, {
     optional: true,
     maxItems: MOST_TESTS,
-    description: 'Questions to the set as it would be, with the answers expected. Nothing has to be applied first.',
+    description: 'Questions to the planned set, with the expected answers. Nothing has to be applied first.',
   })
   readonly tests?: readonly PolicyTestRequest[];
 
@@ -75,7 +75,7 @@ export class PlanPoliciesRequest {
 export class ApplyPoliciesRequest {
   @RequiredText({
     max: 64,
-    description: 'The `base` that the plan answered, or the `policySet` of the last apply.',
+    description: 'The `base` that the plan returned, or the `policySet` of the last apply.',
     example: SAMPLE_POLICY_SET,
     rule: (text) => (DIGEST.test(text) ? undefined : 'must be a SHA-256: 64 digits 0-9, a-f'),
   })

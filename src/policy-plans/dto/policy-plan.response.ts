@@ -32,11 +32,11 @@ export class PolicyChangeResponse {
     type: String,
     nullable: true,
     example: null,
-    description: 'Null in a plan for what is to be created; of what was applied the new id.',
+    description: 'Null in a plan for a policy to be created; after apply its new id.',
   })
   readonly id!: string | null;
 
-  @ApiProperty({ type: ReplacedPolicyResponse, nullable: true, description: 'The version in force that gives way.' })
+  @ApiProperty({ type: ReplacedPolicyResponse, nullable: true, description: 'The version in force that is replaced.' })
   readonly replaces!: ReplacedPolicyResponse | null;
 
   /** @param id of a policy that the change has created. */
@@ -72,7 +72,7 @@ export class PolicyVersionResponse {
 }
 
 export class PlannedReferenceResponse extends PolicyVersionResponse {
-  @ApiProperty({ type: String, nullable: true, example: null, description: 'Null for what is to be created.' })
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'Null for a policy to be created.' })
   readonly id!: string | null;
 }
 
@@ -103,7 +103,7 @@ export class PlannedEffectResponse {
     type: [String],
     example: [sampleId('agt'), 'other:machine'],
     description:
-      "Agents' ids; `other:machine` and `other:human`: who is not registered, is of that kind, and has no roles.",
+      "Agents' ids; `other:machine` and `other:human`: an agent that is not registered, is of that kind, and has no roles.",
   })
   readonly subjects!: readonly string[];
 
@@ -117,7 +117,7 @@ export class PlannedEffectResponse {
     type: PatternSetResponse,
     description:
       'Compared with `resourceId` alone, never with the type before it. `+`: every id without `/` (the id `+` itself is `/+`); `://`: every URL. ' +
-      'What is percent-encoded stands for every spelling but the plain one.',
+      'A percent-encoded one covers every spelling except the plain one.',
   })
   readonly resources!: PatternSetResponse;
 
@@ -166,19 +166,19 @@ export class ReplayedExecutionResponse {
 
 /** What a planned set would have decided about recorded executions. */
 export class PolicyReplayResponse {
-  @ApiProperty({ type: 'integer', example: 1200, description: 'How many were asked again.' })
+  @ApiProperty({ type: 'integer', example: 1200, description: 'Number of executions that were evaluated again.' })
   readonly executions!: number;
 
-  @ApiProperty({ type: 'integer', example: 1, description: 'How many of them would be answered otherwise.' })
+  @ApiProperty({ type: 'integer', example: 1, description: 'How many of them would get a different answer.' })
   readonly changed!: number;
 
-  @ApiProperty({ example: false, description: 'Whether `REPLAY_LIMIT` or 30 seconds ended it before all were asked.' })
+  @ApiProperty({ example: false, description: 'Whether `REPLAY_LIMIT` or 30 seconds ended it early.' })
   readonly cut!: boolean;
 
   @ApiProperty({
     type: [ReplayedExecutionResponse],
     maxItems: 100,
-    description: 'The newest that would be answered otherwise.',
+    description: 'The newest that would get a different answer.',
   })
   readonly examples!: readonly ReplayedExecutionResponse[];
 }
@@ -186,41 +186,45 @@ export class PolicyReplayResponse {
 export class PolicyPlanResponse {
   @ApiProperty({
     example: SAMPLE_POLICY_SET,
-    description: 'Names the set of policies now in force; `POST /policies/apply` takes it.',
+    description: 'Identifies the set of policies now in force; `POST /policies/apply` expects it.',
   })
   readonly base!: string;
 
-  @ApiProperty({ type: [PolicyChangeResponse], description: "In the request's order, then what is pruned, by name." })
+  @ApiProperty({
+    type: [PolicyChangeResponse],
+    description: "In the request's order, then the policies that are pruned, by name.",
+  })
   readonly changes!: readonly PolicyChangeResponse[];
 
   @ApiProperty({
     type: [PlannedEffectResponse],
     description:
-      'Which requests would be answered otherwise. A request lies in a region when it is in all of its parts; none lies in two.',
+      'Which requests would get a different answer. A request lies in a region if it matches all of its parts; regions do not overlap.',
   })
   readonly effects!: readonly PlannedEffectResponse[];
 
-  @ApiProperty({ example: true, description: 'Whether the effects are all of them. They are true in any case.' })
+  @ApiProperty({ example: true, description: 'Whether the effects are complete; those listed are true.' })
   readonly complete!: boolean;
 
   @ApiProperty({
     type: String,
     nullable: true,
     example: null,
-    description: 'Why they are not all; null when they are.',
+    description: 'Why they are not complete; null if they are.',
   })
   readonly reason!: string | null;
 
   @ApiProperty({
     type: [ShadowedPolicyResponse],
-    description: 'Policies of the set that never decide, as another one counts more and matches whatever they match.',
+    description:
+      'Policies of the set that never decide, since another one takes precedence and matches everything they match.',
   })
   readonly shadowed!: readonly ShadowedPolicyResponse[];
 
   @ApiProperty({
     type: [String],
     example: [],
-    description: 'What in the policies that would come into force matches nothing, or more than it reads.',
+    description: 'Parts of the policies to come into force that match nothing, or more than they seem to.',
   })
   readonly warnings!: readonly string[];
 
@@ -232,9 +236,12 @@ export class PolicyPlanResponse {
 }
 
 export class AppliedPoliciesResponse {
-  @ApiProperty({ type: [PolicyChangeResponse], description: "In the request's order, then what was pruned, by name." })
+  @ApiProperty({
+    type: [PolicyChangeResponse],
+    description: "In the request's order, then the policies that were pruned, by name.",
+  })
   readonly changes!: readonly PolicyChangeResponse[];
 
-  @ApiProperty({ example: SAMPLE_POLICY_SET, description: 'Names the set of policies now in force.' })
+  @ApiProperty({ example: SAMPLE_POLICY_SET, description: 'Identifies the set of policies now in force.' })
   readonly policySet!: string;
 }

@@ -33,12 +33,12 @@ export class PolicyTestRequest implements PolicyTest {
   @FreeFormObject({
     optional: true,
     default: {},
-    description: 'As in execute: what the conditions of policies look at.',
+    description: 'As in execute: what the conditions of policies examine.',
     example: { amount: 80 },
   })
   readonly parameters?: JsonObject;
 
-  @OneOf(POLICY_EFFECTS, { enumName: 'PolicyEffect', description: 'What it should be answered.', example: 'allow' })
+  @OneOf(POLICY_EFFECTS, { enumName: 'PolicyEffect', description: 'The expected answer.', example: 'allow' })
   readonly expect!: PolicyEffect;
 
   @OptionalText({

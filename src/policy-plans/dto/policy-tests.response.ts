@@ -10,7 +10,7 @@ export class TestedPolicyResponse {
     type: String,
     nullable: true,
     example: sampleId('pol'),
-    description: 'Null for what is to be created.',
+    description: 'Null for a policy to be created.',
   })
   readonly id!: string | null;
 
@@ -36,7 +36,7 @@ export class FailedPolicyTestResponse {
     enum: POLICY_EFFECTS,
     enumName: 'PolicyEffect',
     example: 'deny',
-    description: 'What it is answered; as expected where only `by` is not among those that decide.',
+    description: 'The actual answer; equal to the expected one if only `by` is not among the policies that decide.',
   })
   readonly effect!: PolicyEffect;
 
@@ -45,7 +45,7 @@ export class FailedPolicyTestResponse {
     enum: [...ANSWER_REASONS, null],
     nullable: true,
     example: 'policy_denied',
-    description: 'Null for what is allowed.',
+    description: 'Null if it is allowed.',
   })
   readonly reason!: AnswerReason | null;
 
@@ -55,7 +55,7 @@ export class FailedPolicyTestResponse {
 
 /** The results of the tests of a planned set. */
 export class PolicyTestsResponse {
-  @ApiProperty({ type: 'integer', example: 1, description: 'How many were answered as they expect.' })
+  @ApiProperty({ type: 'integer', example: 1, description: 'How many got the expected answer.' })
   readonly passed!: number;
 
   @ApiProperty({ type: [FailedPolicyTestResponse], example: [] })

@@ -29,7 +29,7 @@ export function ReplayField(): PropertyDecorator {
       selfRequired: false,
       ...shown({
         optional: true,
-        description: 'Also ask again what agents have asked for, each as it was then, the newest first.',
+        description: 'Also evaluate recorded executions again, each with its agent as it was then, the newest first.',
       }),
     } as object),
   );

@@ -17,7 +17,7 @@ const MOST_REGIONS = 1_000;
 const MOST_TEXTS = 500_000;
 
 const ENCODED =
-  'What an allow or resourceTypes write percent-encoded is for that spelling alone, which regions do not tell from others.';
+  'A percent-encoded pattern of an allow or of resourceTypes applies to that spelling only, which regions do not distinguish from others.';
 
 /** What differs for some resources, or for some types and resources. */
 interface Chunk {
@@ -171,7 +171,7 @@ class EffectsSearch {
     const subjects = this.classes.membersOf(verdict.subjects);
     this.texts += subjects.length + [actions, types, resources].flatMap((set) => [...set.in, ...set.except]).length;
     if (this.texts > MOST_TEXTS) {
-      this.budget.leaveOut('The regions that change would name too many subjects and patterns.');
+      this.budget.leaveOut('The changed regions would name too many subjects and patterns.');
       return;
     }
     const { from, to, truths, because } = verdict;

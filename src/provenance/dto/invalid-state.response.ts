@@ -15,8 +15,8 @@ export class InvalidRecordResponse {
     enumName: 'RecordFault',
     example: 'changed',
     description:
-      '`changed`: it is not as its last entry left it. `added`: no entry made it, or the last one removed it. ' +
-      '`missing`: its last entry left it there.',
+      '`changed`: it is not as its last entry left it. `added`: no entry created it, or the last one removed it. ' +
+      '`missing`: according to its last entry it should exist.',
   })
   readonly fault!: RecordFault;
 }
@@ -27,7 +27,7 @@ export class InvalidDerivedResponse {
     enumName: 'DerivedData',
     example: 'counter',
     description:
-      '`counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark by ' +
+      '`counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with ' +
       'which processes follow one another.',
   })
   readonly data!: InvalidDerived['data'];

@@ -42,7 +42,7 @@ export class ProvenanceEntryResponse {
   })
   readonly stateHash!: string | null;
 
-  @ApiProperty({ example: '0'.repeat(64), description: '`hash` of the entry before; 64 zeros for the first.' })
+  @ApiProperty({ example: '0'.repeat(64), description: '`hash` of the previous entry; 64 zeros for the first.' })
   readonly previousHash!: string;
 
   @ApiProperty({ example: EXAMPLE_HASH, description: 'SHA-256 of the canonical JSON of all the other members.' })
@@ -75,7 +75,7 @@ export class ProvenanceProofResponse extends ProvenanceEntryResponse {
     type: 'object',
     additionalProperties: true,
     nullable: true,
-    description: 'What `stateHash` was made of.',
+    description: 'What `stateHash` was computed from.',
   })
   readonly state!: JsonObject | null;
 

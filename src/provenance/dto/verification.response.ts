@@ -16,8 +16,8 @@ export class ChainHeadResponse {
 export class VerificationResponse {
   @ApiProperty({
     description:
-      'True when no link is broken, no hash is wrong and the stored tree matches; with `state`, when no record and no derived ' +
-      'data is wrong, either; with a checkpoint, when the log extends it and its signature is not a forged one.',
+      'True when no link is broken, no hash is wrong and the stored tree matches; with `state`, when also no record and no derived ' +
+      'data is wrong; with a checkpoint, when the log also extends it and its signature is not forged.',
   })
   readonly valid!: boolean;
 
@@ -32,7 +32,7 @@ export class VerificationResponse {
 
   @ApiProperty({
     type: ChainHeadResponse,
-    description: 'Where the head record said, at the start, that the chain ends.',
+    description: 'Where the chain ended according to the head record when the verification began.',
   })
   readonly head!: ChainHeadResponse;
 
@@ -42,7 +42,8 @@ export class VerificationResponse {
   @ApiProperty({
     type: TreeResponse,
     nullable: true,
-    description: 'The Merkle tree over the entries; null with a `from` after the first, as it is not checked then.',
+    description:
+      'The Merkle tree over the entries; null with a `from` after the first entry, since it is not checked then.',
   })
   readonly tree!: TreeResponse | null;
 
@@ -55,7 +56,12 @@ export class VerificationResponse {
   @ApiProperty({ type: 'integer', minimum: 0, example: 12, description: 'Milliseconds the verification took.' })
   readonly durationMs!: number;
 
-  @ApiProperty({ type: 'integer', minimum: 0, required: false, description: 'With `state`: records that were there.' })
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    required: false,
+    description: 'With `state`: number of records checked.',
+  })
   readonly recordsVerified?: number;
 
   @ApiProperty({

@@ -10,13 +10,13 @@ export class TreeResponse {
   readonly rootHash!: string;
 
   @ApiProperty({
-    description: 'What is stored of the tree, and checkpoints and proofs are made of, is that very tree.',
+    description: 'Whether the stored tree, from which checkpoints and proofs are made, is that tree.',
   })
   readonly matches!: boolean;
 }
 
 export class CheckpointVerdictResponse {
-  @ApiProperty({ example: 'agent-governance-service', description: 'What the log calls itself in the checkpoint.' })
+  @ApiProperty({ example: 'agent-governance-service', description: 'Name of the log in the checkpoint.' })
   readonly origin!: string;
 
   @ApiProperty({ type: 'integer', minimum: 0, example: 1 })
@@ -34,7 +34,7 @@ export class CheckpointVerdictResponse {
   readonly signature!: SignatureVerdict;
 
   @ApiProperty({
-    description: 'The first entries of the log, as many as the checkpoint has, are those it was made of.',
+    description: 'Whether the first entries of the log, as many as the checkpoint has, are those it was made from.',
   })
   readonly extended!: boolean;
 }

@@ -14,7 +14,7 @@ const LONGEST_CHECKPOINT = 65_536;
 function wholeChainOnly({ from, checkpoint }: Readonly<Record<string, unknown>>): FieldFault[] {
   const isPart = typeof from === 'number' && from > 1;
   if (!isPart || typeof checkpoint !== 'string') return [];
-  return [{ field: 'from', message: 'must be left out, or 1, with a checkpoint: it speaks of the whole chain' }];
+  return [{ field: 'from', message: 'must be left out, or 1, with a checkpoint, which covers the whole chain' }];
 }
 
 @WholeRequest(wholeChainOnly)
@@ -23,7 +23,8 @@ export class VerifyChainRequest {
     min: 1,
     max: Number.MAX_SAFE_INTEGER,
     optional: true,
-    description: 'The first sequence to check, its link to the entry before included. Without it the whole chain.',
+    description:
+      'The first sequence to check, including its link to the previous entry. Without it the whole chain is checked.',
     example: 1,
   })
   readonly from?: number;
@@ -39,7 +40,7 @@ export class VerifyChainRequest {
     max: LONGEST_CHECKPOINT,
     rule: checkpointFault,
     // Without an example: it would be the checkpoint of another log, and make a sound chain invalid.
-    description: 'A checkpoint of this log, kept since: verify says whether the log extends it.',
+    description: 'An earlier checkpoint of this log: the answer says whether the log extends it.',
   })
   readonly checkpoint?: string;
 }

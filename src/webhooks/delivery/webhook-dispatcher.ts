@@ -123,7 +123,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
 
   private begin(webhook: Webhook, progress: DeliveryProgress): void {
     const onFailure = (error: unknown): void =>
-      this.logger.warn(`Deliveries of ${webhook.id} are held up: ${String(error)}`);
+      this.logger.warn(`Deliveries to ${webhook.id} are held up: ${String(error)}`);
     this.deliveries.set(webhook.id, new EndpointDelivery(webhook, progress, this.means, onFailure));
   }
 

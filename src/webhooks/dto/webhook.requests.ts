@@ -6,7 +6,7 @@ import { sampleId } from '../../openapi/sample-id';
 const URL = {
   max: 2_048,
   description:
-    'Where audit entries are delivered to: https, without user info and fragment, at an address of the public internet.',
+    'URL to which audit entries are delivered: https, without user info and fragment, at an address of the public internet.',
   example: 'https://hooks.example.com/governance',
 };
 
@@ -28,7 +28,7 @@ const DESCRIPTION = {
   max: 2_000,
   mayBeBlank: true,
   description: 'What the endpoint is for.',
-  example: 'Tells the finance channel of decisions.',
+  example: 'Informs the finance channel of decisions.',
 };
 
 export class CreateWebhookRequest {
@@ -65,7 +65,7 @@ export class ReplayWebhookRequest {
   @IntegerField({
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
-    description: 'Sequence after which deliveries begin anew; 0: with the first entry.',
+    description: 'Sequence after which deliveries start again; 0: with the first entry.',
     example: 0,
   })
   readonly after!: number;

@@ -17,14 +17,14 @@ export class WebhookResponse {
   @ApiProperty({ type: String, nullable: true, example: sampleId('agt'), description: 'Null: entries of all agents.' })
   readonly agentId!: string | null;
 
-  @ApiProperty({ example: 'Tells the finance channel of decisions.' })
+  @ApiProperty({ example: 'Informs the finance channel of decisions.' })
   readonly description!: string;
 
   @ApiProperty({
     enum: WEBHOOK_STATUSES,
     enumName: 'WebhookStatus',
     example: 'active',
-    description: '`failing`: given up until it is resumed or replayed.',
+    description: '`failing`: not delivered to until it is resumed or replayed.',
   })
   readonly status!: WebhookStatus;
 
@@ -43,7 +43,8 @@ export class WebhookResponse {
 export class WebhookWithSecretResponse extends WebhookResponse {
   @ApiProperty({
     example: `whsec_${'x'.repeat(43)}=`,
-    description: 'What deliveries are signed with, after Standard Webhooks. It is in this answer only.',
+    description:
+      'Secret with which deliveries are signed, according to Standard Webhooks. It is returned only in this answer.',
   })
   readonly secret!: string;
 
@@ -71,7 +72,7 @@ export class WebhookDeliveryResponse {
     format: 'date-time',
     nullable: true,
     example: null,
-    description: 'Null: nothing is waited for.',
+    description: 'Null: no retry is pending.',
   })
   readonly nextAttemptAt!: string | null;
 }
