@@ -3,6 +3,11 @@ export type SqlValue = string | number | null;
 /** One row as the driver returns it: column name to value. */
 export type SqlRow = Record<string, SqlValue>;
 
+export interface SqlStatement {
+  readonly sql: string;
+  readonly parameters: readonly SqlValue[];
+}
+
 /**
  * One connection to the database. Statements run one after another, in call order; each distinct text is prepared once.
  * `$1` is the first parameter, wherever it appears. Every failure is a `DatabaseFault`.
@@ -12,6 +17,8 @@ export interface SqlConnection {
   readonly isLost: boolean;
   all<Row = SqlRow>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;
   run(sql: string, parameters?: readonly SqlValue[]): Promise<void>;
+  /** Runs all of them, in order; rejects with the failure of the first that failed. */
+  runAll(statements: readonly SqlStatement[]): Promise<void>;
   close(): Promise<void>;
 }
 

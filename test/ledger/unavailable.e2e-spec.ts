@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseFault, type FaultKind } from '../../src/database/database-fault';
 import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
-import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
+import type { SqlConnection, SqlStatement } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite, DRIVER_OF_THE_RUN } from '../support/database/database-kind';
 import { chainIsValid, createAgent, createEntity } from '../support/application/factories';
@@ -11,7 +11,7 @@ import { foreignConnection } from '../support/database/foreign-connection';
 import { send, type Answer } from '../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
-type Statement = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<never[]>;
+type RunAll = (this: SqlConnection, statements: readonly SqlStatement[]) => Promise<void>;
 
 const ENTITY = { type: 'service', name: 'Payment gateway' };
 const UNAVAILABLE = {
@@ -128,17 +128,18 @@ describeOnSqlite('While the database cannot take a write', () => {
 
     /** The next statement that begins so fails, once it was done or instead of it. */
     function failOnce(beginning: string, when: 'instead' | 'after', kind: FaultKind, meanwhile?: () => void): void {
-      const original: Statement = Reflect.get(Connection.prototype, 'all');
+      const original: RunAll = Reflect.get(Connection.prototype, 'runAll');
       let isDue = true;
-      const faulty: Statement = async function (this: SqlConnection, sql, parameters) {
-        const isFailing = isDue && sql.startsWith(beginning);
-        if (isFailing) isDue = false;
-        const rows = isFailing && when === 'instead' ? [] : await original.call(this, sql, parameters);
-        if (isFailing) meanwhile?.();
-        if (isFailing) throw new DatabaseFault(kind, 'SQLITE_FULL', 'database or disk is full');
-        return rows;
+      const faulty: RunAll = async function (this: SqlConnection, statements) {
+        for (const statement of statements) {
+          const isFailing = isDue && statement.sql.startsWith(beginning);
+          if (isFailing) isDue = false;
+          if (!isFailing || when === 'after') await original.call(this, [statement]);
+          if (isFailing) meanwhile?.();
+          if (isFailing) throw new DatabaseFault(kind, 'SQLITE_FULL', 'database or disk is full');
+        }
       };
-      jest.spyOn(Connection.prototype, 'all').mockImplementation(faulty);
+      jest.spyOn(Connection.prototype, 'runAll').mockImplementation(faulty);
     }
 
     it.each(['BEGIN', 'INSERT INTO "ledger_entries"', 'INSERT INTO "entities"', 'UPDATE "ledger_head"', 'COMMIT'])(

@@ -1,7 +1,7 @@
 import { Client, type ClientConfig, type QueryConfig } from 'pg';
 import type { Socket } from 'node:net';
 import { DatabaseFault } from '../database-fault';
-import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
+import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
 import { connectionFault, endsSession, postgresFault } from './postgres-fault';
 import { ServerReach } from './server-reach';
 
@@ -75,6 +75,10 @@ export class PostgresConnection implements SqlConnection {
 
   async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
     await this.all(sql, parameters);
+  }
+
+  async runAll(statements: readonly SqlStatement[]): Promise<void> {
+    await Promise.all(statements.map(({ sql, parameters }) => this.run(sql, parameters)));
   }
 
   /**

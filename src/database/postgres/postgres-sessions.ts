@@ -1,5 +1,5 @@
 import type { ClientConfig } from 'pg';
-import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
+import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
 import { requirePrimary, type Primary } from './server-requirements';
 import type { WriterServer } from './writer-server';
@@ -23,6 +23,11 @@ export class PostgresSessions implements SqlConnection {
 
   async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
     await this.all(sql, parameters);
+  }
+
+  /** One after another: each may get another session. */
+  async runAll(statements: readonly SqlStatement[]): Promise<void> {
+    for (const { sql, parameters } of statements) await this.all(sql, parameters);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
+import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
 import { sqliteFault, type SqliteFailure } from './sqlite-fault';
 
 /** The part of the driver that is used. The driver may not be installed, so its types cannot be imported. */
@@ -34,21 +34,29 @@ export class BetterSqlite3Connection implements SqlConnection {
   }
 
   async all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
-    return faultless(() => {
-      const statement = this.prepared(sql);
-      if (statement.reader) return statement.all(named(parameters)) as Row[];
-      statement.run(named(parameters));
-      return [];
-    });
+    return this.execute(sql, parameters) as Row[];
   }
 
-  async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
-    await this.all(sql, parameters);
+  run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
+    return this.runAll([{ sql, parameters }]);
+  }
+
+  async runAll(statements: readonly SqlStatement[]): Promise<void> {
+    for (const { sql, parameters } of statements) this.execute(sql, parameters);
   }
 
   async close(): Promise<void> {
     this.statements.clear();
     faultless(() => this.handle.close());
+  }
+
+  private execute(sql: string, parameters: readonly SqlValue[]): unknown[] {
+    return faultless(() => {
+      const statement = this.prepared(sql);
+      if (statement.reader) return statement.all(named(parameters));
+      statement.run(named(parameters));
+      return [];
+    });
   }
 
   private prepared(sql: string): Statement {

@@ -1,4 +1,4 @@
-import type { SqlConnection, SqlRow, SqlValue } from '../sql-connection';
+import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
 import { Database, type SqliteHandle, type SqliteStatement } from './sqlite-driver';
 import { sqliteFault } from './sqlite-fault';
 
@@ -29,15 +29,16 @@ export class SqliteConnection implements SqlConnection {
   }
 
   all<Row = SqlRow>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
-    return this.queued<Row[]>((finish) => {
-      const statement = this.statements.get(sql);
-      if (statement === undefined) this.prepareAndRun(sql, parameters, finish);
-      else statement.all<Row>(parameters, finish);
-    });
+    return this.queued<Row[]>((finish) => this.execute(sql, parameters, finish));
   }
 
-  async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
-    await this.all(sql, parameters);
+  run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
+    return this.runAll([{ sql, parameters }]);
+  }
+
+  /** Stops at the first failure. */
+  runAll(statements: readonly SqlStatement[]): Promise<void> {
+    return this.queued<undefined>((finish) => this.runFrom(statements, 0, finish));
   }
 
   /** Waits for earlier calls. */
@@ -69,6 +70,26 @@ export class SqliteConnection implements SqlConnection {
     const next = this.waiting.shift();
     this.isBusy = next !== undefined;
     next?.();
+  }
+
+  /** Without a promise for each statement. */
+  private runFrom(statements: readonly SqlStatement[], index: number, finish: Callback<undefined>): void {
+    const statement = statements[index];
+    if (statement === undefined) {
+      finish(null, undefined);
+      return;
+    }
+    const { sql, parameters } = statement;
+    start<SqlRow[]>(
+      (next) => this.execute(sql, parameters, next),
+      (error) => (error ? finish(error, undefined) : this.runFrom(statements, index + 1, finish)),
+    );
+  }
+
+  private execute<Row>(sql: string, parameters: readonly SqlValue[], finish: Callback<Row[]>): void {
+    const statement = this.statements.get(sql);
+    if (statement === undefined) this.prepareAndRun(sql, parameters, finish);
+    else statement.all<Row>(parameters, finish);
   }
 
   private prepareAndRun<Row>(sql: string, parameters: readonly SqlValue[], finish: Callback<Row[]>): void {

@@ -107,19 +107,16 @@ export class BatchLoop {
 
   /** Null when the batch failed. */
   private async commit(commands: GatheredCommands): Promise<CommittedBatch | null> {
-    const batch = await this.attempt(commands);
-    // After the attempt: a failure here must not make a batch that is on disk run again.
-    if (batch !== null) this.settle(batch);
-    return batch;
-  }
-
-  private async attempt(commands: GatheredCommands): Promise<CommittedBatch | null> {
+    let batch;
     try {
-      return await this.runner.commit(commands);
+      batch = await this.runner.commit(commands);
     } catch (error) {
       await this.onFailedBatch(commands.all, error);
       return null;
     }
+    // After the attempt: a failure here must not make a batch that is on disk run again.
+    this.settle(batch);
+    return batch;
   }
 
   private settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): void {

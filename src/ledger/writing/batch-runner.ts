@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database';
-import { allInOrder, type BatchTransaction } from './batch-transaction';
+import { firstOfBoth, type BatchTransaction } from './batch-transaction';
 import { Batch } from './batch';
 import type { CommitProof } from '../../database/sql-connection';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
@@ -70,7 +70,7 @@ export class BatchRunner {
     if (carried !== null) stored.takeOver(carried.stored, lookupsOf(commands.all));
     const kept = new IdempotencyStore(connection, dialect);
     // Sent together, so that a remote server answers all in one round trip.
-    const [head] = await allInOrder(this.transaction.begin(connection), prefetch(commands.all, stored, kept));
+    const head = await firstOfBoth(this.transaction.begin(connection), prefetch(commands.all, stored, kept));
     if (carried !== null && head.hash !== carried.hash) {
       stored.forgetAll();
       await stored.prefetch(lookupsOf(commands.all));
@@ -111,8 +111,9 @@ export class BatchRunner {
 
 /** Reads what the commands will ask for, in one statement for all of them. */
 async function prefetch(commands: readonly QueuedCommand[], stored: ReadCache, kept: IdempotencyStore): Promise<void> {
+  const lookups = lookupsOf(commands);
   const writes = commands.flatMap(({ keyed }) => keyed ?? []);
-  await Promise.all([stored.prefetch(lookupsOf(commands)), kept.prefetch(writes)]);
+  if (lookups.length > 0 || writes.length > 0) await Promise.all([stored.prefetch(lookups), kept.prefetch(writes)]);
 }
 
 function lookupsOf(commands: readonly QueuedCommand[]): Lookup[] {

@@ -1,5 +1,5 @@
 import type { Dialect } from '../../database/dialect';
-import type { SqlConnection, SqlValue } from '../../database/sql-connection';
+import type { SqlConnection, SqlStatement, SqlValue } from '../../database/sql-connection';
 import { ENTRY_COLUMNS, entryValues } from '../chain/entry-columns';
 import type { StoredEntry } from '../chain/hash-chain';
 import type { OwnedRemoval } from './pending-changes';
@@ -25,13 +25,12 @@ const ledgerSql = oncePerDialect((dialect) => ({
 
 /**
  * Writes a batch in a few statements, each of which takes all its rows as one JSON parameter: that costs the event loop
- * little. They are sent one after another and awaited together, so a remote server answers all of them in one round
- * trip.
+ * little. They are collected and sent together, so a remote server answers all of them in one round trip.
  */
 export class BatchSql {
   private readonly counts = new Map<string, number>();
   private wrote = false;
-  private statements: Promise<void>[] = [];
+  private statements: SqlStatement[] = [];
 
   private readonly sql: ReturnType<typeof ledgerSql>;
 
@@ -48,8 +47,8 @@ export class BatchSql {
 
   removeOwned(removals: readonly OwnedRemoval[]): void {
     for (const { codec, ownerId, count } of removals) {
-      this.send(deleteChunkSql(codec), [ownerId]);
-      if (count > LEFTOVER_CHUNK) this.send(REMEMBER_LEFTOVER, [codec.kind.subjectType, ownerId]);
+      this.add(deleteChunkSql(codec), [ownerId]);
+      if (count > LEFTOVER_CHUNK) this.add(REMEMBER_LEFTOVER, [codec.kind.subjectType, ownerId]);
     }
   }
 
@@ -79,15 +78,15 @@ export class BatchSql {
     if (!this.wrote) return false;
     const steps = [...this.counts].filter(([, step]) => step !== 0);
     this.write(this.sql.moveCounters, steps);
-    this.send(MOVE_HEAD, [sequence, hash, timestamp, lastUlid, effectSequence, frontier]);
+    this.add(MOVE_HEAD, [sequence, hash, timestamp, lastUlid, effectSequence, frontier]);
     return true;
   }
 
   /** Rejects with the failure of the first statement that failed; the transaction must not be committed then. */
-  async sent(): Promise<void> {
+  send(): Promise<void> {
     const { statements } = this;
     this.statements = [];
-    await Promise.all(statements);
+    return this.connection.runAll(statements);
   }
 
   private writeListItems(changes: readonly RowChange[]): void {
@@ -107,14 +106,11 @@ export class BatchSql {
   }
 
   private write(sql: string, rows: readonly (readonly SqlValue[])[]): void {
-    if (rows.length > 0) this.send(sql, [JSON.stringify(rows)]);
+    if (rows.length > 0) this.add(sql, [JSON.stringify(rows)]);
   }
 
-  private send(sql: string, parameters: readonly SqlValue[]): void {
-    const statement = this.connection.run(sql, parameters);
-    // `sent` passes the failure on; until it is called, nobody handles it.
-    statement.catch(() => undefined);
-    this.statements.push(statement);
+  private add(sql: string, parameters: readonly SqlValue[]): void {
+    this.statements.push({ sql, parameters });
   }
 }
 

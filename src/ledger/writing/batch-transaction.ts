@@ -27,13 +27,12 @@ export class BatchTransaction {
    * Locks the head if several processes may write, and returns its position. Throws for a damaged head or a wrong
    * clock.
    */
-  async begin(connection: SqlConnection): Promise<LedgerPosition> {
-    const [head] = await allInOrder(
+  begin(connection: SqlConnection): Promise<LedgerPosition> {
+    return firstOfBoth(
       this.known.read(() => this.lockedHead(connection)),
       // Under the lock: no other process can write a later time before this one does.
       this.clock.check(connection),
     );
-    return head;
   }
 
   /** Throws if nothing was committed, and only then. */
@@ -94,12 +93,12 @@ export class BatchTransaction {
 }
 
 /**
- * Awaits all results. If several fail, it throws the first failure in call order: in a failed transaction, every later
- * statement fails only as a consequence.
+ * Awaits both and returns the first result. If both fail, it throws the first failure: in a failed transaction, every
+ * later statement fails only as a consequence.
  */
-export async function allInOrder<Results extends readonly unknown[]>(
-  ...calls: { readonly [Index in keyof Results]: Promise<Results[Index]> }
-): Promise<Results> {
-  await Promise.allSettled(calls);
-  return Promise.all(calls);
+export async function firstOfBoth<Result>(first: Promise<Result>, second: Promise<unknown>): Promise<Result> {
+  const [result, other] = await Promise.allSettled([first, second]);
+  if (result.status === 'rejected') throw result.reason;
+  if (other.status === 'rejected') throw other.reason;
+  return result.value;
 }

@@ -69,7 +69,7 @@ export class Batch {
   /** Writes what was merged, so that statements on the connection see it. */
   async flush(): Promise<void> {
     this.sendAll();
-    await this.writer.sent();
+    await this.writer.send();
   }
 
   /** Writes the rest and moves the head. Returns false when there is nothing to commit. */
@@ -77,7 +77,7 @@ export class Batch {
     this.sendAll();
     this.position = { ...this.position, frontier: this.tree.text };
     const hasChanged = this.writer.moveHead(this.position);
-    await this.writer.sent();
+    await this.writer.send();
     return hasChanged;
   }
 

@@ -18,7 +18,7 @@ export async function dryRun(connection: SqlConnection, dialect: Dialect, head: 
   writer.writeEntries([entry]);
   writer.count(entryCounts(entry));
   writer.moveHead({ ...head, sequence: entry.sequence, hash: entry.hash });
-  await writer.sent();
+  await writer.send();
   await connection.run('ROLLBACK TO "dry_run"');
 }
 

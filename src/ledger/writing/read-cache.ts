@@ -90,7 +90,8 @@ export class ReadCache {
       ...grouped(whole).map((group) => this.prefetchGroup(group, share)),
       ...grouped(others).map(([first, ...more]) => this.findIds(first.kind, valuesOf([first, ...more]))),
     ]);
-    await Promise.all(grouped(this.largeThatFit(lookups)).map((group) => this.prefetchGroup(group, PREFETCHED)));
+    const large = this.largeThatFit(lookups);
+    if (large.length > 0) await Promise.all(grouped(large).map((group) => this.prefetchGroup(group, PREFETCHED)));
   }
 
   /** Reuses what another batch has read, as far as these commands will look it up: nobody has written since. */
