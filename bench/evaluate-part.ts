@@ -10,7 +10,7 @@ import type { Workplace } from './support/workplace';
 
 const POLICIES = 10_000;
 const BATCH = 1_000;
-/** Checks a second. */
+/** Checks per second. */
 const FAST = 50_000;
 
 const EXECUTED_WITH = 1_000;
@@ -18,7 +18,7 @@ const CONDITIONS_BAR = 0.8;
 const CONDITIONS = [{ parameter: '/copies', op: 'lte', value: 5 }] as const;
 const AGENT_NAME = 'invoice-bot';
 
-/** A question as both routes for lists are asked it. */
+/** A question as both list routes are asked it. */
 interface Asked {
   readonly agent: string;
   readonly action: string;
@@ -72,7 +72,7 @@ async function checksPerSecond(workplace: Workplace, { seconds, rounds }: Effort
   const measured = LISTS.map(({ name, path, body }) => {
     return { name, path, body: body(asked), rates: [] as number[], processor: [] as number[] };
   });
-  // The first round is for the compiler of the engine, and is not counted.
+  // The first round warms up the JIT compiler, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
     for (const { path, body, rates, processor } of measured) {
       const [start, before] = [performance.now(), service.processorSeconds];

@@ -13,7 +13,7 @@ const COMMANDS_PER_SECOND = 10_000;
 
 type Rates = Record<(typeof NUMBERS_OF_POLICIES)[number], number[]>;
 
-/** What a thousand policies in force cost an execution, of which the same one decides. */
+/** What a thousand policies in force, only one of which decides, cost an execution. */
 export async function benchmarkExecution(workplace: Workplace, effort: Effort): Promise<void> {
   printLine();
   report('executions/s over HTTP: 1,000 policies / 1', await overHttp(workplace, effort));
@@ -53,7 +53,7 @@ async function inProcess(workplace: Workplace, { seconds, rounds }: Effort): Pro
   return inTurns(rounds, loops, async (loop) => (await loop.run(order)).commandsPerSecond);
 }
 
-/** The first round is for the compiler of the engine, and is not counted. */
+/** The first round warms up the JIT compiler, and is not counted. */
 async function inTurns<Target>(
   rounds: number,
   targets: ReadonlyMap<keyof Rates, Target>,

@@ -5,7 +5,7 @@ import { writePerformanceTable } from './support/performance-table';
 import { PARTS } from './parts';
 import { Workplace } from './support/workplace';
 
-/** Runs the parts asked for, one after another; what they started is stopped whatever happens. */
+/** Runs the requested parts, one after another; what they started is stopped in any case. */
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
   const workplace = new Workplace();

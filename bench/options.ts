@@ -3,7 +3,7 @@ import { type Effort, PART_NAMES, type PartName } from './parts';
 
 export interface Options extends Effort {
   readonly parts: readonly PartName[];
-  /** Whether docs/performance.md gets the table of this run. */
+  /** Whether the table of this run is written to docs/performance.md. */
   readonly write: boolean;
 }
 

@@ -38,7 +38,7 @@ export interface Effort {
   readonly seconds: number;
   /** Measurements of each thing, alternating with those of its references. */
   readonly rounds: number;
-  /** The URL of a PostgreSQL server, on which databases are made and dropped. */
+  /** The URL of a PostgreSQL server, on which databases are created and dropped. */
   readonly postgres: string;
 }
 

@@ -21,7 +21,7 @@ const PLANS = [
   { policies: 10_000, changes: 10, seconds: 10 },
 ] as const;
 
-/** What it takes to plan changes to many policies, for 1,000 agents of 50 roles. */
+/** The cost of planning changes to many policies, for 1,000 agents of 50 roles. */
 export async function benchmarkPlans(workplace: Workplace, { rounds }: Effort): Promise<void> {
   printLine();
   for (const { policies, changes, seconds } of PLANS) {

@@ -10,13 +10,13 @@ const EXECUTIONS = 100_000;
 const POLICIES = 1_000;
 /** Seconds, milliseconds, megabytes. */
 const BARS = { seconds: 30, healthP99: 50, memoryGrowth: 100 } as const;
-/** Changes what all executions are answered. */
+/** Changes the answers to all executions. */
 const CLOSED = {
   ...{ name: 'closed', version: '1', effect: 'deny', priority: 100 },
   ...{ subjects: ['*'], actions: ['*'], resources: ['invoices/*'] },
 };
 
-/** What a plan with replay takes, and what it does to the process and to others meanwhile. */
+/** The cost of a plan with replay, and its effect on the process and on other requests meanwhile. */
 export async function benchmarkReplay(workplace: Workplace, { seconds, rounds }: Effort): Promise<void> {
   const loop = await LoopProcess.start(workplace, 'ledger', 'replay', [String(POLICIES)]);
   await loop.run({ kind: 'execute', commands: EXECUTIONS });

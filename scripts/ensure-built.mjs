@@ -5,12 +5,12 @@ import { isMain, root, run } from './run.mjs';
 
 const SOURCES = ['src', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 
-/** Milliseconds; 0 when there is no such file. */
+/** Milliseconds; 0 if the file does not exist. */
 function changedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** Folders count too: their time tells that a file was removed. */
+/** Includes folders: their time shows that a file was removed. */
 function newestChangeBelow(path) {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
   const below = isFolder ? readdirSync(path).map((name) => newestChangeBelow(join(path, name))) : [];
@@ -22,7 +22,7 @@ function isBuilt() {
   return newestChange <= changedAt(join(root, 'dist', 'main.js'));
 }
 
-/** Compiles src to dist when dist is missing or older than anything it is made from; installs what that or a start needs. */
+/** Compiles src to dist if dist is missing or older than its sources; installs what the build or a start needs. */
 export async function ensureBuilt() {
   const mustBuild = !isBuilt();
   await ensureInstalled({ withDevelopment: mustBuild });

@@ -4,7 +4,7 @@ import { isMain, root, run } from './run.mjs';
 
 const FOLDERS = ['clients/typescript', 'clients/cli', 'clients/frameworks', 'console'];
 
-/** Installs what the clients and the console are made with, where it is missing or older than the lockfile. They have lockfiles of their own: the service needs none of it. */
+/** Installs the dependencies of the clients and the console if they are missing or older than the lockfile. They have their own lockfiles: the service does not need them. */
 export async function ensureClients(folders = FOLDERS) {
   for (const name of folders) {
     const folder = join(root, name);

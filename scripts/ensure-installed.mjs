@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ensureSqlite3 } from './ensure-sqlite3.mjs';
 import { isMain, root, run } from './run.mjs';
 
-/** The packages of a lockfile by their places; none where there is no lockfile, as in a published package. */
+/** The packages of a lockfile by their paths; empty without a lockfile, as in a published package. */
 function packagesOf(lockfile) {
   try {
     return JSON.parse(readFileSync(join(root, lockfile), 'utf8')).packages;
@@ -26,8 +26,8 @@ function isInstalled(withDevelopment) {
 }
 
 /**
- * Installs the dependencies when what is installed is not what the lockfile says: in a fresh clone, after a pull, or when
- * an install was interrupted. What runs compiled files needs none of the packages for development.
+ * Installs the dependencies if the installed ones are not those of the lockfile: in a fresh clone, after a pull, or when
+ * an install was interrupted. Running compiled files does not need the development packages.
  */
 export async function ensureInstalled({ withDevelopment = true } = {}) {
   if (!isInstalled(withDevelopment)) {

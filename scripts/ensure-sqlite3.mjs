@@ -1,5 +1,5 @@
 /**
- * Makes sure that the native driver loads. The prebuilt binary of sqlite3 wants glibc 2.38; where it does not load, as on
+ * Makes sure that the native driver loads. The prebuilt binary of sqlite3 requires glibc 2.38; if it does not load, as on
  * Debian 12, the driver is built from source. Does nothing when it loads. Runs after every install.
  */
 import { spawnSync } from 'node:child_process';
@@ -9,7 +9,7 @@ import { isMain, root, run } from './run.mjs';
 
 const NEEDED_TOOLS = 'Building it needs Python 3, make and a C++ compiler (Debian: apt-get install python3 make g++).';
 
-/** Why the driver does not load, in one line; null when it does. In a process of its own, since a failed load sticks. */
+/** Why the driver does not load, in one line; null if it does. In a separate process, since a failed load is cached. */
 export function whySqlite3DoesNotLoad() {
   const attempt = spawnSync(process.execPath, ['-e', 'require("sqlite3")'], { cwd: root, encoding: 'utf8' });
   if (attempt.status === 0) return null;

@@ -1,4 +1,4 @@
-/** Checks openapi.json by Redocly's recommended rules. Prints what is wrong; the exit code is 1 when anything is. */
+/** Checks openapi.json by Redocly's recommended rules. Prints the faults; the exit code is 1 if there are any. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 /** The project's folder. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Whether a module is the program that was started, not one that another imports. */
+/** Whether a module is the program that was started, not imported by another. */
 export function isMain(moduleUrl) {
   const program = process.argv[1];
   return program !== undefined && realpathSync(program) === fileURLToPath(moduleUrl);

@@ -1,4 +1,4 @@
-/** Compiles src whenever it changes, and runs the service anew each time. Ends when either ends, or with a signal. */
+/** Compiles src whenever it changes, and restarts the service each time. Ends when either ends, or on a signal. */
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { ensureBuilt } from './ensure-built.mjs';

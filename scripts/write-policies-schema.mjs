@@ -1,16 +1,16 @@
 /**
  * Writes policies.schema.json, the JSON Schema of policy files, from openapi.json. With `--check` it writes nothing, and the exit
- * code is 1 when the file would change.
+ * code is 1 if the file would change.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './run.mjs';
 
 const REFERENCE = '#/components/schemas/';
-/** What a policy file names, and the schema of the API that it is. */
+/** The members of a policy file, and their schemas in the API. */
 const DEFINITIONS = { policy: 'CreatePolicyRequest', test: 'PolicyTestRequest' };
 
-/** What the service says of a policy or test as a whole, which a schema of members does not. */
+/** Rules of the service for a policy or test as a whole, which a schema of members does not express. */
 const WHOLE = {
   policy: {
     if: { required: ['approval'], properties: { approval: { type: 'object' } } },

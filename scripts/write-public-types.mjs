@@ -1,5 +1,5 @@
 /**
- * Writes docs/public-types.md, or prints it with --print: the types of the package's entries, from the declarations of the built program. Throws where
+ * Writes docs/public-types.md, or prints it with --print: the types of the package's entries, from the declarations of the built program. Throws if
  * one of them mentions something of ours that no entry exports.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

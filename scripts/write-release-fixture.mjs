@@ -1,7 +1,7 @@
 /**
- * Writes the database that the built program leaves behind when it has done everything once and was killed, for the test
+ * Writes the database that the built program leaves behind after it has done everything once and was killed, for the test
  * of upgrades: `<folder>/<version>.db.gz` of SQLite or, with a PostgreSQL server's URL as second argument, `<version>.sql`.
- * Run it at every release, once for each: `node scripts/write-release-fixture.mjs test/fixtures/releases [postgres://…]`.
+ * Run it at every release, once per database: `node scripts/write-release-fixture.mjs test/fixtures/releases [postgres://…]`.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { isMain, root } from './run.mjs';
 
 const require = createRequire(import.meta.url);
 const KEY = 'a-key-for-tests-that-is-long-enough';
-/** Milliseconds from the proposal to its expiry, which is left to the program that opens the file. */
+/** Milliseconds from the proposal to its expiry, which happens in the program that opens the file. */
 const LEFT_OPEN = 60_000;
 
 async function startProgram(databaseUrl) {
@@ -169,7 +169,7 @@ async function makeHistory(databaseUrl) {
   await kill(first);
   const second = await startProgram(databaseUrl);
   const later = requestsTo(second.url);
-  // On PostgreSQL it takes two looks to know that the first has ended.
+  // On PostgreSQL it takes two polls to know that the first has ended.
   while ((await later(200, 'GET', 'executions?outcome=interrupted')).total === 0) await sleep(100);
   await decide(later, agents);
   await hang(later);

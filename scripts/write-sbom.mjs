@@ -1,6 +1,6 @@
 /**
  * Prints the bill of materials of what runs in production, the console's bundle included, from the lockfiles, as CycloneDX JSON.
- * npm makes it, for all packages, since `--omit dev` leaves out those that development needs as well; the others are taken out here.
+ * npm generates it for all packages, since `--omit dev` leaves out those that development needs as well; the others are removed here.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -13,27 +13,27 @@ function readJson(...path) {
   return JSON.parse(readFileSync(join(root, ...path), 'utf8'));
 }
 
-/** What the lockfile of a folder has for production, as `name@version`. */
+/** The production packages in the lockfile of a folder, as `name@version`. */
 function packagesInProduction(folder) {
   const { packages } = readJson(folder, 'package-lock.json');
   const locked = Object.entries(packages).filter(([path, { dev }]) => path !== '' && dev !== true);
   return new Set(locked.map(([path, { name, version }]) => `${name ?? path.split('node_modules/').at(-1)}@${version}`));
 }
 
-/** The licences a package names in the way of before 2014, which npm does not read. */
+/** The licences of a package in the format used before 2014, which npm does not read. */
 function formerLicences(folder, name) {
   const { licenses = [] } = readJson(folder, 'node_modules', name, 'package.json');
   return licenses.map(({ type }) => ({ license: { id: type } }));
 }
 
-/** What production needs is not optional because development needs it too. */
+/** A package needed in production is not optional just because development needs it too. */
 function withoutMark(component) {
   const properties = component.properties.filter(({ name }) => name !== DEVELOPMENT);
   const isMarked = properties.length < component.properties.length;
   return isMarked ? { ...component, scope: 'required', properties } : component;
 }
 
-/** The bill of a folder's packages alone. */
+/** The bill of materials of one folder only. */
 function billOf(folder) {
   const format = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only'];
   const options = {
@@ -49,7 +49,7 @@ function billOf(folder) {
   return bill;
 }
 
-/** The bill as an object: what is installed, and what the console's bundle is made of. */
+/** The bill as an object: the installed packages, and those in the bundle of the console. */
 export function billOfMaterials() {
   const [bill, bundled] = ['.', 'console'].map(billOf);
   const own = bill.metadata.component['bom-ref'];

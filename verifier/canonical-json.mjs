@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * Canonical JSON, RFC 8785: members sorted by UTF-16 code units, scalars as ECMAScript writes them.
- * @param {unknown} value what JSON.parse gave
+ * @param {unknown} value the result of JSON.parse
  * @returns {string}
  */
 export function canonicalJson(value) {

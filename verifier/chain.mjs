@@ -12,12 +12,12 @@ export class Chain {
   sequence = 0;
   hash = '0'.repeat(64);
   #timestamp = '';
-  /** Roots at the sizes that were asked for, in hex. @type {Map<number, string>} */
+  /** Roots at the requested sizes, in hex. @type {Map<number, string>} */
   roots = new Map();
 
   /**
    * @param {Findings} findings
-   * @param {ReadonlySet<number>} sizes of which the root is wanted
+   * @param {ReadonlySet<number>} sizes whose roots are needed
    * @param {(node: { level: number, position: number, hash: Buffer }) => void} [onSubtree]
    */
   constructor(findings, sizes, onSubtree) {

@@ -1,7 +1,7 @@
 import { isSigned } from './checkpoint.mjs';
 
 /**
- * Holds the chain against checkpoints that were kept.
+ * Compares the chain with kept checkpoints.
  * @param {import('./chain.mjs').Chain} chain
  * @param {readonly { name: string, checkpoint: import('./checkpoint.mjs').Checkpoint }[]} kept
  * @param {readonly import('./checkpoint.mjs').VerifierKey[]} keys

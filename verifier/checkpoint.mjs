@@ -31,9 +31,10 @@ export function parseCheckpoint(text) {
   if (end === -1 || !text.endsWith('\n')) throw new Error('no signed note: an empty line and signatures are to follow');
   const signed = text.slice(0, end + 1);
   const [origin, size, root] = signed.split('\n');
-  if (!origin || size === undefined || !SIZE.test(size)) throw new Error('its first lines are no origin and size');
+  if (!origin || size === undefined || !SIZE.test(size))
+    throw new Error('its first lines are not an origin and a size');
   if (root === undefined || !BASE64.test(root) || Buffer.from(root, 'base64').length !== 32) {
-    throw new Error('its third line is no SHA-256 in base64');
+    throw new Error('its third line is not a SHA-256 hash in base64');
   }
   const signatures = text
     .slice(end + 2, -1)

@@ -22,7 +22,7 @@ it goes, and has no end.
 const SQLITE_HEADER = 'SQLite format 3\0';
 const HEAD = /^(\d{1,16}):([0-9a-f]{64})$/;
 
-/** What cannot be carried out as it was asked. */
+/** A command line that cannot be carried out. */
 export class UsageError extends Error {}
 
 /**

@@ -1,7 +1,7 @@
 import { messageOf } from './command-line.mjs';
 import { parseCanonical } from './strict-json.mjs';
 
-/** Entries read at once: so many at most, and so many bytes of what can be long in them. */
+/** Entries read at once: their maximum number, and the maximum bytes of their long members. */
 const CHUNK_ENTRIES = 500;
 const CHUNK_BYTES = 4_000_000;
 
@@ -10,7 +10,7 @@ const END_OF_CHUNK =
   `sum(octet_length("details") + coalesce(octet_length("state"), 0)) OVER (ORDER BY "sequence") AS "bytes" FROM ` +
   `(SELECT "sequence", "details", "state" FROM "ledger_entries" WHERE "sequence" > ? AND "sequence" <= ? ` +
   `ORDER BY "sequence" LIMIT ${CHUNK_ENTRIES})) WHERE "number" = 1 OR "bytes" <= ${CHUNK_BYTES}`;
-/** No entry of the service: they are not read, as the driver rounds larger numbers and paging by them would stand still. */
+/** Not entries of the service: they are not read, as the driver rounds larger numbers and paging by them would never end. */
 const STRANGE_ENTRIES =
   `SELECT count(*) AS "count" FROM "ledger_entries" WHERE typeof("sequence") <> 'integer' ` +
   `OR "sequence" NOT BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER}`;
@@ -34,7 +34,7 @@ const OF_AUDIT = [
  */
 export async function readDatabaseChain(file, chain, upTo) {
   const { count } = (await file.all(STRANGE_ENTRIES))[0] ?? {};
-  if (count > 0) chain.findings.add('chain', 'the entries', `${count} have a sequence from outside 1 to 2^53 - 1`);
+  if (count > 0) chain.findings.add('chain', 'the entries', `${count} have a sequence outside 1 to 2^53 - 1`);
   if (upTo === null) return;
   for (let after = 0; ;) {
     const [end] = await file.all(END_OF_CHUNK, [after, upTo]);

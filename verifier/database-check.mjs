@@ -11,10 +11,10 @@ const EXTENT =
   `WHERE "sequence" <= ${Number.MAX_SAFE_INTEGER}) AS last LEFT JOIN "ledger_head" AS head ON head."id" = 1`;
 
 /**
- * Checks a database: its chain, where the head record says that it ends, its tree, and its records.
+ * Checks a database: its chain, the end of the chain according to the head record, its tree, and its records.
  * @param {string} path
  * @param {import('./findings.mjs').Findings} findings
- * @param {ReadonlySet<number>} sizes of which the root is wanted
+ * @param {ReadonlySet<number>} sizes whose roots are needed
  * @returns {Promise<{ chain: Chain, records: number }>}
  */
 export async function checkDatabase(path, findings, sizes) {
@@ -67,7 +67,7 @@ async function checkTree(file, kept, size, findings) {
   for (const { level, position, hash, sizeNow } of await file.all(nodes)) {
     const name = `${level}/${position}`;
     const end = (position + 1) * 2 ** level;
-    // What a running service has added since the chain was read is left alone.
+    // Whatever a running service has added since the chain was read is ignored.
     const isLater = level > 0 && level % KEPT_LEVELS === 0 && end > size && end <= sizeNow;
     missing.delete(name);
     const isNode = Number.isInteger(level) && Number.isInteger(position) && typeof hash === 'string';

@@ -4,8 +4,8 @@ import { ACTOR, AUDIT, KINDS, SEALED, SHARED, VERSION } from './hashed-forms.mjs
 /** @typedef {Readonly<Record<string, unknown>>} JsonObject */
 
 /**
- * What is wrong with an entry in itself: its members and its three hashes. Its place in the chain is another matter.
- * @param {unknown} entry as `GET /provenance/:sequence` answers it
+ * The faults of an entry by itself: its members and its three hashes. Its place in the chain is checked elsewhere.
+ * @param {unknown} entry as `GET /provenance/:sequence` returns it
  * @returns {string[]}
  */
 export function entryFaults(entry) {
@@ -47,7 +47,7 @@ function stateFaults(state, entry) {
   if (state === null) return entry['stateHash'] === null ? [] : ['state is null where stateHash is not'];
   if (!isObject(state)) return ['state is not an object'];
   const known = KINDS[String(entry['subjectType'])];
-  // Members that were added to a kind later are hashed, too, where they are set.
+  // Members that were added to a kind later are hashed, too, if they are set.
   const missing = known?.members.filter((name) => !Object.hasOwn(state, name)) ?? [];
   return [
     ...missing.map((name) => `state has no ${name}`),

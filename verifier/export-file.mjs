@@ -8,8 +8,8 @@ import { parseStrictly } from './strict-json.mjs';
  * `after`, has an end for each.
  * @param {string} path `-` for standard input
  * @param {import('./chain.mjs').Chain} chain
- * @returns {Promise<'end' | 'entry' | 'cut'>} what its last line is. One that is cut is not read: a connection that breaks
- *   leaves a file so, and it says nothing of the data.
+ * @returns {Promise<'end' | 'entry' | 'cut'>} what its last line is. A cut line is not read: a broken connection
+ *   leaves one behind, and it says nothing about the data.
  */
 export async function readExport(path, chain) {
   /** @type {'end' | 'entry'} */
@@ -26,9 +26,9 @@ export async function readExport(path, chain) {
         chain.add(read);
       }
     } catch (error) {
-      // Any other error is the verifier's own, and says nothing of the data.
+      // Any other error is one of the verifier, and says nothing about the data.
       if (!(error instanceof SyntaxError)) throw error;
-      chain.addUnreadable(`a line is no JSON: ${error.message}`);
+      chain.addUnreadable(`a line is not JSON: ${error.message}`);
     }
   }
   return last;

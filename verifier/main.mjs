@@ -54,7 +54,7 @@ async function check({ files, isDatabase, checkpoints, head, mayBeUnended }, fin
   for (const path of files) {
     const last = await readExport(path, chain);
     if (last !== 'end') unended.push(path);
-    // Earlier versions made no end, but whole lines.
+    // Earlier versions wrote no end, but complete lines.
     if (last === 'cut' && mayBeUnended) chain.addUnreadable('the last line has no line break: the file was cut');
   }
   if (head === null && checkpoints.length === 0) {

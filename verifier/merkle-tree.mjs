@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 const EMPTY = createHash('sha256').digest();
 
 /**
- * A Merkle tree as in RFC 6962, section 2.1, that grows leaf by leaf. Of the complete subtrees it is made of it keeps the
- * hashes alone, the largest first: as many as its size has ones in binary.
+ * A Merkle tree as in RFC 6962, section 2.1, that grows leaf by leaf. It keeps only the hashes of the complete
+ * subtrees it consists of, the largest first: as many as its size has ones in binary.
  */
 export class MerkleTree {
   size = 0;

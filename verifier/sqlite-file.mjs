@@ -5,12 +5,12 @@ const BUSY_TIMEOUT = 5_000;
 /** To read a database in WAL mode, SQLite makes files next to it, unless a service that runs has made them. */
 const NO_FILES_BESIDE = new Set(['SQLITE_READONLY', 'SQLITE_CANTOPEN']);
 const ADVICE =
-  'SQLite has to make files beside a database to read it, and this user cannot in its folder. ' +
+  'SQLite has to create files next to a database to read it, and this user may not write to its folder. ' +
   'Verify a copy in a folder that this user can write: docs/verifier.md';
 
 /** @typedef {Record<string, any>} Row */
 
-/** A SQLite file, opened for reading only. Statements are short, so that a service that writes meanwhile is not held up. */
+/** A SQLite file, opened for reading only. Statements are short, so that a running service is not held up. */
 export class SqliteFile {
   /** @param {import('sqlite3').Database} database */
   constructor(database) {
@@ -22,7 +22,7 @@ export class SqliteFile {
    * @returns {Promise<SqliteFile>}
    */
   static open(path) {
-    // Exports are read without the driver, so it is looked for only here.
+    // Exports are read without the driver, so it is loaded only here.
     const sqlite3 = /** @type {typeof import('sqlite3')} */ (createRequire(import.meta.url)('sqlite3'));
     return new Promise((resolve, reject) => {
       const database = new sqlite3.Database(path, sqlite3.OPEN_READONLY, (error) => {
@@ -47,7 +47,7 @@ export class SqliteFile {
   }
 
   /**
-   * As `all`, but with bytes in place of each text that is not UTF-8: the driver would make another text of it.
+   * As `all`, but with bytes instead of each text that is not UTF-8, which the driver would change.
    * @param {string} sql
    * @param {readonly unknown[]} parameters
    * @returns {Promise<Row[]>}

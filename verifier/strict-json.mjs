@@ -3,11 +3,11 @@ import { canonicalJson } from './canonical-json.mjs';
 const NUMERALS = /-?\d[\d.eE+-]*/g;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** The service takes bodies of 32 levels; what it wraps around them is a few more. */
+/** The service accepts bodies of 32 levels, and wraps a few more around them. */
 const MOST_LEVELS = 100;
 
 /**
- * Parses JSON that every reader takes for the same value. No object has a member twice: JSON.parse takes the last of them,
+ * Parses JSON that every reader understands as the same value. No object has a member twice: JSON.parse takes the last of them,
  * another reader may take the first. Each number is written as ECMAScript writes it: JSON.parse rounds any other to one that
  * it is not, and takes one that is too large for Infinity, which is hashed like null.
  * @param {string} text
@@ -16,7 +16,7 @@ const MOST_LEVELS = 100;
  */
 export function parseStrictly(text) {
   const value = /** @type {unknown} */ (JSON.parse(text));
-  // Outside of strings, a colon stands behind the name of each member and nowhere else.
+  // Outside strings, a colon follows the name of each member and occurs nowhere else.
   const bare = withoutStrings(text);
   if (levelsOf(bare) > MOST_LEVELS) throw new SyntaxError(`it is deeper than ${MOST_LEVELS} levels`);
   if (bare.split(':').length - 1 !== countMembers(value)) throw new SyntaxError('an object has a member twice');
@@ -27,7 +27,7 @@ export function parseStrictly(text) {
 }
 
 /**
- * Parses canonical JSON, as a database has it: other words for the same value are an alteration, too.
+ * Parses canonical JSON, as stored in a database: any other spelling of the same value is an alteration, too.
  * @param {unknown} text
  * @returns {unknown}
  * @throws {SyntaxError}

@@ -1,7 +1,7 @@
 import { newEnforcer, newModelFromString } from 'casbin';
 import { measure } from './program.mjs';
 
-/** One line a policy; casbin compares them one after another, the functions below tell it which match. Deny overrides. */
+/** One line per policy; casbin compares them one after another, and the functions below report which match. Deny overrides. */
 const MODEL = `
 [request_definition]
 r = subject, action, type, path

@@ -4,7 +4,7 @@ import { measure } from './program.mjs';
 const cedar = createRequire(import.meta.url)('@cedar-policy/cedar-wasm/nodejs');
 const POLICIES = 'the policies';
 
-/** The policies are parsed once; each check hands over the agent with its roles, and the resource. */
+/** The policies are parsed once; each check passes the agent with its roles, and the resource. */
 await measure(async (policies) => {
   const answer = cedar.preparsePolicySet(POLICIES, { staticPolicies: policies.map(policyText).join('\n') });
   if (answer.type !== 'success') throw new Error(JSON.stringify(answer));

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 
 /**
  * Measures an engine on a workload and prints what bench/policies/engine-figures.ts describes.
- * `open` gets the policies and answers a function that says whether a request is allowed.
+ * `open` receives the policies and returns a function that reports whether a request is allowed.
  */
 export async function measure(open) {
   const [file, seconds, rounds, compared] = process.argv.slice(2);

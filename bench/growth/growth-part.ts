@@ -8,19 +8,19 @@ import { seed, type Volume } from './seed';
 
 const SMALL: Volume = { entities: 10_000, policies: 100 };
 const LARGE: Volume = { entities: 1_000_000, policies: 10_000 };
-/** Of the time at 10,000 rows. */
+/** Ratio to the time at 10,000 rows. */
 const BAR = { atMost: 1.3 } as const;
-/** Requests of one kind to each server, per round and second asked for; one at a time, in turns. */
+/** Requests of one kind to each server, per round and requested second; one at a time, alternating. */
 const REQUESTS_PER_SECOND = 100;
 const PATH = '/api/v1/entities';
 
 type Asked = readonly [method: string, path: string, body?: object];
 
-/** A kind of request, and how one to a server of a volume looks. */
+/** A kind of request, and how it is made for a server with a given volume. */
 interface Question {
   readonly title: string;
   readonly request: (server: ServerProcess, volume: Volume) => Promise<Asked>;
-  /** Its cost has a bar of its own, in milliseconds: see the table. */
+  /** Its cost has a limit of its own, in milliseconds: see the table. */
   readonly mayGrow?: true;
 }
 
@@ -44,7 +44,7 @@ const QUESTIONS: readonly Question[] = [
   },
 ];
 
-/** What the same requests take where there is a hundred times as much. */
+/** What the same requests take with a hundred times as many rows. */
 export async function benchmarkGrowth(workplace: Workplace, effort: Effort): Promise<void> {
   const databases = [
     { name: 'ten thousand', volume: SMALL },
@@ -60,7 +60,7 @@ export async function benchmarkGrowth(workplace: Workplace, effort: Effort): Pro
   printSingleRatio('memory at rest: 1,000,000 rows and 10,000 policies / 10,000 and 100', atRest);
 }
 
-/** Asks both servers in turns, so that what else the machine does falls on both. */
+/** Asks both servers alternately, so that other load on the machine affects both. */
 export async function compare(small: ServerProcess, large: ServerProcess, { seconds, rounds }: Effort): Promise<void> {
   const requests = Math.ceil(seconds * REQUESTS_PER_SECOND);
   const table: string[][] = [];
@@ -70,7 +70,7 @@ export async function compare(small: ServerProcess, large: ServerProcess, { seco
       { server: small, asked: await request(small, SMALL), medians: [] as number[] },
       { server: large, asked: await request(large, LARGE), medians: [] as number[] },
     ] as const;
-    // The first round is for the compiler of the engine, and is not counted.
+    // The first round warms up the JIT compiler, and is not counted.
     for (let round = 0; round <= rounds; round += 1) {
       const times = sides.map(() => [] as number[]);
       for (let sent = 0; sent < requests; sent += 1) {

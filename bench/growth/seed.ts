@@ -16,9 +16,9 @@ export interface Volume {
   readonly policies: number;
 }
 
-/** Records of one command: enough to make its commit cheap, few enough to keep them out of the way in memory. */
+/** Records of one command: enough to make its commit cheap, few enough to fit in memory easily. */
 const CHUNK = 500;
-/** Entities are of so many types. */
+/** Number of entity types. */
 const TYPES = 10;
 const CALLER: Caller = { ...unlimited({ type: 'api_key', id: 'env' }), requestId: 'seeding', ip: '127.0.0.1' };
 

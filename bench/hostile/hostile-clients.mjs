@@ -1,9 +1,9 @@
 /**
- * What one hostile address does to the service, all at once, for the given time:
+ * Attacks the service from one hostile address, in every way at once, for the given time:
  *
  *   node bench/hostile/hostile-clients.mjs URL KEY SECONDS SEED
  *
- * It goes to loopback only. Its last line of output is a JSON object: how often each kind of attack was carried out.
+ * It connects to loopback only. Its last line of output is a JSON object: how often each kind of attack was carried out.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';

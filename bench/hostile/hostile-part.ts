@@ -15,11 +15,11 @@ const ATTACKERS = join(__dirname, '../../../../../bench/hostile/hostile-clients.
 const SECONDS = 30;
 /** Milliseconds between two requests of the client that works normally. */
 const PAUSE = 5;
-/** Milliseconds that 99 of 100 of its answers must stay under. */
+/** Most milliseconds for 99 of 100 of its answers. */
 const BAR = 250;
 const MEBIBYTE = 1_048_576;
 
-/** What a client at another address waits for its answers while one address attacks in every way at once. */
+/** How long a client at another address waits for its answers while one address attacks in every way at once. */
 export async function benchmarkHostileClients(workplace: Workplace): Promise<void> {
   const service = await ServerProcess.start(workplace, 'service', 'hostile');
   const alone = await latenciesUntil(service, delay(SECONDS * 200));
@@ -41,7 +41,7 @@ function row(when: string, latencies: readonly number[]): string[] {
   return [when, number(latencies.length), ...figures.map((milliseconds) => number(milliseconds, 1))];
 }
 
-/** Milliseconds that each answer took to come whole. A refusal is an error: this client does nothing wrong. */
+/** Milliseconds until each answer was complete. A refusal is an error: this client does nothing wrong. */
 async function latenciesUntil(service: ServerProcess, end: Promise<unknown>): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, localAddress: '127.0.0.2' });
   const latencies: number[] = [];
@@ -66,7 +66,7 @@ function latency(agent: Agent, url: string, body?: string): Promise<number> {
       answer.resume().once('end', () => resolve(performance.now() - start));
     });
     sent.once('error', (error) => {
-      // The service may end a connection that was kept; a client then takes another.
+      // The service may close an idle connection; the client then opens another one.
       if (sent.reusedSocket) latency(agent, url, body).then(resolve, reject);
       else reject(error);
     });

@@ -22,11 +22,11 @@ type Figures = ReadonlyMap<ServerName, readonly LoadFigures[]>;
 
 interface Measurement {
   readonly title: string;
-  /** Tells its ratios from those of the others. */
+  /** Distinguishes its ratios from those of the others. */
   readonly name: string;
   readonly servers: readonly ServerName[];
   readonly requests: readonly Request[];
-  /** What the references are asked in place of `requests`, where they know no such route. */
+  /** Requests to the references in place of `requests`, if they do not have that route. */
   readonly echoed?: readonly Request[];
   /** Requests per second against each reference, at least. */
   readonly rateBars: Partial<Record<ServerName, number>>;
@@ -128,7 +128,7 @@ async function measure(
   { seconds, rounds }: Effort,
 ): Promise<Figures> {
   const figures = new Map<ServerName, LoadFigures[]>(measurement.servers.map((name) => [name, []]));
-  // The first round is for the compiler of the engine, and is not counted.
+  // The first round warms up the JIT compiler, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [name, measured] of figures) {
       const server = servers.get(name);

@@ -1,7 +1,7 @@
 import type { ServerProcess } from '../support/server-process';
 import type { RequestPair } from './request-pair';
 
-/** What it costs a GET to be asked by the holder of an issued key, who is looked up, and not of the environment's. */
+/** What it costs a GET if the caller holds an issued key, which is looked up, and not the key of the environment. */
 export async function issuedKeyReads(service: ServerProcess, path: string): Promise<RequestPair> {
   const issued = await service.send('POST', '/api/v1/api-keys', { name: 'benchmark', scopes: ['read'] });
   const { secret } = issued as { secret: string };

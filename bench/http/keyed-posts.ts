@@ -6,7 +6,7 @@ import { SAMPLE_REQUEST } from './sample-entity';
 const FRESH = '[<id>]';
 
 /**
- * What it costs a POST to be kept for its repetition: the same with an idempotency key of its own and without; the header without
+ * What it costs to store a POST for repetition: the same request with an idempotency key of its own and without; the header without
  * meaning is as long.
  */
 export const KEYED_POSTS: RequestPair = {

@@ -5,14 +5,14 @@ import type { ServerProcess } from '../support/server-process';
 import { median, ratioOf } from '../support/statistics';
 import { type ClientOptions, load, type LoadFigures } from './load';
 
-/** Two kinds of one request, of which the first costs what the second does and something more. */
+/** Two kinds of one request: the first costs as much as the second, and something more. */
 export interface RequestPair {
   readonly title: string;
-  /** What the ratios are of, such as `POST`. */
+  /** Name of the ratios, such as `POST`. */
   readonly name: string;
   readonly first: NamedRequest;
   readonly second: NamedRequest;
-  /** Of the first against the second. */
+  /** Ratio of the first to the second. */
   readonly bars: Readonly<Record<'requestsPerSecond' | 'processorMicroseconds', Bar | number>>;
   readonly options?: ClientOptions;
 }
@@ -22,7 +22,7 @@ interface NamedRequest {
   readonly request: Request;
 }
 
-/** Loads the service with either kind in turns. The first round is for the compiler of the engine, and is not counted. */
+/** Loads the service with both kinds alternately. The first round warms up the JIT compiler, and is not counted. */
 export async function benchmarkPair(service: ServerProcess, pair: RequestPair, effort: Effort): Promise<void> {
   const { title, name, bars, options } = pair;
   const { seconds, rounds } = effort;

@@ -13,7 +13,7 @@ export interface LoopOrder {
 /** What the loop took for it. */
 export interface LoopFigures {
   readonly commandsPerSecond: number;
-  /** Milliseconds from a command's call to its answer. */
+  /** Milliseconds from the call of a command to its result. */
   readonly p50: number;
   readonly p99: number;
   /** Microseconds of processor time per command, all threads together. */

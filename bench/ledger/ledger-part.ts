@@ -9,9 +9,9 @@ import { COMMAND_KINDS, type CommandKind, type LoopFigures } from './command-kin
 import { type LoopName, LoopProcess } from './loop-process';
 import { rowsPerTable } from './rows-per-table';
 
-/** Of the raw loop's commands per second. */
+/** Ratio to the commands per second of the raw loop. */
 const BARS = { sqlite: 0.7, postgres: 0.5 } as const;
-/** Commands of one measurement, per second asked for. */
+/** Commands of one measurement, per requested second. */
 const COMMANDS_PER_SECOND = 10_000;
 
 /** A loop of commands on a database of its own. */
@@ -86,7 +86,7 @@ async function measure(
 ): Promise<Figures> {
   const figures: Figures = [[], []];
   const commands = Math.ceil(seconds * COMMANDS_PER_SECOND);
-  // The first round is for the compiler of the engine, and is not counted.
+  // The first round warms up the JIT compiler, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
     const both = [await measured.run({ kind, commands }), await reference.run({ kind, commands })] as const;
     if (round > 0) both.forEach((each, side) => figures[side]?.push(each));
@@ -126,7 +126,7 @@ function rowOf(title: string, rounds: readonly LoopFigures[]): string[] {
   ];
 }
 
-/** That the reference did the same work is shown by what both left behind, and by the service, which verifies its chain. */
+/** Proves that the reference did the same work: both left the same rows, and the service verifies its chain. */
 async function checkReference(workplace: Workplace, [measured, reference]: Sides): Promise<void> {
   const [ours, theirs] = [await rowsPerTable(urlOf(measured)), await rowsPerTable(urlOf(reference))];
   const different = Object.keys(ours).filter((table) => ours[table] !== theirs[table]);

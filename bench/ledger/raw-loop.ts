@@ -65,7 +65,7 @@ class RawLoop implements CommandLoop {
     }
   }
 
-  /** Answers the ids of what was written. */
+  /** Returns the ids of what was written. */
   private async write(
     writeRows: string,
     commands: number,

@@ -43,18 +43,18 @@ const DECIDING = {
   priority: 10,
 } as const;
 
-/** Each shares something with the request but must not decide: the subject, the action, the resource, or all but the priority. */
-const BESIDE: readonly ((index: number) => Partial<CreatePolicyRequest>)[] = [
+/** Policies that share something with the request but must not decide: the subject, the action, the resource, or all but the priority. */
+const OTHERS: readonly ((index: number) => Partial<CreatePolicyRequest>)[] = [
   (index) => ({ resources: [`contracts/${index}/*`] }),
   (index) => ({ actions: [`archive-${index}`] }),
   (index) => ({ subjects: [`role:team-${index}`] }),
   () => ({ subjects: ['*'], actions: ['*'], resources: ['*'], priority: 1 }),
 ];
 
-/** Policies of which the first alone decides on the sample execution, however many there are. */
+/** Policies, however many, of which only the first decides on the sample execution. */
 export function policies(count: number): CreatePolicyRequest[] {
   return Array.from({ length: count }, (_, index) => {
-    const change = index === 0 ? {} : BESIDE[index % BESIDE.length]?.(index);
+    const change = index === 0 ? {} : OTHERS[index % OTHERS.length]?.(index);
     return { ...DECIDING, ...change, ...(index > 0 && { name: `policy-${index}` }) };
   });
 }

@@ -87,7 +87,7 @@ class ServiceLoop implements CommandLoop {
   }
 }
 
-/** Lets the callers take the next one of so many turns until all are taken. */
+/** Lets the callers take the next of the given number of turns until none is left. */
 async function inParallel(turns: number, turn: (index: number) => Promise<void>): Promise<void> {
   let next = 0;
   const caller = async (): Promise<void> => {

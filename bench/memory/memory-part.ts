@@ -7,9 +7,9 @@ import type { Workplace } from '../support/workplace';
 
 const MEGABYTE = 1_000_000;
 const REQUEST = { method: 'POST', path: '/api/v1/entities', body: JSON.stringify(SAMPLE_REQUEST) } as const;
-/** Seconds between two looks. */
+/** Seconds between two samples. */
 const STEP = 10;
-/** Looks under load: a minute, as the collector lets garbage grow for half of it before the process keeps its size. */
+/** Samples under load: a minute, as the collector lets garbage grow for half of it before the process keeps its size. */
 const STEPS = 6;
 /** Seconds of rest after a load. */
 const REST = 5;
@@ -40,7 +40,7 @@ export async function benchmarkMemory(workplace: Workplace): Promise<void> {
   printSingleRatio('most memory in the second half minute / in the first', secondHalfToFirst(underLoad));
 }
 
-/** Near 1 where memory has found its level; a leak goes on growing. */
+/** Near 1 if memory has levelled off; with a leak it keeps growing. */
 function secondHalfToFirst(megabytes: readonly number[]): number {
   const half = megabytes.length / 2;
   return Math.max(...megabytes.slice(half)) / Math.max(...megabytes.slice(0, half));

@@ -19,7 +19,7 @@ export async function applied(service: ServerProcess, workload: Workload): Promi
   }
 }
 
-/** As requests have them. Drawn lists may name one thing twice. */
+/** As requests contain them. Random lists may name one thing twice. */
 export function policyBodies({ policies }: Workload): { readonly name: string; readonly version: string }[] {
   return policies.map(({ name, version, effect, subjects, actions, resources, resourceTypes, priority }) => ({
     ...{ name, version, effect, priority },

@@ -3,7 +3,7 @@ import { PolicyEvaluator } from '../../src/policies/evaluation/policy-evaluator'
 import type { EngineFigures } from './engine-figures';
 import type { Workload } from './workload';
 
-/** Checks between looks at the clock. */
+/** Checks between two readings of the clock. */
 const CHUNK = 500;
 
 const [file = '', secondsText, roundsText, comparedText] = process.argv.slice(2);
@@ -27,7 +27,7 @@ function checksPerSecond(seconds: number): number {
 }
 
 const seconds = Number(secondsText);
-// The first round is for the compiler of the engine, and is not counted.
+// The first round warms up the JIT compiler, and is not counted.
 checksPerSecond(seconds);
 const figures: EngineFigures = {
   checksPerSecond: Array.from({ length: Number(roundsText) }, () => checksPerSecond(seconds)),

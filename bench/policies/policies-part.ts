@@ -10,7 +10,7 @@ import { disjoint, exactMix, lastDenies, mix, wildcards, type Workload } from '.
 
 const COUNTS = [100, 1_000, 10_000] as const;
 const [FEWEST, , MOST] = COUNTS;
-/** Checks a second. */
+/** Checks per second. */
 const FAST = 500_000;
 const FLAT = { atMost: 2 } as const;
 /** Where the compiled benchmark lies, seen from it. */
@@ -37,7 +37,7 @@ const KINDS: readonly Kind[] = [
   { title: 'disjoint resources', workload: disjoint, engines: EVERY_ENGINE, growth: FLAT },
   { title: 'all wildcards', workload: wildcards, engines: EVERY_ENGINE, growth: FLAT },
   { title: 'mix, one priority', workload: mix, engines: EVERY_ENGINE },
-  // The other engines know no priorities.
+  // The other engines do not have priorities.
   { title: 'mix, four priorities', workload: (count) => mix(count, 4), engines: ['evaluator'] },
   { title: 'mix, few match', workload: exactMix, engines: ['evaluator'] },
   { title: 'all match, the newest denies', workload: lastDenies, engines: ['evaluator'], growth: FLAT },
@@ -48,7 +48,7 @@ const COMPARED_REQUESTS = 20;
 const LONGEST_ROUND = 0.5;
 const MOST_ROUNDS = 3;
 
-/** The evaluator and two other engines, which get the same policies and requests and must come to the same answers. */
+/** The evaluator and two other engines, which get the same policies and requests and must return the same answers. */
 export async function benchmarkPolicies(workplace: Workplace, effort: Effort): Promise<void> {
   const engines = installEngines() ? EVERY_ENGINE : (['evaluator'] as const);
   for (const kind of KINDS) {

@@ -52,8 +52,8 @@ export function wildcards(count: number): Workload {
 }
 
 /**
- * What makes an evaluation look into many places: agents, roles and everybody, some actions and all, paths and what lies below
- * them at every depth, resource types. With one priority no policy spares looking at others of its effect.
+ * Makes an evaluation look in many places: agents, roles and everybody, some actions and all, paths and what lies below
+ * them at every depth, resource types. With a single priority, every policy of an effect has to be examined.
  */
 export function mix(count: number, priorities = 1): Workload {
   const random = pseudoRandom(count);

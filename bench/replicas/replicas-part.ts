@@ -7,7 +7,7 @@ import { ServerProcess } from '../support/server-process';
 import { median, ratioOf } from '../support/statistics';
 import type { Workplace } from '../support/workplace';
 
-/** Of the requests one process serves alone. */
+/** Ratio to the requests that one process serves alone. */
 const BAR = 0.9;
 const REQUEST = { method: 'POST', path: '/api/v1/entities', body: JSON.stringify(SAMPLE_REQUEST) } as const;
 
@@ -24,7 +24,7 @@ export async function benchmarkReplicas(workplace: Workplace, { seconds, rounds,
     await ServerProcess.start(workplace, 'service', 'second of two', shared),
   ];
   const [one, two]: [number[], number[]] = [[], []];
-  // The first round is for the compiler of the engine, and is not counted.
+  // The first round warms up the JIT compiler, and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
     const single = await requestsPerSecond([alone], seconds);
     const together = await requestsPerSecond(pair, seconds);

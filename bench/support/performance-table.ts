@@ -7,7 +7,7 @@ const END = '<!-- npm run bench -- --write: end -->';
 /** Seen from where the compiled benchmark lies. */
 const DOCUMENT = join(__dirname, '../../../../../docs/performance.md');
 
-/** Puts the ratios of this run where docs/performance.md has those of the last one. */
+/** Replaces the ratios of the previous run in docs/performance.md. */
 export function writePerformanceTable(machine: readonly string[], ratios: readonly ReportedRatio[]): void {
   const text = readFileSync(DOCUMENT, 'utf8');
   const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];

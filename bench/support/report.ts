@@ -1,6 +1,6 @@
 import type { Ratio } from './statistics';
 
-/** A bar that a ratio must stay under; a number alone is one that it must reach. */
+/** A limit that a ratio must stay below; a plain number is one that it must reach. */
 export interface AtMost {
   readonly atMost: number;
 }
@@ -43,14 +43,14 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
   for (const row of [header, ...rows]) printLine(line(row));
 }
 
-/** A ratio, its spread over the rounds, and the bar it is held against when there is one. */
+/** A ratio, its spread over the rounds, and its limit, if it has one. */
 export function printRatio(name: string, ratio: Ratio, bar: Bar | null = null): void {
   reported.push({ part, name, ratio, bar });
   const verdict = bar === null ? '' : `   bar ${describeBar(bar)}: ${isMet(ratio, bar) ? 'met' : 'MISSED'}`;
   printLine(`${name.padEnd(58)} ${figure(ratio.median)}  (${describeSpread(ratio)})${verdict}`);
 }
 
-/** A ratio that was taken once. */
+/** A ratio that was measured once. */
 export function printSingleRatio(name: string, value: number, bar: Bar | null = null): void {
   printRatio(name, { median: value, lowest: value, highest: value }, bar);
 }
@@ -67,7 +67,7 @@ export function describeSpread({ lowest, highest }: Ratio): string {
   return `${figure(lowest)}–${figure(highest)}`;
 }
 
-/** A ratio with as many digits as tell something. */
+/** A ratio with its significant digits. */
 export function figure(value: number): string {
   if (value === 0) return '0';
   return number(value, value >= 100 ? 0 : value >= 0.1 ? 2 : 3);

@@ -28,8 +28,8 @@ export class ServerProcess {
   ) {}
 
   /**
-   * `database` is the file's name in the workplace; one server after another may use the same. What `environment` says goes
-   * before it: another database, another driver.
+   * `database` is the file's name in the workplace; several servers may use the same one after another. `environment` takes
+   * precedence: another database, another driver.
    */
   static async start(
     workplace: Workplace,
@@ -62,7 +62,7 @@ export class ServerProcess {
     return residentBytes(this.processId);
   }
 
-  /** Sends a request that must succeed; answers its JSON. */
+  /** Sends a request that must succeed; returns its JSON. */
   async send(method: string, path: string, body?: object): Promise<unknown> {
     const response = await fetch(this.url + path, {
       method,

@@ -3,7 +3,7 @@ export const CONNECTIONS = 64;
 /** Of Node, as `npm start` and the image give them. */
 export const SERVICE_FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=512'];
 
-/** Production's settings, but for a rate limit that no load reaches. Nothing of this process's environment. */
+/** Production's settings, except for a rate limit that no load reaches. Nothing from the environment of this process. */
 export function serviceSettings(database: string, port = 3000): Record<string, string> {
   return {
     NODE_ENV: 'production',

@@ -18,7 +18,7 @@ export interface Ratio {
   readonly highest: number;
 }
 
-/** Each round's first value divided by the same round's second: what slowed a whole round down cancels out. */
+/** Each round's first value divided by the same round's second: anything that slowed down a whole round cancels out. */
 export function ratioOf(measured: readonly number[], reference: readonly number[]): Ratio {
   const ratios = measured.map((value, round) => value / (reference[round] ?? Number.NaN));
   return { median: median(ratios), lowest: Math.min(...ratios), highest: Math.max(...ratios) };

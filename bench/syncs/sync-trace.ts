@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Workplace } from '../support/workplace';
 
-/** Milliseconds strace gets to take hold of every thread. */
+/** Milliseconds for strace to attach to every thread. */
 const ATTACHING = 1_000;
 const CALLS = ['fsync', 'fdatasync', 'msync', 'sync_file_range'];
 // A call that is interrupted in the output by another thread's is shown again, without "(", as it resumes.
@@ -17,7 +17,7 @@ export class SyncTrace {
     private readonly output: string,
   ) {}
 
-  /** Null where strace is missing or may not trace. */
+  /** Null if strace is missing or not permitted to trace. */
   static async start(workplace: Workplace, processId: number): Promise<SyncTrace | null> {
     const output = workplace.path('syncs.txt');
     const selected = `trace=${CALLS.join()}`;

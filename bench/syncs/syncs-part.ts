@@ -11,7 +11,7 @@ const BARS = { crowd: { atMost: 0.05 }, alone: { atMost: 1 } } as const;
 const LONE_WRITES = 100;
 const PATH = '/api/v1/entities';
 
-/** How often the process asks for its data to be on disk, per write: counted at the boundary of the kernel. */
+/** How often per write the process asks the kernel to sync to disk, counted as system calls. */
 export async function benchmarkSyncs(workplace: Workplace, { seconds }: Effort): Promise<void> {
   const service = await ServerProcess.start(workplace, 'service', 'syncs');
   const trace = await SyncTrace.start(workplace, service.processId);

@@ -10,7 +10,7 @@ export interface ProbeFigures {
   readonly failed: number;
 }
 
-/** Asks for the health of a service again and again, from its making until it is stopped. */
+/** Requests the health of a service repeatedly, from its construction until it is stopped. */
 export class HealthProbe {
   private readonly agent = new Agent({ keepAlive: true });
   private readonly latencies: Promise<number>[] = [];

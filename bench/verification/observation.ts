@@ -7,7 +7,7 @@ const MEGABYTE = 1_000_000;
 /** Of memory, in milliseconds. */
 const SAMPLE_INTERVAL = 20;
 
-/** What some work does to the process and to those who ask it for its health meanwhile. */
+/** The effect of some work on the process and on health requests meanwhile. */
 export interface Observation {
   readonly title: string;
   readonly seconds: number;
@@ -42,7 +42,7 @@ export async function observe(service: ServerProcess, title: string, work: () =>
   };
 }
 
-/** @param what stands above the titles. */
+/** @param what the heading above the titles. */
 export function printObservations(what: string, observations: readonly Observation[]): void {
   const header = [what, 'seconds', 'GET /health', 'failed', 'p50 ms', 'p99 ms', 'memory growth MB'];
   const row = ({ title, seconds, probes, failed, p50, p99, memoryGrowth }: Observation): string[] => [

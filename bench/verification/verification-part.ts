@@ -13,7 +13,7 @@ const ENTRIES = 100_000;
 const BARS = { healthP99: 50, memoryGrowth: 100, speed: 0.5 } as const;
 const BARE_LOOP = join(__dirname, 'bare-loop.js');
 
-/** What a verification of a long chain does to the process and to those who ask it for its health meanwhile. */
+/** The effect of verifying a long chain on the process and on health requests meanwhile. */
 export async function benchmarkVerification(workplace: Workplace, { seconds, rounds }: Effort): Promise<void> {
   await fill(workplace);
   const service = await ServerProcess.start(workplace, 'service', 'long chain');

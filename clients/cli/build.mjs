@@ -4,15 +4,15 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// The typed client is compiled in with it, so that the package stands alone.
+// The typed client is bundled, so that the package is self-contained.
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const dist = join(folder, 'dist');
 const root = join(folder, '..', '..');
-/** What commands read next to their code. */
+/** Files that commands read from next to their code. */
 const DATA = [join(root, 'examples', 'demo.json'), join(root, 'policies.schema.json')];
 if (isStale()) build();
 
-/** Made in full before it gets its place: a command may be running, and a build may be interrupted. */
+/** Completed before it replaces the previous one: a command may be running, and a build may be interrupted. */
 function build() {
   const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
   const made = join(`${dist}.new`, String(process.pid));

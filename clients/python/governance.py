@@ -34,18 +34,18 @@ __all__ = [
     "ResultNotReported",
 ]
 
-#: Statuses that say: nothing was done, ask again.
+#: Statuses which mean that nothing was done and a retry is safe.
 _TEMPORARY = {429, 503}
-#: What a proxy answers for a service that it does not reach: whether anything was done is not known.
+#: Statuses of a proxy that cannot reach the service: whether anything was done is unknown.
 _UNKNOWN = {502, 504}
-#: Answers of these hold a secret once: they take no Idempotency-Key, so a lost answer is not asked for again.
+#: Their answers contain a secret that is shown once: they accept no Idempotency-Key, so a lost answer is not requested again.
 _SECRETS = ("/api-keys", "/webhooks", "/rotate-secret")
 #: Seconds.
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 30.0
 _LONGEST_HOLD = 60
 _ANSWER_TIMEOUT = 90.0
-#: For which a result is reported to a service that does not answer: what was done has to get on record.
+#: How long to retry reporting a result while the service does not answer: what was done has to be recorded.
 _REPORT_PATIENCE = 600.0
 _FAILURE_LENGTH = 2000
 
@@ -66,21 +66,21 @@ class GovernanceError(Exception):
     ) -> None:
         super().__init__(message)
         self.code = code
-        #: Of HTTP; None where nobody answered.
+        #: HTTP status; None if there was no answer.
         self.status = status
         self.reason = reason
-        #: Finds the request in the logs of the service.
+        #: Identifies the request in the logs of the service.
         self.request_id = request_id
         #: The faults of fields: a list of {"field", "message"}.
         self.details = details or []
-        #: Why, and what would change the answer; None unless `guard` was denied.
+        #: Why it was denied, and what would change that; None unless `guard` was denied.
         self.explanation: Any = None
         #: Seconds that the service asks to wait.
         self.retry_after = 0.0
 
 
 class ApprovalPending(GovernanceError):
-    """Nobody has given the approval yet. Asking again with the same arguments goes on with the same request."""
+    """The approval has not been given yet. Asking again with the same arguments continues the same request."""
 
     def __init__(self, execution: Mapping[str, Any]) -> None:
         message = f"The action waits for the approval of the decision {execution['decisionId']}."
@@ -89,7 +89,7 @@ class ApprovalPending(GovernanceError):
 
 
 class ResultNotReported(GovernanceError):
-    """The action was carried out, and the service did not take its result. Do not repeat the action."""
+    """The action was carried out, and the service did not accept its result. Do not repeat the action."""
 
     def __init__(self, execution: Mapping[str, Any], result: Any) -> None:
         message = f"The action was carried out, but the result of the execution {execution['id']} could not be reported."
@@ -109,7 +109,7 @@ class ActionCarriedOut(GovernanceError):
 
 
 class Governance:
-    """The service. `key` is a key or a token, or a function that returns one and is asked before each attempt."""
+    """The service. `key` is a key or a token, or a function that returns one and is called before each attempt."""
 
     def __init__(self, url: str, key: Union[str, Callable[[], str]], patience: float = 30.0) -> None:
         self._url = url.rstrip("/")
@@ -271,7 +271,7 @@ class Guard:
             raise
 
     def _explanation(self, request: Mapping[str, Any]) -> Any:
-        """None where the caller may not ask for it: the refusal itself is what counts."""
+        """None if the caller may not ask for it: the refusal itself is what counts."""
         try:
             return self._governance.request("POST", "/api/v1/policies/evaluate", request, patience=0)
         except GovernanceError:
@@ -325,7 +325,7 @@ class GuardedExecution:
             self._report({"outcome": "executed", "result": self.result})
 
     def _report(self, report: Mapping[str, Any]) -> None:
-        """A result that the service does not accept as a value is left out: that it was carried out has to be on record."""
+        """A result that the service does not accept as a value is left out: the fact that the action was carried out has to be recorded."""
         try:
             self._send(report)
         except GovernanceError as error:
@@ -369,7 +369,7 @@ def _is_temporary(error: GovernanceError, has_secret: bool) -> bool:
 
 
 def _execution(answer: Any) -> Any:
-    """What stands between may answer in the service's place."""
+    """A proxy in between may answer instead of the service."""
     if isinstance(answer, dict) and isinstance(answer.get("id"), str) and isinstance(answer.get("outcome"), str):
         return answer
     raise _unexpected("it is not an execution.", None)

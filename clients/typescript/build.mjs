@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-// Both forms of module from the same source: what Node loads by import, and what it loads by require.
+// Both module formats from the same source: for import and for require.
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 rmSync(`${folder}dist`, { recursive: true, force: true });

@@ -144,7 +144,7 @@ describeOnSqlite('Policies as files', () => {
     expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body: small })).status).toBe(200);
     const { exitCode, output } = await policies(['plan', '--replay', 'policies', '--markdown']);
     expect(exitCode).toBe(2);
-    const heading = 'Replay: 1 of 2 recorded requests would be answered otherwise.';
+    const heading = 'Replay: 1 of 2 recorded requests would get a different answer.';
     expect(output.split('\n')).toEqual(
       expect.arrayContaining([
         heading,
@@ -204,7 +204,7 @@ describeOnSqlite('Policies as files', () => {
         'policies/bad.json:1:55: policies[0].effect must be one of allow, require_approval, deny',
         'policies/bad.json:1:74: policies[0].subject is not known here',
         'policies/bad.json:1:15: policies[0] lacks actions',
-        'policies/twice.yaml:2:11: policies[0].name is that of policies/good.yaml:2:5: a set has one version of a policy',
+        'policies/twice.yaml:2:11: policies[0].name is that of policies/good.yaml:2:5: a set contains one version of a policy',
       ]),
     );
     write('bad.json', '{"policies": [}');

@@ -82,7 +82,7 @@ class OrdinaryClient {
         text(answer).then((content) => resolve([answer.statusCode ?? 0, content]), reject);
       });
       sent.on('error', (error) => {
-        // The service may end a connection that was kept; a client then takes another.
+        // The service may close an idle connection; the client then opens another one.
         if (sent.reusedSocket) this.send(method, path, body).then(resolve, reject);
         else reject(error);
       });

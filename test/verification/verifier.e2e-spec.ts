@@ -358,7 +358,7 @@ describe('The offline verifier', () => {
         const path = await altered(
           ...added('ledger_entries', `sequence = ${sequence}, id = 'x', "auditId" = 'x', "subjectId" = 'x'`),
         );
-        expect(await faultsIn(path)).toEqual(['chain: 1 have a sequence from outside 1 to 2^53 - 1']);
+        expect(await faultsIn(path)).toEqual(['chain: 1 have a sequence outside 1 to 2^53 - 1']);
       },
     );
 

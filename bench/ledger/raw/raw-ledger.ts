@@ -4,7 +4,7 @@ import { leafHash } from '../../../src/ledger/merkle/tree-hash';
 import { treeNodeValues } from '../../../src/ledger/schema/ledger-tree-node.entity';
 import { type RawDatabase, type RawStatement, type Row, ROWS, type Value } from './raw-database';
 
-/** What an entry says, besides its place in the chain. All texts but `details` and `state` need no escapes in JSON. */
+/** The content of an entry, besides its place in the chain. All texts but `details` and `state` need no escapes in JSON. */
 export interface RawEntry {
   readonly action: string;
   readonly agentId: string | null;
@@ -82,7 +82,7 @@ export class RawLedger {
     return `${Date.parse(this.now).toString().slice(-10)}${this.ulids.toString().padStart(16, '0')}`;
   }
 
-  /** Writes the rows of the commands with one statement; answers the ids of their subjects. */
+  /** Writes the rows of the commands with one statement; returns the ids of their subjects. */
   async commit(writeRows: string, commands: readonly RawCommand[]): Promise<string[]> {
     const head = await this.database.begin();
     this.sequence = Number(head?.['sequence']);

@@ -2,18 +2,18 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 
 /** What was altered in a file, as the text around it was and is. */
 export interface Alteration {
-  /** The line that it stands in, from 1. */
+  /** Number of its line, from 1. */
   readonly line: number;
   readonly was: string;
   readonly is: string;
 }
 
-/** How far into the file a place is looked for. */
+/** How far into the file to look for a place. */
 const WINDOW = 4 * 1024 * 1024;
 /** What somebody with an interest would alter, best first; each is followed by a digit. */
 const PLACES = ['"amount":', '"timestamp":"'];
 
-/** Alters one digit of an export of the chain: an amount, or else a time. Null where it has no entry. */
+/** Alters one digit of an export of the chain: an amount, or else a time. Null if it has no entry. */
 export function alterOneByte(file: string): Alteration | null {
   const descriptor = openSync(file, 'r+');
   try {

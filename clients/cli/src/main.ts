@@ -16,7 +16,7 @@ import { SettingsError } from './settings.js';
 import { DemoCompanyError } from '../../typescript/src/demo-company.js';
 import { GovernanceError } from '../../typescript/src/index.js';
 
-/** What people can act on. */
+/** Errors that users can act on. */
 const EXPECTED = [GovernanceError, SettingsError, DemoCompanyError];
 
 const PACKAGE = new URL('../../../package.json', import.meta.url);
@@ -43,7 +43,7 @@ addTourCommand(program);
 addTamperCommand(program);
 addCompletionCommand(program);
 
-// Whoever reads the output may have seen enough, as in `gov export | head`.
+// The reader of the output may have seen enough, as in `gov export | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
@@ -55,9 +55,9 @@ try {
   process.exitCode = exitCodeOf(error);
 }
 
-/** What people can act on is said in a line; anything else is a defect, and is thrown. */
+/** Errors that users can act on are printed in one line; any other is a defect, and is thrown. */
 function exitCodeOf(error: unknown): number {
-  // Said already, with the command's help.
+  // Reported already, with the help of the command.
   if (error instanceof CommanderError) return error.exitCode;
   if (!EXPECTED.some((kind) => error instanceof kind)) throw error;
   const id = error instanceof GovernanceError && error.requestId !== null ? ` (request ${error.requestId})` : '';
@@ -66,7 +66,7 @@ function exitCodeOf(error: unknown): number {
   return 1;
 }
 
-/** What its user can do about a refusal that its message, which is for every caller, does not say. */
+/** Advice for the user about a refusal, in addition to its message, which is for every caller. */
 function adviceOn({ code, status, details }: GovernanceError): string {
   if (code === 'UNREACHABLE') return ' Start it by `gov up`, or say where it is: GOVERNANCE_URL, or `gov login --url`.';
   if (status === 401) return ' `gov login` keeps another key; the one in GOVERNANCE_API_KEY goes before it.';

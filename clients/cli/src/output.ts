@@ -8,7 +8,7 @@ export interface Column<Row> {
 
 type Style = Parameters<typeof styleText>[0];
 
-/** What may be printed by others, and would steer the terminal, is shown as a space. */
+/** Control characters in text from others are shown as spaces. */
 const CONTROL = /[\p{Cc}\p{Cf}]/gu;
 
 export function printJson(value: unknown): void {
@@ -32,7 +32,7 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
   else if (total > rows.length) process.stdout.write(styled('dim', `${rows.length} of ${total}.\n`));
 }
 
-/** What others have named, as it may be shown. */
+/** A name given by others, as it may be shown. */
 export function plain(text: string): string {
   return text.replace(CONTROL, ' ');
 }
@@ -41,7 +41,7 @@ export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Colours on a terminal alone, and not where NO_COLOR is set. */
+/** Colours on a terminal only, and not if NO_COLOR is set. */
 export function styled(style: Style, text: string): string {
   return process.stdout.isTTY && process.env['NO_COLOR'] === undefined ? styleText(style, text) : text;
 }

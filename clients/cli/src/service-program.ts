@@ -11,16 +11,16 @@ import { type Settings, SettingsError } from './settings.js';
 
 const PACKAGE = 'agent-governance-service';
 const SERVICE = join('dist', 'main.js');
-/** As `npm start` has them. */
+/** As in `npm start`. */
 const SERVICE_FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=512'];
 
-/** Runs the service in the folder of the user until it ends, which is this command's end as well. */
+/** Runs the service in the folder of the user; this command ends when the service does. */
 export async function runService(): Promise<void> {
   await ensureBuilt();
   await runToTheEnd(SERVICE, [], SERVICE_FLAGS);
 }
 
-/** Runs a program of the service to its end, which is this command's end as well. */
+/** Runs a program of the service; this command ends when the program does. */
 export async function runToTheEnd(
   file: string,
   parameters: readonly string[],
@@ -31,14 +31,14 @@ export async function runToTheEnd(
   process.exitCode = await exitCodeOf(program);
 }
 
-/** What the offline verifier says of an export. */
+/** The verdict of the offline verifier on an export. */
 export interface Verdict {
   readonly valid: boolean;
   readonly entries: number;
   readonly firstFaults: readonly { readonly layer: string; readonly place: string; readonly fault: string }[];
 }
 
-/** @throws SettingsError where the verifier cannot read the file. */
+/** @throws SettingsError if the verifier cannot read the file. */
 export async function verifiedExport(file: string): Promise<Verdict> {
   const verifier = join(serviceFolder(), 'verifier', 'main.mjs');
   const program = spawn(process.execPath, [verifier, file, '--json'], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -47,14 +47,14 @@ export async function verifiedExport(file: string): Promise<Verdict> {
   return JSON.parse(output) as Verdict;
 }
 
-/** A service with a database of its own. */
+/** A service with its own database. */
 export interface TemporaryService {
   readonly settings: Settings;
   /** Ends it, and removes its database. */
   stop(): Promise<void>;
 }
 
-/** Starts the service on a free port of this machine. Nothing of the user's settings counts. @throws SettingsError where it does not start. */
+/** Starts the service on a free port of this machine. The settings of the user are ignored. @throws SettingsError if it does not start. */
 export async function startTemporaryService(): Promise<TemporaryService> {
   await ensureBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'governance-'));
@@ -95,7 +95,7 @@ async function addressOf({ stdout, stderr }: ChildProcess): Promise<string> {
   });
 }
 
-/** Installs and compiles what a clone lacks; a package has it all. */
+/** Installs and compiles what is missing in a clone; a package is complete. */
 async function ensureBuilt(): Promise<void> {
   const script = join(serviceFolder(), 'scripts', 'ensure-built.mjs');
   const program = spawn(process.execPath, [script], { stdio: ['ignore', process.stderr, process.stderr] });
@@ -107,7 +107,7 @@ async function exitCodeOf(program: ChildProcess): Promise<number> {
   return code ?? 1;
 }
 
-/** The clone that this stands in, or the package that is installed next to it. */
+/** The clone that contains this file, or the package installed next to it. */
 function serviceFolder(): string {
   const require = createRequire(import.meta.url);
   for (let folder = dirname(fileURLToPath(import.meta.url)); folder !== dirname(folder); folder = dirname(folder)) {

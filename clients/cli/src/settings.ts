@@ -5,7 +5,7 @@ import { GovernanceClient } from '../../typescript/src/index.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 
-/** What the user does not have: a key, or a file that can be read. Its message says how to get it. */
+/** Something the user lacks: a key, or a readable file. The message says how to get it. */
 export class SettingsError extends Error {}
 
 export interface Settings {
@@ -13,12 +13,12 @@ export interface Settings {
   readonly key: string;
 }
 
-/** The client of the service that the environment names, or that `gov login` has noted. */
+/** The client of the service that the environment names, or that `gov login` has stored. */
 export function client(): GovernanceClient {
   return new GovernanceClient(settings());
 }
 
-/** @throws SettingsError where neither the environment nor the file has a key. */
+/** @throws SettingsError if neither the environment nor the file has a key. */
 export function settings(): Settings {
   const { GOVERNANCE_URL: url, GOVERNANCE_API_KEY: key } = process.env;
   const kept = keptSettings();
@@ -29,13 +29,13 @@ export function settings(): Settings {
   return { url: url === undefined ? (kept?.url ?? DEFAULT_URL) : serviceAddress(url), key: found };
 }
 
-/** Where the service is, whoever asks. */
+/** URL of the service, with or without a key. */
 export function serviceUrl(): string {
   const url = process.env['GOVERNANCE_URL'];
   return url === undefined ? (keptSettings()?.url ?? DEFAULT_URL) : serviceAddress(url);
 }
 
-/** As people give it, who may copy the address of the API. @throws SettingsError where it is none. */
+/** The URL as a user enters it, possibly that of the API. @throws SettingsError if it is not a URL. */
 export function serviceAddress(text: string): string {
   if (URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol)) {
     return text.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
@@ -48,7 +48,7 @@ export function keepSettings(settings: Settings): string {
   const path = settingsPath();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeFileSync(path, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600 });
-  // A file that was there keeps the rights it had.
+  // An existing file keeps its permissions.
   chmodSync(path, 0o600);
   return path;
 }

@@ -1,6 +1,6 @@
 import type { GovernanceClient, GovernanceError } from 'agent-governance-client';
 
-/** What the policies are asked about a call of a tool. */
+/** The request to the policies about a tool call. */
 export interface ToolRequest {
   readonly action: string;
   readonly resourceType: string;
@@ -12,7 +12,7 @@ export interface GovernedOptions {
   readonly agent?: string;
   /** The tool's name as the action, `tool` and the tool's name as the resource unless given. */
   readonly requestOf?: (tool: string, input: Record<string, unknown>) => ToolRequest;
-  /** Seconds that a call waits for its approval; 0 unless given: then the model learns that it is pending. */
+  /** Seconds that a call waits for its approval. Default: 0, so the model learns at once that it is pending. */
   readonly wait?: number;
 }
 
@@ -22,7 +22,7 @@ export class NotPermittedError extends Error {
 
   constructor(
     message: string,
-    /** Whether it only waits for an approval: asked again with the same input, it goes through once that is given. */
+    /** Whether it only waits for an approval: the same call succeeds once that is given. */
     readonly isPending: boolean,
     cause: unknown,
   ) {
@@ -31,8 +31,8 @@ export class NotPermittedError extends Error {
 }
 
 /**
- * Runs what is authorised, and reports it.
- * @throws NotPermittedError where it is not authorised; what `run` throws.
+ * Runs the call if it is authorised, and reports it.
+ * @throws NotPermittedError if it is not authorised; errors of `run`.
  */
 export async function governedRun<Result>(
   governance: GovernanceClient,
@@ -58,7 +58,7 @@ export async function governedRun<Result>(
 
 /**
  * Whether a framework should stop and wait for people before it calls a tool: whether the call needs an approval that is not given
- * yet. The request for it is made, so that reviewers see it. What is refused needs none: its call explains itself.
+ * yet. The request for it is made, so that reviewers see it. A refused call does not need one: its error explains the refusal.
  */
 export async function needsApproval(
   governance: GovernanceClient,
@@ -97,7 +97,7 @@ function byName(tool: string): ToolRequest {
   return { action: tool, resourceType: 'tool', resourceId: tool };
 }
 
-/** What is not an object stands in a member of its own, so that all of it is on record and counts for the approval. */
+/** A value that is not an object becomes a member of its own, so that all of it is recorded and covered by the approval. */
 function parametersOf(input: unknown): Record<string, unknown> {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>;
   return input === undefined ? {} : { input };
@@ -108,7 +108,7 @@ function oneAnswer<Answer extends object>(answer: Answer): Extract<Answer, { eff
   return answer as Extract<Answer, { effect: unknown }>;
 }
 
-/** By its form: the client may be loaded as one kind of module here and as another there. */
+/** By its form, since the client may be loaded as both an ES module and a CommonJS module. */
 function isGovernanceError(error: unknown): error is GovernanceError {
   return error instanceof Error && 'code' in error && 'explained' in error && typeof error.explained === 'function';
 }

@@ -9,7 +9,7 @@ export interface MiddlewareOptions extends GovernedOptions {
   readonly interrupt?: boolean;
 }
 
-/** What a tool calls a failure, so that it is on record as one; the model gets its message. */
+/** The failure that a tool reports, so that it is recorded as one; the model gets its message. */
 class ToolFailure extends Error {}
 
 /** Lets every tool of an agent ask before it runs: `createAgent({ model, tools, middleware: [governanceMiddleware(governance)] })`. */
@@ -42,7 +42,7 @@ export function governanceMiddleware(governance: GovernanceClient, options: Midd
   });
 }
 
-/** Ends the run here, or returns when it is resumed. @throws what LangGraph interrupts by. */
+/** Ends the run here, or returns when it is resumed. @throws the interrupt of LangGraph. */
 function pause({ interrupt }: { interrupt?: (value: string) => unknown }, message: string): void {
   if (interrupt === undefined) throw new TypeError('This version of LangChain cannot interrupt from a middleware.');
   interrupt(message);

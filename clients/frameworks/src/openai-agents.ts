@@ -8,7 +8,7 @@ type NeedsApproval = (context: unknown, input: unknown, callId?: string) => Prom
 
 /**
  * The options of a tool that asks before it runs: `tool(governed(governance, { name, description, parameters, execute }))`. A call
- * that needs an approval interrupts the run. Approve the interruption when the decision is taken and run the state again: only an
+ * that needs an approval interrupts the run. Approve the interruption once the decision is made and run the state again: only an
  * approval of the service lets the tool run.
  */
 export function governed<Options extends { readonly name: string; readonly execute: (...words: never[]) => unknown }>(

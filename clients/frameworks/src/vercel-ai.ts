@@ -6,14 +6,14 @@ export { NotPermittedError, type GovernedOptions, type ToolRequest } from './gov
 
 type Execute = (input: unknown, options: unknown) => unknown;
 
-/** A part of a message, as far as it matters here. */
+/** The relevant members of a message part. */
 interface Part {
   readonly type: string;
   readonly toolCallId?: string;
   readonly approvalId?: string;
 }
 
-/** What the SDK says of a call, as far as it matters here. */
+/** The relevant members of a call in the SDK. */
 interface CallContext {
   readonly toolCallId: string;
   readonly messages: readonly { readonly content: string | readonly Part[] }[];
@@ -21,9 +21,9 @@ interface CallContext {
 
 /**
  * Tools that ask before they run, for `generateText`, `streamText` and agents: `tools: governedTools(governance, tools)`. A call
- * that needs an approval becomes an approval request of the SDK. Answer that when the decision is taken: whatever the answer, only
+ * that needs an approval becomes an approval request of the SDK. Answer that once the decision is made: whatever the answer, only
  * an approval of the service lets the tool run.
- * @throws TypeError for a tool that runs elsewhere, which nothing here could hold back.
+ * @throws TypeError for a tool that runs elsewhere, which could not be held back here.
  */
 export function governedTools<Tools extends ToolSet>(
   governance: GovernanceClient,
@@ -65,7 +65,7 @@ function isAnswered({ toolCallId, messages }: CallContext): boolean {
   return parts.some(({ type, approvalId }) => type === 'tool-approval-response' && requests.includes(approvalId));
 }
 
-/** A tool may show what it has so far; what counts is its last value. */
+/** A tool may yield preliminary values; the last one counts. */
 async function lastOf(result: unknown): Promise<unknown> {
   if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
   let last: unknown;

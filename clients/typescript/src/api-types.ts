@@ -23,7 +23,7 @@ type PartOf<O, Part extends string> = O extends { parameters: infer All }
 
 type BodyOf<O> = O extends { requestBody?: { content: { 'application/json': infer Body } } } ? Body : never;
 
-/** What the service answers when it does as asked; null for an answer without a body. */
+/** The answer of the service on success; null for an answer without a body. */
 export type AnswerOf<O> = O extends { responses: infer All } ? SuccessIn<All> : never;
 
 type SuccessIn<All> = {

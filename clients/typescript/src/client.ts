@@ -87,15 +87,15 @@ export class GovernanceClient {
     }
   }
 
-  /** The entries of the audit trail as they come, each once and in order; a lost connection is resumed where it ended. */
+  /** The entries of the audit trail as they are written, each once and in order; a lost connection is resumed where it broke. */
   events(request: EventsRequest = {}): AsyncGenerator<AuditEntry, void, undefined> {
     return eventsFrom(this.transport, request);
   }
 
   /**
-   * Asks, waits for approval where one is needed, runs, and reports what came of it. `run` is called at most once, and only
-   * when the action is authorised; where a handler of the service carried it out, its result is returned.
-   * @throws GovernanceError where the action is denied or its approval is pending, rejected, expired or cancelled; what `run` throws.
+   * Asks, waits for approval where one is needed, runs, and reports the outcome. `run` is called at most once, and only
+   * when the action is authorised; if a handler of the service carried it out, its result is returned.
+   * @throws GovernanceError if the action is denied or its approval is pending, rejected, expired or cancelled; errors of `run`.
    */
   async guard<Result>(
     request: GuardRequest,
@@ -106,15 +106,15 @@ export class GovernanceClient {
   }
 
   /**
-   * The first half of `guard`, for what runs elsewhere: asks, waits for approval and takes it up. Only the outcome `authorized`
-   * means go; `executed` means that a handler of the service has carried it out.
+   * The first half of `guard`, for actions that run elsewhere: asks, waits for approval and uses it. Only the outcome `authorized`
+   * means that the action may run; `executed` means that a handler of the service has carried it out.
    * @throws as `guard` before it runs.
    */
   async authorize(request: GuardRequest, options: GuardOptions = {}): Promise<Execution> {
     return authorized(this.transport, await this.withAgent(request), options);
   }
 
-  /** The other half: what came of it. @throws ResultNotReportedError where the service does not take it. */
+  /** The other half: reports the outcome. @throws ResultNotReportedError if the service does not accept it. */
   report(execution: Execution, outcome: Outcome): Promise<void> {
     return reported(this.transport, execution, outcome);
   }

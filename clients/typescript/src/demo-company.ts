@@ -4,8 +4,8 @@ import { GovernanceError } from './governance-error.js';
 import type { TransportOptions } from './transport.js';
 
 /**
- * A company to try the service with, as `examples/demo.json` describes one. Its members are bodies of the API, but for those
- * that name each other: by `key` of an entity, by name of an agent.
+ * A company to try the service with, as `examples/demo.json` describes one. Its members are request bodies of the API, except for those
+ * that refer to each other: by `key` of an entity, by name of an agent.
  */
 export interface DemoCompany {
   readonly name: string;
@@ -23,7 +23,7 @@ export interface DemoCompany {
 }
 
 type DemoEntity = Schemas['CreateEntityRequest'] & {
-  /** What executions call it. */
+  /** Its name in executions. */
   readonly key: string;
   readonly claims: readonly Schemas['CreateClaimRequest'][];
 };
@@ -44,18 +44,18 @@ type DemoExecution = Schemas['ExecuteActionRequest'] & {
     readonly verdict: 'approve' | 'reject';
     readonly comment?: string;
   }[];
-  /** What came of it. Where an approval was needed, it is taken up before. */
+  /** The outcome. If an approval was needed, it is used first. */
   readonly report?: Schemas['ReportResultRequest'];
 };
 
-/** A key of the company. Its secret is in no other answer of the service. */
+/** A key of the company. The service does not return its secret again. */
 export interface IssuedDemoKey {
   readonly name: string;
   readonly agent: string;
   readonly secret: string;
 }
 
-/** Why the company cannot be made here, or what its file lacks. */
+/** Why the company cannot be created here, or what is missing in its file. */
 export class DemoCompanyError extends Error {
   override readonly name = 'DemoCompanyError';
 }
@@ -66,9 +66,9 @@ export interface DemoOptions {
 }
 
 /**
- * Makes the company in a service that keeps no records yet, with a key or token that has the scope `admin`, through the public
- * interface alone. It is several requests: when one fails, what was made before it stays.
- * @throws DemoCompanyError where there are records already, the scope is missing, or the company names what it does not have.
+ * Creates the company in a service that has no records yet, with a key or token that has the scope `admin`, through the public
+ * interface only. It takes several requests: if one fails, whatever was created before remains.
+ * @throws DemoCompanyError if there are records already, the scope is missing, or the company refers to something it does not contain.
  * @throws GovernanceError as every request does.
  */
 export async function makeDemoCompany(
@@ -100,7 +100,7 @@ export async function makeDemoCompany(
   return keys;
 }
 
-/** Nothing may be made of a company that cannot be finished. */
+/** No part may be created of a company that cannot be completed. */
 async function refuseUnlessPossible(operator: GovernanceClient): Promise<void> {
   const { scopes } = await operator.get('/api/v1/me');
   if (!scopes.includes('admin'))
@@ -149,7 +149,7 @@ async function play(
   await clientOf(agent).post('/api/v1/executions/{id}/result', { path: { id }, body: report });
 }
 
-/** Null where it is denied, which is on record and part of the story. */
+/** Null if it is denied, which is recorded and part of the demo. */
 async function ask(
   client: GovernanceClient,
   agent: string,
@@ -163,7 +163,7 @@ async function ask(
   }
 }
 
-/** @throws DemoCompanyError that names what the company lacks. */
+/** @throws DemoCompanyError that names what is missing. */
 function named<Value>(values: ReadonlyMap<string, Value>, name: string, what: string): Value {
   const value = values.get(name);
   if (value === undefined) throw new DemoCompanyError(`The demo company has no ${what} "${name}".`);

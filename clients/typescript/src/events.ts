@@ -18,7 +18,7 @@ const PAUSE = 500;
 /** Milliseconds without a byte after which a stream is broken: the service sends a comment every 15 seconds. */
 const LONGEST_SILENCE = 60_000;
 
-/** One event of a stream after the HTML standard, section 9.2. */
+/** One event of a stream as in the HTML standard, section 9.2. */
 interface StreamEvent {
   readonly id: string;
   readonly data: string;

@@ -6,13 +6,13 @@ export interface FieldFault {
 
 /** What an error carries besides its message. */
 export interface ErrorFacts {
-  /** The code of the service, such as `POLICY_DENIED`; `UNREACHABLE` where nobody answered. */
+  /** The code of the service, such as `POLICY_DENIED`; `UNREACHABLE` if there was no answer. */
   readonly code: string;
-  /** Of HTTP; null where nobody answered. */
+  /** HTTP status; null if there was no answer. */
   readonly status: number | null;
-  /** For machines, such as `approval_rejected`; null where the code says it all. */
+  /** For machines, such as `approval_rejected`; null if the code is sufficient. */
   readonly reason?: string | null;
-  /** Finds the request in the logs of the service. */
+  /** Identifies the request in the logs of the service. */
   readonly requestId?: string | null;
   readonly details?: readonly FieldFault[];
   readonly cause?: unknown;
@@ -26,7 +26,7 @@ export class GovernanceError extends Error {
   readonly reason: string | null;
   readonly requestId: string | null;
   readonly details: readonly FieldFault[];
-  /** Why, and what would change the answer, as `POST /policies/evaluate` explains it; null unless `guard` was denied. */
+  /** Why it was denied, and what would change that, as `POST /policies/evaluate` explains it; null unless `guard` was denied. */
   explanation: unknown = null;
 
   constructor(message: string, { code, status, reason, requestId, details, cause }: ErrorFacts) {
@@ -38,7 +38,7 @@ export class GovernanceError extends Error {
     this.details = details ?? [];
   }
 
-  /** The message with what the explanation says: which policies decided, and which would change the answer. */
+  /** The message and the explanation: which policies decided, and which would change the answer. */
   explained(): string {
     return [this.message, ...explanationLines(this.explanation as Explanation | null)].join('\n');
   }
@@ -49,7 +49,7 @@ interface PolicyName {
   readonly version: string;
 }
 
-/** What counts of the answer of `POST /policies/evaluate`. */
+/** The relevant members of the answer of `POST /policies/evaluate`. */
 interface Explanation {
   readonly effect: string;
   readonly reason: string | null;

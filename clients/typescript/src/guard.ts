@@ -13,19 +13,19 @@ export interface GuardRequest {
 }
 
 export interface GuardOptions {
-  /** Seconds to wait for an approval that is needed; 0 unless given: then a pending approval is thrown at once. */
+  /** Seconds to wait for a required approval. Default: 0, so a pending approval is thrown at once. */
   readonly wait?: number;
-  /** Ends the waiting. What runs already is not interrupted. */
+  /** Ends the wait. An action that already runs is not interrupted. */
   readonly signal?: AbortSignal;
 }
 
-/** Seconds that the service holds one question at most. */
+/** Most seconds for which the service holds one request. */
 const LONGEST_HOLD = 60;
-/** Milliseconds for which a result is reported to a service that does not answer: what was done has to get on record. */
+/** Milliseconds to retry reporting a result while the service does not answer: what was done has to be recorded. */
 const REPORT_PATIENCE = 10 * 60_000;
 const FAILURE_LENGTH = 2_000;
 
-/** The action needs an approval that nobody has given yet. Asking again with the same arguments goes on with the same request. */
+/** The action needs an approval that has not been given yet. Asking again with the same arguments continues the same request. */
 export class ApprovalPendingError extends GovernanceError {
   override readonly name = 'ApprovalPendingError';
 
@@ -36,13 +36,13 @@ export class ApprovalPendingError extends GovernanceError {
   }
 }
 
-/** The action was carried out, and the service did not take its result. Do not repeat the action. */
+/** The action was carried out, and the service did not accept its result. Do not repeat the action. */
 export class ResultNotReportedError extends GovernanceError {
   override readonly name = 'ResultNotReportedError';
 
   constructor(
     readonly execution: Execution,
-    /** What the action came to. */
+    /** The outcome of the action. */
     readonly result: unknown,
     cause: unknown,
   ) {
@@ -63,7 +63,7 @@ export async function guarded<Result>(
   return runAndReport(transport, execution, run);
 }
 
-/** Asks, waits for approval and takes it up: an execution that is authorised, or that a handler of the service brought to its end. */
+/** Asks, waits for approval and uses it. Returns an execution that is authorised, or that a handler of the service has completed. */
 export async function authorized(
   transport: Transport,
   request: GuardRequest & { readonly agent: string },
@@ -92,7 +92,7 @@ async function ask(
   }
 }
 
-/** Null where the caller may not ask for it: the refusal itself is what counts. */
+/** Null if the caller may not ask for it: the refusal itself is what counts. */
 async function explanation(transport: Transport, request: object): Promise<unknown> {
   try {
     const body = { ...request, explain: true };
@@ -103,7 +103,7 @@ async function explanation(transport: Transport, request: object): Promise<unkno
   }
 }
 
-/** The execution once it may go on, or has gone on by a handler of the service. */
+/** The execution once it may proceed, or has been completed by a handler of the service. */
 async function permitted(
   transport: Transport,
   asked: Execution,
@@ -130,7 +130,7 @@ async function resumed(transport: Transport, { id }: Execution, signal: AbortSig
   return executionIn(await transport.json({ method: 'post', path: `/api/v1/executions/${id}/resume`, signal }));
 }
 
-/** What stands between may answer in the service's place. @throws GovernanceError for an answer that is not an execution. */
+/** A proxy in between may answer instead of the service. @throws GovernanceError for an answer that is not an execution. */
 function executionIn(answer: unknown): Execution {
   const { id, outcome } = (answer ?? {}) as Partial<Record<string, unknown>>;
   if (typeof id === 'string' && typeof outcome === 'string') return answer as Execution;
@@ -146,7 +146,7 @@ async function settled(transport: Transport, execution: Execution): Promise<Exec
   return current;
 }
 
-/** What a handler of the service returned. @throws GovernanceError for every other end. */
+/** The result of a handler of the service. @throws GovernanceError for every other outcome. */
 function resultOf(execution: Execution): unknown {
   const { id, outcome, failureReason } = execution;
   if (outcome === 'executed') return execution.result;
@@ -155,7 +155,7 @@ function resultOf(execution: Execution): unknown {
   });
 }
 
-/** What came of an action that was authorised. */
+/** The outcome of an authorised action. */
 export type Outcome = { readonly result: unknown } | { readonly error: unknown };
 
 export async function reported(transport: Transport, execution: Execution, outcome: Outcome): Promise<void> {
@@ -185,7 +185,7 @@ interface Report {
   readonly failureReason?: string;
 }
 
-/** A result that JSON cannot carry stays with the caller. */
+/** A result that JSON cannot represent is not reported. */
 function executed(result: unknown): Report {
   const json = jsonOf(result);
   return json === undefined ? { outcome: 'executed' } : { outcome: 'executed', result: JSON.parse(json) as unknown };
@@ -208,7 +208,7 @@ function failureOf(error: unknown): string {
   return [...text.trim()].slice(0, FAILURE_LENGTH).join('') || 'It failed without a reason.';
 }
 
-/** A result that the service does not accept as a value is left out: that it was carried out has to be on record. */
+/** A result that the service does not accept as a value is left out: the fact that the action was carried out has to be recorded. */
 async function report(transport: Transport, execution: Execution, body: Report, result: unknown): Promise<void> {
   const path = `/api/v1/executions/${execution.id}/result`;
   const send = (content: Report): Promise<unknown> =>

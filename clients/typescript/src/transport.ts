@@ -1,23 +1,23 @@
 import type { Method } from './api-types.js';
 import { errorOf, GovernanceError } from './governance-error.js';
 
-/** Statuses that say: nothing was done, ask again. */
+/** Statuses which mean that nothing was done and a retry is safe. */
 const TEMPORARY: ReadonlySet<number> = new Set([429, 503]);
-/** What a proxy answers for a service that it does not reach: whether anything was done is not known. */
+/** Statuses of a proxy that cannot reach the service: whether anything was done is unknown. */
 const UNKNOWN: ReadonlySet<number> = new Set([502, 504]);
 /** Milliseconds. */
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 30_000;
 const LONGEST_TIMER = 2 ** 31 - 1;
-/** Answers of these hold a secret once: they take no `Idempotency-Key`, so a lost answer is not asked for again. */
+/** Their answers contain a secret that is shown once: they accept no `Idempotency-Key`, so a lost answer is not requested again. */
 const SECRETS = /\/(?:api-keys|webhooks|rotate-secret)$/;
 
 export interface TransportOptions {
   /** Where the service is, such as `http://127.0.0.1:3000`. */
   readonly url: string;
-  /** A key (`agk_…`, or the operator's) or a token of an issuer; a function is asked before each attempt. */
+  /** A key (`agk_…`, or the operator's) or a token of an issuer; a function is called before each attempt. */
   readonly key: string | (() => string | Promise<string>);
-  /** Milliseconds for which a request is repeated that finds the service busy or away; 30,000 unless given. */
+  /** Milliseconds for which a request is retried while the service is busy or unreachable. Default: 30,000. */
   readonly patience?: number;
   /** Milliseconds after which an answer that has not come counts as lost; 90,000 unless given. */
   readonly timeout?: number;
@@ -32,7 +32,7 @@ export interface SentRequest {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds; the transport's own unless given. */
+  /** Milliseconds. Default: that of the transport. */
   readonly patience?: number;
   /** Milliseconds for which the service was asked to hold its answer. */
   readonly hold?: number;
@@ -46,7 +46,7 @@ export class Transport {
     this.url = options.url.replace(/\/+$/, '');
   }
 
-  /** The parsed body; null where there is none. @throws GovernanceError; the reason of `signal` once that is aborted. */
+  /** The parsed body; null if there is none. @throws GovernanceError; the reason of `signal` once that is aborted. */
   async json(request: SentRequest): Promise<unknown> {
     const text = await this.send(request, (response) => response.text());
     return text === '' ? null : parsed(text);

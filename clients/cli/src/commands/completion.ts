@@ -29,7 +29,7 @@ function bash(words: Words): string {
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$word" in -*) ;; *) path="\${path:+$path }$word" ;; esac
   done
-  # Arguments are no commands: those before them count.
+  # Arguments are not commands: the words before them count.
   while :; do
     case "$path" in
 ${cases.map((line) => `  ${line}`).join('\n')}

@@ -11,7 +11,7 @@ interface DecideOptions {
   readonly json?: boolean;
 }
 
-/** The commands of a person who reviews. */
+/** The commands for reviewers. */
 export function addReviewCommands(program: Command): void {
   program
     .command('inbox')

@@ -44,7 +44,7 @@ function jsonObject(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // Said below.
+    // Shown below.
   }
   throw new InvalidArgumentError('It is a JSON object, such as {"amount": 80}.');
 }

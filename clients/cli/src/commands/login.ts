@@ -34,7 +34,7 @@ async function whoAmI(): Promise<void> {
   printLine(`expires: ${expiresAt ?? 'never'}`);
 }
 
-/** Typed without being shown; or the first line of what is piped in. */
+/** Typed without echo, or the first line of piped input. */
 async function readKey(): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const isTerminal = process.stdin.isTTY;

@@ -64,7 +64,7 @@ export function addPolicyFileCommands(policies: Command): void {
     )
     .argument(...FILES)
     .option(...PRUNE)
-    .option('--replay', 'also ask again what agents have asked for, each as it was then')
+    .option('--replay', 'also evaluate recorded requests again, each with its agent as it was then')
     .addOption(new Option('--from <time>', 'replay what was asked since then').implies({ replay: true }))
     .addOption(new Option('--to <time>', 'replay what was asked up to then').implies({ replay: true }))
     .option('--markdown', 'fit for a comment on a pull request')
@@ -177,7 +177,7 @@ function replayOf({ replay, from, to }: ReplayOptions): Pick<PlanRequest, 'repla
   return { replay: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) } };
 }
 
-/** Faults that the service finds are said with the file and line that they are about. */
+/** Faults that the service finds are reported with the file and line that they concern. */
 async function explained<Answer>(set: PolicyFiles, answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;

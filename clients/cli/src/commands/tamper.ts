@@ -15,7 +15,7 @@ export function addTamperCommand(program: Command): void {
     .action(() => tamper(settings()));
 }
 
-/** What the service keeps is not touched. Exit code 1 where verification did not find it. */
+/** The records of the service are not touched. Exit code 1 if verification did not find the change. */
 export async function tamper(service: Settings): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gov-tamper-'));
   try {
@@ -26,7 +26,7 @@ export async function tamper(service: Settings): Promise<void> {
     printVerdict(before);
     const altered = alterOneByte(copy);
     if (altered === null)
-      throw new SettingsError('There are no entries yet that could be altered: `gov seed` makes some.');
+      throw new SettingsError('There are no entries yet that could be altered: `gov seed` creates some.');
     printLine(`\nOne byte of the copy is altered, in line ${altered.line}:`);
     printLine(styled('red', `  - ${altered.was}`));
     printLine(styled('green', `  + ${altered.is}`));

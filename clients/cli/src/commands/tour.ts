@@ -10,7 +10,7 @@ const OPENING = `A service that stands between AI agents and what they act on: i
 what needs it, and keeps a record that nobody can alter unnoticed. This tour starts one of its own, and
 removes it at the end; nothing of yours is touched.`;
 
-const CLOSING = `To go on (in a clone, write npm run gov -- in place of gov):
+const CLOSING = `To continue (in a clone, write npm run gov -- instead of gov):
   gov up             start the service on a database in this folder
   gov login          keep its key for the other commands
   gov seed           a demo company to look around in
@@ -28,7 +28,7 @@ async function tour({ pause }: { pause: boolean }): Promise<void> {
   printLine(`${OPENING}\n`);
   const service = await startTemporaryService();
   const { settings } = service;
-  // Ctrl-C, too, leaves nothing behind.
+  // Nothing is left behind after Ctrl-C, either.
   process.once('SIGINT', () => void service.stop().then(() => process.exit(130)));
   try {
     const next = pause && process.stdin.isTTY ? waitForEnter : async (): Promise<void> => undefined;

@@ -4,14 +4,14 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Execution } from '../../../typescript/src/index.js';
 
-/** Remembers which execution a use of a tool was authorised by, from the hook before it to the hook after it. */
+/** Remembers, from the hook before the use of a tool to the hook after it, which execution authorised it. */
 export function keepAuthorized(call: string, execution: Execution): void {
   const path = pathOf(call);
   mkdirSync(folder(), { recursive: true, mode: 0o700 });
   writeFileSync(path, JSON.stringify(execution), { mode: 0o600 });
 }
 
-/** That execution; null where the use was not authorised here, or is reported already. */
+/** That execution; null if the use was not authorised here, or is reported already. */
 export function authorizedBefore(call: string): Execution | null {
   try {
     return JSON.parse(readFileSync(pathOf(call), 'utf8')) as Execution;

@@ -4,7 +4,7 @@ import { settings } from '../settings.js';
 import { authorizedBefore, forgetAuthorized, keepAuthorized } from './authorized-calls.js';
 import { ApprovalPendingError, GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
 
-/** What Claude Code writes to a hook, as far as it matters here. */
+/** The parts that matter here of what Claude Code writes to a hook. */
 interface HookEvent {
   readonly session_id: string;
   readonly hook_event_name: string;
@@ -23,15 +23,15 @@ export interface PreToolUseAnswer {
   };
 }
 
-/** What its tools are called in resources: `claude-code/Bash`. */
+/** Prefix of its tools in resources: `claude-code/Bash`. */
 const SERVER = 'claude-code';
-/** Milliseconds: a hook that takes too long is passed over, and the tool would run. */
+/** Milliseconds: a hook that takes too long is ignored, and the tool would run. */
 const PATIENCE = 10_000;
 
 /**
- * The answer to one event, or null where there is nothing to say: then Claude Code goes on by its own rules, so that being
- * authorised never skips what its user is asked.
- * @throws Error where the event cannot be read, or its result not be reported.
+ * The answer to one event, or null if there is none: then Claude Code follows its own rules, so that being
+ * authorised never skips the questions to its user.
+ * @throws Error if the event cannot be read or its result cannot be reported.
  */
 export async function answerClaudeCode(text: string, map: string | undefined): Promise<PreToolUseAnswer | null> {
   const event = eventOf(text);
@@ -87,7 +87,7 @@ function governance(): GovernanceClient {
   return new GovernanceClient({ ...settings(), patience: PATIENCE });
 }
 
-/** What tells one use of a tool from all others. */
+/** Identifies one use of a tool. */
 function callOf({ session_id: session, tool_use_id: id, tool_name: name, tool_input: given }: HookEvent): string {
   return JSON.stringify([session, id ?? [name, given]]);
 }

@@ -1,9 +1,9 @@
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { answerClaudeCode } from './claude-code.js';
 
-/** What a hook ends with to block a tool call; every other code but 0 would let it go on. */
+/** Exit code with which a hook blocks a tool call; any other code would let it proceed. */
 const BLOCKED = 2;
-/** Seconds: a hook that Claude Code gives up on, after 60 unless told otherwise, blocks nothing. */
+/** Seconds: a hook that exceeds the time limit of Claude Code, 60 by default, does not block. */
 const TIMEOUT = 45;
 
 export function addHookCommand(program: Command): void {
@@ -27,7 +27,7 @@ export function addHookCommand(program: Command): void {
         const answer = await answerClaudeCode(await standardInput(), map);
         if (answer !== null) process.stdout.write(`${JSON.stringify(answer)}\n`);
       } catch (error) {
-        // Whatever it is, what was not authorised must not run.
+        // Whatever the error, a call that was not authorised must not run.
         process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
         process.exitCode = BLOCKED;
       }
@@ -40,7 +40,7 @@ async function standardInput(): Promise<string> {
   return text;
 }
 
-/** Whatever it waits for then: a service that takes the question and never answers, too. */
+/** Whatever it is waiting for, such as a service that accepts the request and never answers. */
 function blockAfter(timeout: number): void {
   setTimeout(() => {
     process.stderr.write(

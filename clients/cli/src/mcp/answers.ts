@@ -1,10 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Execution, GovernanceError } from '../../../typescript/src/index.js';
 
-/** Codes of errors that say that nobody answered, or nobody who could. */
+/** Codes of errors for no answer, or none by the service. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNEXPECTED_ANSWER']);
 
-/** An answer for the model that what it asked for was not done, and why. */
+/** Informs the model that its call was not carried out, and why. */
 export function notDone(text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] };
 }
@@ -16,7 +16,7 @@ export function pendingText(tool: string, { decisionId }: Execution): string {
   );
 }
 
-/** How the waiting ended, when it was not by an approval. */
+/** How the wait ended, if not with an approval. */
 export function endedText(tool: string, { outcome, decisionId }: Execution): string {
   if (outcome === 'rejected') return `${tool} was not run: the decision ${String(decisionId)} was rejected.`;
   if (outcome === 'expired') return `${tool} was not run: nobody decided on ${String(decisionId)} in time.`;
@@ -32,7 +32,7 @@ export function refusalText(tool: string, error: GovernanceError): string {
   return `${tool} was not run: ${error.explained()}`;
 }
 
-/** What a tool said went wrong, so that it is on record as a failure; the client gets the result as it is. */
+/** The error that a tool reported, so that it is recorded as a failure; the client gets the result unchanged. */
 export class ToolFailure extends Error {
   constructor(readonly result: CallToolResult) {
     super(textIn(result) || 'The tool reported an error without a text.');
@@ -43,7 +43,7 @@ function textIn({ content }: CallToolResult): string {
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
 }
 
-/** What carried the action out may have been a handler of the service: its value becomes a result. */
+/** The action may have been carried out by a handler of the service: its value becomes a result. */
 export function asResult(value: unknown): CallToolResult {
   if (isResult(value)) return value;
   return { content: [{ type: 'text', text: JSON.stringify(value ?? null) }] };

@@ -8,7 +8,7 @@ export function addMcpCommand(program: Command): void {
     .option('--url <server>', 'the server, where it is reached over HTTP', serverUrl)
     .option('--header <header...>', 'sent to that server, such as "Authorization: Bearer …"')
     .option('--listen <port>', 'serve over HTTP: a port of 127.0.0.1, or an address and a port such as 10.0.0.5:8080')
-    .option('--host <name...>', 'other names by which clients may call this proxy over HTTP')
+    .option('--host <name...>', 'other host names under which clients may call this proxy over HTTP')
     .option('--name <name>', 'what the server is called in resources; what it calls itself unless given')
     .option('--agent <agent>', 'who acts, by id or name; the agent of your key unless given')
     .option('--map <file>', 'JSON that says how tools become actions and resources')
@@ -20,7 +20,7 @@ export function addMcpCommand(program: Command): void {
       '\nExample: gov mcp -- npx -y @modelcontextprotocol/server-filesystem .\nWhat follows -- is the command that starts the server.',
     )
     .action(async (command: string[], options: McpOptions) => {
-      // Loaded for this command alone: the others start faster without the protocol.
+      // Loaded for this command only: the others start faster without the protocol.
       const { serveProxy } = await import('./serve.js');
       await serveProxy(command, options);
     });

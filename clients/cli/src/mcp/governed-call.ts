@@ -25,12 +25,12 @@ export interface ToolCall {
   readonly arguments: Arguments | undefined;
 }
 
-/** What a call needs besides itself. */
+/** The context of a call. */
 export interface Gate {
   readonly governance: GovernanceClient;
   readonly agent: () => Promise<string>;
   readonly requestOf: (call: ToolCall) => ToolRequest;
-  /** Hands a call to the server. Only what is authorised gets here. */
+  /** Passes a call to the server. Only authorised calls get here. */
   readonly run: (
     call: ToolCall,
     signal: AbortSignal,
@@ -38,18 +38,18 @@ export interface Gate {
   ) => Promise<CallToolResult>;
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
-  /** Where a person decides, or null where there is no page for it. */
+  /** URL at which a person decides, or null if there is no page for it. */
   readonly pageOf: (decisionId: string) => Promise<string | null>;
   /** How many calls wait for each execution: the last one that is cancelled withdraws it. */
   readonly waiting: Map<string, number>;
 }
 
-/** How the client can be asked while a call waits; null where it cannot. */
+/** How to ask the client while a call waits; null if it cannot be asked. */
 export type Elicitation = { readonly form: boolean; readonly url: boolean } | null;
 
 /**
- * One call of a tool: asked, held while it needs an approval, run when it is authorised, and reported. Whatever the reason,
- * what is not authorised does not run.
+ * One call of a tool: checked, held while it needs an approval, run when it is authorised, and reported. Whatever happens,
+ * a call that is not authorised does not run.
  */
 export async function governedCall(
   gate: Gate,
@@ -67,7 +67,7 @@ export async function governedCall(
   if (waited instanceof GovernanceError) return answerTo(call, waited);
   if (waited.outcome === 'approved') {
     const second = await attempt(gate, call, context, progress);
-    // Another call took the approval up: this one needs one of its own.
+    // Another call has used the approval: this one needs its own.
     return second instanceof ApprovalPendingError ? notDone(pendingText(call.name, second.execution)) : second;
   }
   if (waited.outcome !== 'pending_approval') return notDone(endedText(call.name, waited));
@@ -76,7 +76,7 @@ export async function governedCall(
   return question(gate, call, elicitation, waited);
 }
 
-/** Asks, and runs what is authorised. Not cut short by the client: what is authorised has to be reported. */
+/** Checks the call, and runs it if it is authorised. The client cannot interrupt it: an authorised call has to be reported. */
 async function attempt(
   gate: Gate,
   call: ToolCall,
@@ -132,7 +132,7 @@ async function approvalOf(
   }
 }
 
-/** Whatever the client answers approves nothing: it makes the call be looked at again. */
+/** The answer of the client approves nothing: it only causes another check. */
 async function question(
   gate: Gate,
   { name }: ToolCall,
@@ -142,7 +142,7 @@ async function question(
   const decisionId = String(execution.decisionId);
   const page = await gate.pageOf(decisionId);
   const where = page ?? `gov approve ${decisionId}`;
-  const message = `${name} needs an approval: the decision ${decisionId}. Have it decided (${where}), then go on.`;
+  const message = `${name} needs an approval: the decision ${decisionId}. Have it decided (${where}), then continue.`;
   if (page !== null && takesUrls) {
     return inputRequired({ inputRequests: { [QUESTION]: inputRequired.elicitUrl({ message, url: page }) } });
   }
@@ -156,12 +156,12 @@ async function withdraw(governance: GovernanceClient, id: string): Promise<void>
   try {
     await governance.post('/api/v1/executions/{id}/cancel', { path: { id }, body });
   } catch (error) {
-    // It is decided by now, or the service is away: nothing runs on it in either case.
+    // It has been decided meanwhile, or the service is unreachable: nothing runs in either case.
     if (!(error instanceof GovernanceError)) throw error;
   }
 }
 
-/** What the model reads. @throws what is a defect of this program. */
+/** The text for the model. @throws errors that are defects of this program. */
 function answerTo({ name }: ToolCall, error: unknown): CallToolResult {
   if (error instanceof ToolFailure) return error.result;
   if (error instanceof ResultNotReportedError) return notOnRecord(resultWithin(name, error.result), error.message);

@@ -23,7 +23,7 @@ export interface Served {
   readonly close: () => Promise<void>;
 }
 
-/** Where a proxy listens, and by which names it may be called. */
+/** Where a proxy listens, and the host names under which it may be called. */
 export interface Place {
   readonly address: string;
   readonly port: number;
@@ -39,12 +39,12 @@ const LOOPBACK = '127.0.0.1';
 const LOOPBACK_NAMES = ['localhost', LOOPBACK, '[::1]'];
 /** The one path that is served. */
 const PATH = '/mcp';
-/** Sessions of clients with a handshake; beyond that the one that was quiet longest is ended. */
+/** Sessions of clients with a handshake; beyond that, the one that has been idle longest is ended. */
 const MOST_SESSIONS = 1_000;
 
 /**
- * A port alone is one of 127.0.0.1; everything else is an address and a port.
- * @throws SettingsError where it is neither.
+ * A port without an address is on 127.0.0.1.
+ * @throws SettingsError if it is neither.
  */
 export function placeOf(text: string, otherNames: readonly string[]): Place {
   const [, bracketed, plain, digits = text] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d+)$/.exec(text) ?? [];
@@ -70,7 +70,7 @@ export async function overHttp(make: () => McpServer, { address, port, names }: 
       return (await isLegacyRequest(request)) ? sessions.answer(request) : modern.fetch(request, options);
     },
   });
-  // A page in a browser must not reach a server of this machine by a name of its own.
+  // A web page must not reach a local server through a host name of its own (DNS rebinding).
   const isKnownHost = hostHeaderValidation([...names]);
   const isKnownOrigin = originValidation([...names]);
   const server = createServer((request, response) => {

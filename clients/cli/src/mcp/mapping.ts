@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { SettingsError } from '../settings.js';
 
-/** How a call of a tool becomes a request of the policies, where it is not by its names. */
+/** How a tool call becomes a request to the policies, if not by its names. */
 export interface ToolMapping {
   /** The tool's name unless given. */
   readonly action?: string;
@@ -14,12 +14,12 @@ export interface ToolMapping {
 }
 
 export interface Mapping {
-  /** What the server is called in resources; what it calls itself unless given. */
+  /** Name of the server in resources; by default its own name. */
   readonly server?: string;
   readonly tools: ReadonlyMap<string, ToolMapping>;
 }
 
-/** What the policies are asked about a call. */
+/** The request to the policies about a call. */
 export interface ToolRequest {
   readonly action: string;
   readonly resourceType: string;
@@ -36,7 +36,7 @@ const PLAIN_NAME = /^(?!\.+$)[\w.-]{1,100}$/;
 const PLAIN_TOOL = /^(?!\.+(?:\/|$))[\w.:-]+(?:\/(?!\.+(?:\/|$))[\w.:-]+)*$/;
 const TOOL_MEMBERS = ['action', 'resourceType', 'resourceId', 'resourceArgument'] as const;
 
-/** What a call aims at cannot be said: by its tool's name, or by the argument that names the resource. Nothing is asked and nothing runs. */
+/** The target of a call is unclear: from its tool's name, or from the argument that names the resource. Nothing is requested and nothing runs. */
 export class UnclearTargetError extends Error {}
 
 export function isPlainName(name: string): boolean {
@@ -51,7 +51,7 @@ export function plainName(name: string): string {
   );
 }
 
-/** @throws SettingsError that names the member which is wrong. */
+/** @throws SettingsError that names the invalid member. */
 export function readMapping(path: string | undefined): Mapping {
   if (path === undefined) return NO_MAPPING;
   try {

@@ -3,13 +3,13 @@ import type { Progress, ServerContext } from '@modelcontextprotocol/server';
 /** Milliseconds between two notifications of a call that waits. */
 const EVERY = 5_000;
 
-/** The progress of one call: first of the waiting, then what the tool reports. It only ever rises, as the protocol asks. */
+/** The progress of one call: first of the wait, then of the tool. It only ever rises, as the protocol asks. */
 export class CallProgress {
   private reached = 0;
 
   constructor(private readonly context: ServerContext) {}
 
-  /** Says why nothing happens yet, again and again until it is stopped. */
+  /** Reports repeatedly why nothing happens yet, until it is stopped. */
   startWaiting(message: string): { stop: () => void } {
     const say = (): void => this.send(this.reached + 1, { message });
     say();
@@ -17,7 +17,7 @@ export class CallProgress {
     return { stop: () => clearInterval(timer) };
   }
 
-  /** Passes on what the tool reports, above what was reached while the call waited; null where the client asked for none. */
+  /** Passes on what the tool reports, above what was reached while the call waited; null if the client asked for none. */
   ofTool(): ((progress: Progress) => void) | null {
     if (this.token === undefined) return null;
     const base = this.reached;
@@ -36,7 +36,7 @@ export class CallProgress {
     const { token: progressToken } = this;
     if (progressToken === undefined || progress <= this.reached) return;
     this.reached = progress;
-    // A client that is gone has no need of it; the call ends by its signal.
+    // A client that has disconnected does not need it; its signal ends the call.
     this.context.mcpReq
       .notify({ method: 'notifications/progress', params: { progressToken, progress, ...rest } })
       .catch(() => undefined);

@@ -20,13 +20,13 @@ export interface ProxyOptions {
   /** Id or name; the agent that the key is bound to unless given. */
   readonly agent: string | undefined;
   readonly mapping: Mapping;
-  /** What the server is called in resources. */
+  /** Name of the server in resources. */
   readonly serverName: string;
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
 }
 
-/** Makes what stands in front of a server: one for each connection, or for each request of the protocol without handshake. */
+/** Creates the proxy in front of a server: one for each connection, or for each request of the protocol without handshake. */
 export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: string | undefined): () => McpServer {
   const { governance, mapping, serverName, hold } = options;
   const agent = agentOf(governance, options.agent);
@@ -60,7 +60,7 @@ export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: 
   };
 }
 
-/** Asked when it is needed first, so that a proxy starts while the service is away. */
+/** Fetched when it is first needed, so that a proxy can start while the service is unreachable. */
 function agentOf(governance: GovernanceClient, given: string | undefined): () => Promise<string> {
   let known = given;
   return async () => {
@@ -70,7 +70,7 @@ function agentOf(governance: GovernanceClient, given: string | undefined): () =>
   };
 }
 
-/** Tasks are a way to call a tool that this proxy does not offer. */
+/** Tasks are another way to call a tool, which this proxy does not offer. */
 function withoutTasks(tool: Tool): Tool {
   const shown = { ...tool };
   delete shown.execution;
@@ -78,7 +78,7 @@ function withoutTasks(tool: Tool): Tool {
 }
 
 function elicitationOf({ server }: McpServer, { mcpReq: { envelope } }: ServerContext): Elicitation {
-  // Without a handshake each request says what its client can do.
+  // Without a handshake each request carries the capabilities of its client.
   const declared: unknown =
     envelope === undefined
       ? server.getClientCapabilities()

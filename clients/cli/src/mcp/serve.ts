@@ -20,7 +20,7 @@ export interface McpOptions {
   readonly timeout: number;
 }
 
-/** Serves until its client or its server ends, or it is stopped. @throws SettingsError where it cannot begin. */
+/** Serves until its client or its server ends, or it is stopped. @throws SettingsError if it cannot start. */
 export async function serveProxy(command: string[], options: McpOptions): Promise<void> {
   const { url, key } = settings();
   const [patience, timeout] = [options.patience * 1_000, options.timeout * 1_000];
@@ -50,7 +50,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
 
 function overStdio(make: () => McpServer): Served {
   let current: McpServer | null = null;
-  // A client that is gone must not end this before what it asked for is reported.
+  // A client that disconnects must not end this before its calls are reported.
   process.stdout.removeAllListeners('error');
   const handle = serveStdio(() => (current = make()));
   return { toolsChanged: () => current?.sendToolListChanged(), close: () => handle.close() };
@@ -68,7 +68,7 @@ function headerOf(text: string): [name: string, value: string] {
   throw new SettingsError(`The header ${JSON.stringify(text)} is not "name: value".`);
 }
 
-/** @throws SettingsError where the server cannot be started or does not speak the protocol. */
+/** @throws SettingsError if the server cannot be started or does not speak the protocol. */
 async function reached<Result>(answer: Promise<Result>): Promise<Result> {
   try {
     return await answer;

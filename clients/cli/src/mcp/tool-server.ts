@@ -14,30 +14,30 @@ import { SettingsError } from '../settings.js';
 import type { ToolCall } from './governed-call.js';
 import { isPlainName } from './mapping.js';
 
-/** Where the server is that is governed. */
+/** Where the governed server is. */
 export type Target = { readonly command: readonly string[] } | { readonly url: URL; readonly headers: HeadersInit };
 
 const IDENTITY = { name: 'gov', version: '0.1.0' };
 const MODERN = '2026-07-28';
 const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion;
-/** Milliseconds: the client of the proxy says how long a call may take, and the longest timer stands for no end. */
+/** Milliseconds: the client of the proxy decides how long a call may take, so this is the longest timer. */
 const NO_TIMEOUT = 2 ** 31 - 1;
-/** What the server must not see: with these it could act as its own agent, or approve itself. */
+/** Variables that the server must not see: with them it could act as its own agent, or approve its own calls. */
 const SECRET = 'GOVERNANCE_';
 
-/** The connection to the server that is governed, in the protocol that it speaks. */
+/** The connection to the governed server, in the protocol that it speaks. */
 export class ToolServer {
   private readonly definitions = new Map<string, Tool>();
   private connection: Promise<Client> | null = null;
   private isClosing = false;
-  /** Called when the server says that its tools are others. */
+  /** Called when the server reports that its tools have changed. */
   onToolsChanged: () => void = () => undefined;
   /** Called when a server that is a child process has ended by itself. */
   onEnd: () => void = () => undefined;
 
   constructor(private readonly target: Target) {}
 
-  /** What it calls itself. @throws SettingsError where that cannot be part of a resource id. */
+  /** Its own name. @throws SettingsError if that cannot be part of a resource id. */
   async name(): Promise<string> {
     const name = (await this.client()).getServerVersion()?.name ?? '';
     if (isPlainName(name)) return name;

@@ -9,8 +9,8 @@ type Question = ReturnType<typeof requestOf>;
 const AT_ONCE = 50;
 
 /**
- * Leaves out the tools that no arguments could make allowed. What a tool says of itself, its annotations, does not count.
- * @throws GovernanceError where the service does not answer: then no tool is shown.
+ * Leaves out the tools that no arguments could make allowed. The annotations of a tool do not count.
+ * @throws GovernanceError if the service does not answer: then no tool is shown.
  */
 export async function visibleTools(
   governance: GovernanceClient,
@@ -53,7 +53,7 @@ async function answersTo(
     return (await evaluated(governance, body)) as Answer[];
   } catch (error) {
     if (!isRefused(error)) throw error;
-    // One name that is refused must not hide the others.
+    // A single refused name must not hide the others.
     if (requests.length === 1) return [undefined];
     const answers: (Answer | undefined)[] = [];
     for (const request of requests) answers.push(...(await answersTo(governance, agent, [request])));

@@ -6,7 +6,7 @@ import type { PolicyFiles } from './policy-files.js';
 /** The build puts `policies.schema.json` here. */
 const SCHEMA = new URL('../../../policies.schema.json', import.meta.url);
 
-/** What of the form is wrong in policy files, each with its place, without a service; whether patterns are is known to the service. */
+/** Faults of form in policy files, each with its place, found without a service; only the service can check patterns. */
 export function lintFaults(set: PolicyFiles): string[] {
   const isValid = new Ajv({ allErrors: true, strict: false }).compile(
     JSON.parse(readFileSync(SCHEMA, 'utf8')) as object,
@@ -36,7 +36,7 @@ function faultOf(
       return at(field === '' ? name : `${field}.${name}`, 'is not known here');
     }
     case 'required':
-      // That one of the two is needed is said of the file as a whole.
+      // The rule that one of the two is needed is reported for the file as a whole.
       return field === '' ? null : at(field, `lacks ${(params as { missingProperty: string }).missingProperty}`);
     case 'enum':
       return at(
@@ -49,7 +49,7 @@ function faultOf(
       return at(field, typeFault(valueAt(file.value, instancePath), (params as { type: string | string[] }).type));
     case 'if':
     case 'anyOf':
-      // What they consist of is said already.
+      // Their parts are reported already.
       return field === '' ? at('', 'must have policies, tests, or both') : null;
     case 'oneOf':
       return at(field, 'must have either agent or subject');
@@ -58,7 +58,7 @@ function faultOf(
   }
 }
 
-/** YAML reads 1.0 as a number: most faults of type are of quotes. */
+/** YAML reads 1.0 as a number: most faults of type are missing quotes. */
 function typeFault(value: unknown, types: string | string[]): string {
   const wanted = [types].flat().filter((type) => type !== 'null');
   const isUnquoted = wanted.includes('string') && ['number', 'boolean'].includes(typeof value);
@@ -81,7 +81,7 @@ function namedTwice(set: PolicyFiles): string[] {
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, index);
     if (earlier === undefined || typeof name !== 'string') return [];
-    const message = `is that of policies[${earlier}]: a set has one version of a policy`;
+    const message = `is that of policies[${earlier}]: a set contains one version of a policy`;
     return [set.located({ field: `policies[${index}].name`, message })];
   });
 }

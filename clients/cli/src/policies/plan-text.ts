@@ -6,15 +6,15 @@ type Verdict = Effect['from'];
 type Patterns = Effect['actions'];
 type Versions = readonly { readonly name: string; readonly version: string }[];
 
-/** A line of a plan; the mark says what it is, as in a diff. */
+/** A line of a plan, with a mark as in a diff. */
 export interface PlanLine {
   readonly mark: '+' | '-' | '!' | ' ' | '#';
   readonly text: string;
 }
 
-/** Subjects and patterns of one region that are named; the rest is counted. */
+/** Most subjects and patterns listed per region; the rest is counted. */
 const MOST_NAMED = 8;
-/** Regions that are shown. */
+/** Most regions shown. */
 const MOST_EFFECTS = 50;
 
 const MARKS = { create: '+', activate: '+', deactivate: '-', keep: ' ' } as const;
@@ -34,7 +34,7 @@ export function planTitle({ changes }: Plan): string {
   return [...counts.map(({ kind, count }) => `${count} to ${kind}`), `${kept} kept`].join(', ');
 }
 
-/** What a person wants to know before a set is applied; `nameOf` names an agent by its id. */
+/** The plan as lines for people; `nameOf` returns the name of an agent by its id. */
 export function planLines(plan: Plan, nameOf: (subject: string) => string): PlanLine[] {
   return [...changeLines(plan), ...effectLines(plan, nameOf), ...shadowLines(plan), ...warningLines(plan)];
 }
@@ -54,10 +54,10 @@ function changeLines({ changes }: Plan): PlanLine[] {
 
 function effectLines({ changes, effects, complete, reason }: Plan, nameOf: (subject: string) => string): PlanLine[] {
   if (!changes.some(isChange)) return [];
-  if (effects.length === 0 && complete) return section('No request would be answered otherwise.');
+  if (effects.length === 0 && complete) return section('No request would get a different answer.');
   const more = effects.length - MOST_EFFECTS;
   return [
-    ...section('Requests that would be answered otherwise:'),
+    ...section('Requests that would get a different answer:'),
     ...effects.slice(0, MOST_EFFECTS).flatMap((effect) => regionLines(effect, nameOf)),
     ...(more > 0 ? [line('!', `and ${more} more kinds of requests: --json has them all`)] : []),
     ...(complete ? [] : [line('!', `This is not all: ${String(reason)}.`)]),
@@ -81,7 +81,7 @@ function regionLines(
   return [line(isLooser(from, to) ? '!' : ' ', `${verdictText(from)} → ${verdictText(to)}`), ...shown];
 }
 
-/** How much a verdict lets happen. */
+/** How much a verdict permits. */
 export const STRENGTH = { deny: 0, no_policy: 1, require_approval: 2, allow: 3 } as const;
 
 /** Such changes deserve a second look. */

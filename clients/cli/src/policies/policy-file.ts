@@ -3,7 +3,7 @@ import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 
 /** One file of policies and tests, in YAML or in JSON, which YAML includes. */
 export class PolicyFile {
-  /** Why it is not well-formed, each with its place; what it holds is not looked at. */
+  /** Why it is not well-formed, each with its place; its content is not checked. */
   readonly faults: readonly string[];
   value: unknown;
   private readonly document: Document;
@@ -28,7 +28,7 @@ export class PolicyFile {
     return this.listOf('tests');
   }
 
-  /** Where a member stands, such as `refunds.yaml:12:5`; of one that is missing, where it would belong. */
+  /** Place of a member, such as `refunds.yaml:12:5`; of a missing one, where it would belong. */
   placeOf(field: string): string {
     const path = [...field.matchAll(/([^.[\]]+)/g)].map(([, name = '']) => (/^\d+$/.test(name) ? Number(name) : name));
     for (; path.length > 0; path.pop()) {
@@ -49,7 +49,7 @@ export class PolicyFile {
   }
 }
 
-/** A file named so is read as JSON by others, too; and aliases of YAML may be more than one wants to hold. */
+/** Others read a file with this name as JSON, too; and YAML aliases may expand to more than fits in memory. */
 function faultsOf(path: string, read: () => unknown): string[] {
   try {
     read();

@@ -9,20 +9,20 @@ export type PolicyTest = Schemas['PolicyTestRequest'];
 
 const EXTENSIONS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json']);
 
-/** Something of a set, and where it stands. */
+/** A part of a set, and its place. */
 interface Origin {
   readonly file: PolicyFile;
   readonly list: 'policies' | 'tests';
   readonly index: number;
 }
 
-/** What is wrong with a member of a request, as the service or a schema says it. */
+/** A fault of a member of a request, as the service or a schema reports it. */
 interface Fault {
   readonly field: string;
   readonly message: string;
 }
 
-/** All policy files of a folder: one set of policies, and tests of it. What they hold is checked by `lint` and by the service. */
+/** All policy files of a folder: one set of policies, and tests of it. Their content is checked by `lint` and by the service. */
 export class PolicyFiles {
   private readonly origins: Readonly<Record<Origin['list'], readonly Origin[]>>;
 
@@ -40,7 +40,7 @@ export class PolicyFiles {
     return this.files.flatMap(({ tests }) => tests as PolicyTest[]);
   }
 
-  /** A fault of the whole set, with the file and line that it is about; as it is where it is about none. */
+  /** A fault of the whole set, with the file and line that it concerns, if any. */
   located({ field, message }: Fault): string {
     const [, list, index, rest = ''] = /^(policies|tests)\[(\d+)\](.*)$/.exec(field) ?? [];
     const origin = list === undefined ? undefined : this.origins[list as Origin['list']][Number(index)];
@@ -54,7 +54,7 @@ export class PolicyFiles {
   }
 }
 
-/** @throws SettingsError where nothing is found, or a file is not well-formed. */
+/** @throws SettingsError if nothing is found, or a file is not well-formed. */
 export function readPolicyFiles(paths: readonly string[]): PolicyFiles {
   const found = paths.flatMap(policyFilesAt);
   if (found.length === 0) {

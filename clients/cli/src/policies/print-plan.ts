@@ -12,10 +12,10 @@ const OTHERS = new Map([
   ['other:human', 'people who are not registered'],
 ]);
 
-/** A plan is not worth more of the rate limit. */
+/** Most requests for names, to save the rate limit. */
 const MOST_LOOKED_UP = 30;
 
-/** The plan for people, on a terminal or in a comment on a pull request, with its tests. A key without `read` shows ids in place of names. */
+/** The plan for people, on a terminal or in a comment on a pull request, with its tests. With a key without `read`, ids are shown instead of names. */
 export async function printPlan(
   governance: GovernanceClient,
   set: PolicyFiles,
@@ -53,7 +53,7 @@ function testLines(set: PolicyFiles, { tests }: Plan): PlanLine[] {
 
 const BLANK: PlanLine = { mark: ' ', text: '' };
 
-/** A name in the text ends the fence as little as it steers a terminal. */
+/** A name in the text must neither end the fence nor control a terminal. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);

@@ -4,12 +4,12 @@ import type { Policy } from './policy-files.js';
 
 type InForce = Schemas['PolicyResponse'];
 
-/** The file of one policy as it is in force: what is as by default is left out. */
+/** The file of one policy that is in force; defaults are left out. */
 export function policyFileText(policy: InForce): string {
   return stringify({ policies: [bodyOf(policy)] }, { lineWidth: 120 });
 }
 
-/** Its name with what a file's name cannot have, or should not, written as `-`; `taken` are those that others have. */
+/** Its name, with `-` for characters that do not belong in a file name; `taken` are names already in use. */
 export function policyFileName({ name }: InForce, taken: ReadonlySet<string>): string {
   const plain =
     name

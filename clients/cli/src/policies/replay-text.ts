@@ -4,7 +4,7 @@ import { line, type PlanLine, section, STRENGTH, versions } from './plan-text.js
 type Replay = NonNullable<Schemas['PolicyPlanResponse']['replay']>;
 type Execution = Schemas['ExecutionResponse'];
 
-/** Recorded requests that are shown: each costs a request to say what it was. */
+/** Recorded requests that are shown: each costs a request to look it up. */
 const MOST_SHOWN = 10;
 
 /** Ids of the executions that `replayLines` names. */
@@ -12,12 +12,12 @@ export function shownExecutions({ examples }: Replay): string[] {
   return examples.slice(0, MOST_SHOWN).map(({ executionId }) => executionId);
 }
 
-/** What the recorded requests would be answered; `found` has those that the key may read. */
+/** The answers that recorded requests would get; `found` has those that the key may read. */
 export function replayLines(replay: Replay, found: ReadonlyMap<string, Execution>): PlanLine[] {
   const { executions, changed, cut, examples } = replay;
   const more = changed - Math.min(examples.length, MOST_SHOWN);
   return [
-    ...section(`Replay: ${changed} of ${executions} recorded requests would be answered otherwise.`),
+    ...section(`Replay: ${changed} of ${executions} recorded requests would get a different answer.`),
     ...examples
       .slice(0, MOST_SHOWN)
       .flatMap(({ executionId, recorded, was, now, because }) => [

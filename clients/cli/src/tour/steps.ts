@@ -9,7 +9,7 @@ import {
 
 type Policy = Schemas['CreatePolicyRequest'];
 
-/** What the steps share: who there is, and what happened so far. */
+/** State shared by the steps: the agents and people, and what happened so far. */
 export interface Stage {
   readonly settings: Settings;
   readonly operator: GovernanceClient;
@@ -29,7 +29,7 @@ export interface Step {
 const INVOICE = { resourceType: 'document', resourceId: 'invoices/2026-0042' };
 const REFUND = { action: 'refund', ...INVOICE, parameters: { amount: 80 } };
 
-/** The first five minutes, in order: each builds on what those before it made. */
+/** The first five minutes, in order: each builds on the previous ones. */
 export const STEPS: readonly Step[] = [
   {
     title: 'Who is asking',
@@ -68,7 +68,7 @@ export const STEPS: readonly Step[] = [
   {
     title: 'Once, and exactly that',
     explains:
-      'The agent asks again with the same arguments, and goes on. The approval is used up then, and it never covered another amount.',
+      'The agent asks again with the same arguments, and proceeds. The approval is then used up, and it never covered another amount.',
     run: refundOnce,
   },
   {
@@ -159,7 +159,7 @@ async function member(
   return new GovernanceClient({ url, key: secret });
 }
 
-/** @throws Error where it is not refused, which this tour would not survive. */
+/** @throws Error if it is not refused, which ends the tour. */
 async function refusal(doing: Promise<unknown>): Promise<GovernanceError> {
   try {
     await doing;
