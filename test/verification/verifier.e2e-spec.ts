@@ -306,7 +306,7 @@ describe('The offline verifier', () => {
     [[], /^Usage: /],
     [['--what'], /Usage: /],
     [['nowhere.ndjson'], /nowhere.ndjson: ENOENT/],
-    [['-', '--checkpoint', __filename], /no origin and size/],
+    [['-', '--checkpoint', __filename], /not an origin and a size/],
     [['-', '--public-key', 'x+00000000+AQ=='], /Ed25519/],
     [['-', '--head', '1'], /SEQUENCE:HASH/],
   ])('ends with 2 and a line for %j', async (words, told) => {
