@@ -23,6 +23,8 @@ describe('POST /policies/evaluate', () => {
     await createAgent(app, { name: 'other', capabilities: ['read'] });
     await createPolicy(app, { name: 'reads', actions: ['read'], subjects: ['role:ops'] });
     await createPolicy(app, { name: 'burns', actions: ['burn'], effect: 'deny', priority: 5 });
+    const conditions = [{ parameter: '/amount', op: 'lt', value: 10 }];
+    await createPolicy(app, { name: 'spends', actions: ['spend'], conditions });
     const approval = { approvers: [{ subjects: ['role:finance'], approvals: 2 }], riskLevel: 'high' };
     await createPolicy(app, { name: 'pays', actions: ['pay'], effect: 'require_approval', approval });
     const eighty = Array.from({ length: 8 }, (_, at) => ({ subjects: [`role:${at}`], approvals: 10 }));
@@ -104,8 +106,6 @@ describe('POST /policies/evaluate', () => {
   });
 
   it('looks at parameters as execute does', async () => {
-    const conditions = [{ parameter: '/amount', op: 'lt', value: 10 }];
-    await createPolicy(app, { actions: ['spend'], conditions });
     const effectFor = async (parameters?: object): Promise<string> =>
       (await evaluate({ subject: {}, ...READ, action: 'spend', parameters })).body.effect;
     expect([await effectFor({ amount: 9 }), await effectFor({ amount: 10 }), await effectFor()]).toEqual([
@@ -254,6 +254,26 @@ describe('POST /policies/evaluate', () => {
     ]);
     expect([status, live.status]).toEqual([200, 200]);
     expect(new Set(body.results.map(({ effect }: { effect: string }) => effect))).toEqual(new Set(['allow']));
+  });
+
+  it('finds more agents than one statement reads, by id and by name, as it finds each alone', async () => {
+    const agents = await Promise.all(
+      Array.from({ length: 520 }, (_, at) =>
+        createAgent(app, {
+          name: `one of many ${at}`,
+          capabilities: at % 2 === 0 ? ['read'] : [],
+          roles: at % 4 === 0 ? ['ops'] : [],
+        }),
+      ),
+    );
+    const effects = ['allow', 'deny', 'deny', 'deny'];
+    const reasons = [null, 'capability_missing', 'no_policy_allows', 'capability_missing'];
+    const asked = [...agents.map(({ id }) => id), ...agents.map(({ name }) => name)];
+    const { body } = await evaluate({ ...READ, requests: asked.slice(0, 1_000).map((agent) => ({ agent })) });
+    const expected = asked.slice(0, 1_000).map((_, at) => [effects[(at % 520) % 4], reasons[(at % 520) % 4]]);
+    expect(body.results.map(({ effect, reason }: { effect: string; reason: string }) => [effect, reason])).toEqual(
+      expected,
+    );
   });
 
   it('lets who is bound and may not read ask for its own agent alone', async () => {
