@@ -11,8 +11,9 @@ import { Badge, When } from '../../ui/parts.js';
 import { Ago, Left } from '../../ui/time.js';
 import { needsText } from '../inbox/needs.js';
 import { Action } from './action.js';
-import { type Case, loadApprovers, loadCase, loadHistory, loadTarget, loadWhy, MOST_ENTITIES } from './case.js';
+import { type Case, loadApprovers, loadCase, loadHistory, loadWhy } from './case.js';
 import { History } from './history.js';
+import { loadMeant } from './meant.js';
 import { Outcome } from './outcome.js';
 import { Reviewers } from './reviewers.js';
 import { Settle } from './settle.js';
@@ -45,7 +46,6 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
   const session = useSession();
   const mayRead = session.has('read');
   const given = execution === null ? decision.context : execution.parameters;
-  const [mostEntities, setMostEntities] = useState(MOST_ENTITIES);
   const [settled, setSettled] = useState(false);
   const hidden = useHiddenParts();
   const inputs = [session, decision.id, execution?.id];
@@ -54,10 +54,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
     async (signal) => (execution === null || !mayRead ? null : loadWhy(session, execution, signal)),
     inputs,
   );
-  const target = useLoad(
-    async (signal) => (mayRead ? loadTarget(session, of, mostEntities, signal) : { entities: [], remaining: 0 }),
-    [...inputs, mostEntities],
-  );
+  const target = useLoad(async (signal) => (mayRead ? loadMeant(session, of, signal) : []), inputs);
   const history = useLoad(
     async (signal) => (execution === null ? { executions: [], older: 0 } : loadHistory(session, execution, signal)),
     inputs,
@@ -96,13 +93,8 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
         {isPending ? null : <Outcome of={of} />}
         <Action of={of} given={given} />
         {execution === null ? <WhyProposed decision={decision} /> : <WhyPanel why={why} execution={execution} />}
-        {execution === null && target.data?.entities.length === 0 && target.data.remaining === 0 ? null : (
-          <Target
-            target={target}
-            isAllowed={mayRead}
-            given={given}
-            showMore={() => setMostEntities(mostEntities + MOST_ENTITIES)}
-          />
+        {execution === null && target.data?.length === 0 ? null : (
+          <Target target={target} isAllowed={mayRead} given={given} />
         )}
         {execution === null ? null : <History history={history} />}
         <Reviewers decision={decision} approvers={approvers} />

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
-import type { Claim } from '../../api/types.js';
+import type { Claim, Entity } from '../../api/types.js';
 import { counted, numberText, revealed } from '../../ui/format.js';
 import { useHidden } from '../../ui/hidden.js';
 import { Json } from '../../ui/json.js';
 import { Badge, Problem } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
-import { type ClaimPage, type KnownEntity, loadClaims } from './case.js';
+import { type ClaimPage, type KnownEntity, moreClaims } from './meant.js';
 
 interface KnownProps {
   readonly known: KnownEntity;
@@ -15,23 +15,51 @@ interface KnownProps {
   readonly given: ReadonlySet<string>;
 }
 
-/** One entity, with every claim about it: a page at a time, and how many are left. */
-export function Known({ known: { entity, claims: first }, given }: KnownProps): JSX.Element {
+/** One entity that the request names. */
+export function Known({ known: { id, found }, given }: KnownProps): JSX.Element {
+  if (found === null) {
+    return (
+      <p class="notice warn">
+        <code>{id}</code> is named in the request and not registered.
+      </p>
+    );
+  }
+  const { entity, claims } = found;
+  // What was added to the first page belongs to those claims only.
+  return (
+    <Claims
+      key={`${claims.total} ${claims.newest ?? claims.data.at(-1)?.id ?? ''}`}
+      {...{ entity, first: claims, given }}
+    />
+  );
+}
+
+interface ClaimsProps {
+  readonly entity: Entity;
+  readonly first: ClaimPage;
+  readonly given: ReadonlySet<string>;
+}
+
+/** Every claim about an entity: a page at a time, and how many are left. */
+function Claims({ entity, first, given }: ClaimsProps): JSX.Element {
   const session = useSession();
   const [{ data, total, nextCursor }, setPage] = useState<ClaimPage>(first);
   const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
   const name = revealed(entity.name);
   // A claim made meanwhile is not on any page.
   const rest = nextCursor === undefined ? 0 : Math.max(1, total - data.length);
   useHidden(rest === 0 ? null : `${counted(rest, 'claim')} about ${name}`);
   const showMore = async (cursor: string): Promise<void> => {
+    setBusy(true);
     setError(null);
     try {
-      const page = await loadClaims(session, entity.id, cursor);
+      const page = await moreClaims(session, entity.id, cursor);
       setPage((now) => ({ ...page, data: [...now.data, ...page.data] }));
     } catch (reason) {
       setError(reason);
     }
+    setBusy(false);
   };
   const predicates = [...new Set(data.map(({ predicate }) => predicate))];
   return (
@@ -57,7 +85,7 @@ export function Known({ known: { entity, claims: first }, given }: KnownProps): 
           <p class="notice warn">
             {numberText(data.length)} of {counted(total, 'claim')} are shown. Those that follow may contradict them.
           </p>
-          <button type="button" class="unfold" onClick={() => void showMore(nextCursor)}>
+          <button type="button" class="unfold" disabled={busy} onClick={() => void showMore(nextCursor)}>
             Show more claims: {numberText(rest)} left
           </button>
         </>

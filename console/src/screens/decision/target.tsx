@@ -1,22 +1,26 @@
 import type { JSX } from 'preact';
-import type { Loaded } from '../../api/load.js';
+import { useState } from 'preact/hooks';
+import { type Loaded, useLoad } from '../../api/load.js';
+import { useSession } from '../../api/session.js';
 import { Needs, Panel, When } from '../../ui/parts.js';
 import { counted } from '../../ui/format.js';
 import { useHidden } from '../../ui/hidden.js';
-import type { FoundTarget } from './case.js';
 import { Known } from './known.js';
+import { batchesOf, loadKnown, type Meant } from './meant.js';
 
 interface TargetProps {
-  readonly target: Loaded<FoundTarget>;
+  readonly target: Loaded<readonly Meant[]>;
   readonly isAllowed: boolean;
   /** What the request is made with. */
   readonly given: unknown;
-  readonly showMore: () => void;
 }
 
 /** The entity that the action is about, and what is claimed about it. */
-export function Target({ target, isAllowed, given, showMore }: TargetProps): JSX.Element {
-  const remaining = target.data?.remaining ?? 0;
+export function Target({ target, isAllowed, given }: TargetProps): JSX.Element {
+  const [looks, setLooks] = useState(1);
+  const meant = target.data ?? [];
+  const batches = batchesOf(meant, looks);
+  const remaining = meant.length - batches.flat().length;
   const more = `${counted(remaining, 'more entity', 'more entities')} named in the request`;
   useHidden(remaining === 0 ? null : more);
   const values = valuesIn(given);
@@ -24,11 +28,11 @@ export function Target({ target, isAllowed, given, showMore }: TargetProps): JSX
     <Panel title="What is known about the target">
       {isAllowed ? (
         <When of={target} what="the target">
-          {({ entities }) =>
-            entities.length === 0 ? (
+          {() =>
+            batches.length === 0 ? (
               <p class="quiet">No entity is registered under this type and name, so there are no claims about it.</p>
             ) : (
-              entities.map((known) => <Known key={known.entity.id} known={known} given={values} />)
+              batches.map((batch) => <Batch key={keyOf(batch)} of={batch} given={values} />)
             )
           }
         </When>
@@ -36,12 +40,37 @@ export function Target({ target, isAllowed, given, showMore }: TargetProps): JSX
         <Needs scope="read" what="Seeing entities and claims" />
       )}
       {remaining === 0 ? null : (
-        <button type="button" class="unfold" onClick={showMore}>
+        <button type="button" class="unfold" onClick={() => setLooks(looks + 1)}>
           Look up {more}
         </button>
       )}
     </Panel>
   );
+}
+
+interface BatchProps {
+  readonly of: readonly Meant[];
+  readonly given: ReadonlySet<string>;
+}
+
+/** Entities that are looked up together. */
+function Batch({ of: meant, given }: BatchProps): JSX.Element {
+  const session = useSession();
+  const known = useLoad((signal) => loadKnown(session, meant, signal), [session]);
+  const fault = known.error === null ? 'still loading' : 'could not be loaded';
+  useHidden(
+    known.data !== null && known.error === null ? null : `${counted(meant.length, 'entity', 'entities')}, ${fault}`,
+  );
+  return (
+    <When of={known} what="the target">
+      {(data) => data.map((one) => <Known key={one.id} known={one} given={given} />)}
+    </When>
+  );
+}
+
+/** Changes with what a batch is made of. */
+function keyOf(batch: readonly Meant[]): string {
+  return batch.map((one) => (typeof one === 'string' ? one : `${one.id} ${one.revision}`)).join(' ');
 }
 
 /** Every value in the arguments, as text. */

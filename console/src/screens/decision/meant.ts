@@ -1,0 +1,110 @@
+import type { Session } from '../../api/session.js';
+import { type Claim, type Entity, type Execution, GovernanceError } from '../../api/types.js';
+import type { Case } from './case.js';
+
+/** Entities looked up at first, and with each further look: two requests each, of the hundred a minute there are by default. */
+const FIRST_ENTITIES = 4;
+const MORE_ENTITIES = 12;
+const ENTITIES_OF_A_NAME = 100;
+/** No entity has a longer name, in code points. */
+const LONGEST_NAME = 255;
+/** Claims shown at first, and with each "Show more". */
+const FIRST_CLAIMS = 500;
+const LONGEST_PAGE = 1_000;
+const ENTITY_ID = /(?<![0-9A-Za-z])ent_[0-9A-HJKMNP-TV-Z]{26}(?![0-9A-Za-z])/g;
+
+/** An entity that a request means: found by its name, or named by an id, which need not be registered. */
+export type Meant = Entity | string;
+
+export interface KnownEntity {
+  readonly id: string;
+  /** Null where none is registered under the id. */
+  readonly found: { readonly entity: Entity; readonly claims: ClaimPage } | null;
+}
+
+export interface ClaimPage {
+  readonly data: readonly Claim[];
+  readonly total: number;
+  readonly nextCursor?: string;
+  /** The newest claim of all, where there are further pages. */
+  readonly newest?: string;
+}
+
+/** The entities that the request means: named by its resource, or by their ids anywhere in it. */
+export async function loadMeant(
+  session: Session,
+  { decision, execution }: Case,
+  signal: AbortSignal,
+): Promise<readonly Meant[]> {
+  const named = execution === null ? [] : await byName(session, execution, signal);
+  const known = new Set(named.map(({ id }) => id));
+  const ids = new Set(idsIn([execution?.resourceId, execution?.parameters, decision.context]));
+  return [...named, ...[...ids].filter((id) => !known.has(id))];
+}
+
+/** How they are looked up: what was loaded stays while more is. */
+export function batchesOf(meant: readonly Meant[], looks: number): (readonly Meant[])[] {
+  const ends = Array.from({ length: looks }, (_, look) => FIRST_ENTITIES + look * MORE_ENTITIES);
+  const batches = ends.map((end, look) => meant.slice(look === 0 ? 0 : end - MORE_ENTITIES, end));
+  return batches.filter(({ length }) => length > 0);
+}
+
+/** Ids of entities in every text and every member's name, however deep. */
+function idsIn(value: unknown): string[] {
+  if (typeof value === 'string') return value.match(ENTITY_ID) ?? [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inside]) => [...idsIn(name), ...idsIn(inside)]);
+}
+
+async function byName(
+  { client }: Session,
+  { resourceType, resourceId }: Execution,
+  signal: AbortSignal,
+): Promise<readonly Entity[]> {
+  for (const name of new Set([resourceId, resourceId.split('/').at(-1) ?? ''])) {
+    // The service refuses to look for what cannot be a name.
+    if (name.trim() === '' || Array.from(name).length > LONGEST_NAME) continue;
+    const query = { type: resourceType, name, limit: ENTITIES_OF_A_NAME };
+    const found: Entity[] = [];
+    for await (const entity of client.pages('/api/v1/entities', { query, signal })) found.push(entity);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/** What is known of each. */
+export function loadKnown(
+  session: Session,
+  meant: readonly Meant[],
+  signal: AbortSignal,
+): Promise<readonly KnownEntity[]> {
+  return Promise.all(
+    meant.map(async (one) => {
+      const entity = typeof one === 'string' ? await byId(session, one, signal) : one;
+      if (entity === null) return { id: String(one), found: null };
+      return { id: entity.id, found: { entity, claims: await firstClaims(session, entity.id, signal) } };
+    }),
+  );
+}
+
+async function byId({ client }: Session, id: string, signal: AbortSignal): Promise<Entity | null> {
+  return client.get('/api/v1/entities/{id}', { path: { id }, query: {}, signal }).catch((error: unknown) => {
+    // It need not exist: an agent can name any id.
+    if (error instanceof GovernanceError && error.status === 404) return null;
+    throw error;
+  });
+}
+
+async function firstClaims({ client }: Session, id: string, signal: AbortSignal): Promise<ClaimPage> {
+  const ask = (query: { limit: number; order: 'asc' | 'desc' }): Promise<ClaimPage> =>
+    client.get('/api/v1/entities/{id}/claims', { path: { id }, query, signal });
+  const first = await ask({ limit: FIRST_CLAIMS, order: 'asc' });
+  if (first.nextCursor === undefined) return first;
+  const [newest] = (await ask({ limit: 1, order: 'desc' })).data;
+  return newest === undefined ? first : { ...first, newest: newest.id };
+}
+
+/** The claims about an entity that follow a cursor. */
+export function moreClaims({ client }: Session, id: string, cursor: string): Promise<ClaimPage> {
+  return client.get('/api/v1/entities/{id}/claims', { path: { id }, query: { limit: LONGEST_PAGE, cursor } });
+}
