@@ -75,11 +75,14 @@ describeInBrowser("The console's proof", () => {
     expect(await page.getByRole('main').innerText()).not.toMatch(/Your browser c/);
   });
 
-  it('shows how far a verification is', async () => {
+  it('shows how far a verification is, however long that takes', async () => {
     const page = await open();
+    await page.clock.install();
+    let begun = 0;
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     await page.route('**/provenance/verify', async (route) => {
+      begun += 1;
       await released;
       await route.continue();
     });
@@ -87,6 +90,9 @@ describeInBrowser("The console's proof", () => {
     await page.getByRole('button', { name: /^Verify/ }).click();
     await page.getByText(/^ ?Entry 7 of \d+/).waitFor();
     expect(await page.getByRole('progressbar').getAttribute('value')).toBe('7');
+    for (let minute = 0; minute < 10; minute += 1) await page.clock.fastForward('01:00');
+    await page.getByText(/ for 1\d min …$/).waitFor();
+    expect(begun).toBe(1);
     release();
     await page.getByText('The ledger is sound.').waitFor();
   });

@@ -7,12 +7,16 @@ import { GovernanceClient, GovernanceError, type Me, type Scope, type TransportO
 const KEPT_KEY = 'governance-console-key';
 /** Milliseconds for which a busy service is asked again. */
 const PATIENCE = 15_000;
+/** Milliseconds in which an answer comes that takes its time. */
+const DAY = 86_400_000;
 /** So many names are asked for at once. */
 const FIRST_NAMES = 200;
 
 /** Who is signed in, and what that lets the page do. */
 export interface Session {
   readonly client: GovernanceClient;
+  /** For what goes through the whole ledger: giving up would have the service begin again. */
+  readonly slowClient: GovernanceClient;
   /** What the client was made of. */
   readonly connection: TransportOptions;
   readonly me: Me;
@@ -28,6 +32,7 @@ export interface Session {
 export async function openSession(key: string, onRefused: () => void): Promise<Session> {
   const connection = { url: location.origin, key, patience: PATIENCE, fetch: watched(onRefused) };
   const client = new GovernanceClient(connection);
+  const slowClient = new GovernanceClient({ ...connection, timeout: DAY });
   const me = await client.get('/api/v1/me');
   const scopes = new Set<Scope>(me.scopes);
   const has = (...wanted: readonly Scope[]): boolean =>
@@ -44,7 +49,7 @@ export async function openSession(key: string, onRefused: () => void): Promise<S
   const [names, entityNames] = [new Names(agents, has('read')), new Names(entities, has('read'))];
   const feed = new Feed(client, has('audit'), has('read'));
   await feed.prepare();
-  return { client, connection, me, names, entityNames, feed, has };
+  return { client, slowClient, connection, me, names, entityNames, feed, has };
 }
 
 /** A key that has ended is refused in the middle of something: the holder of the session is notified. */

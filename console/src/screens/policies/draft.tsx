@@ -29,7 +29,7 @@ interface Planned {
 
 /** A policy in the making: its plan is shown first, and only what was planned can be activated. */
 export function Draft({ initial, done }: DraftProps): JSX.Element {
-  const { client } = useSession();
+  const { client, slowClient } = useSession();
   const [text, setText] = useState(() => JSON.stringify(initial, null, 2));
   const [planned, setPlanned] = useState<Planned | null>(null);
   const [error, setError] = useState<unknown>(null);
@@ -45,7 +45,7 @@ export function Draft({ initial, done }: DraftProps): JSX.Element {
     attempt(async () => {
       const policy = JSON.parse(text) as NewPolicy;
       const body = { policies: [policy], replay: {} };
-      setPlanned({ policy, plan: await client.post('/api/v1/policies/plan', { body }) });
+      setPlanned({ policy, plan: await slowClient.post('/api/v1/policies/plan', { body }) });
     });
   const activate = ({ plan: { base }, policy }: Planned): Promise<void> =>
     attempt(async () => {
