@@ -172,6 +172,12 @@ describeInBrowser("The console's screens", () => {
     await page.locator('button:enabled', { hasText: 'Approve' }).waitFor();
     const lookUps = asked.filter((path) => /\/entities\/ent_\w+$/.test(path));
     expect(lookUps.length).toBe(new Set(lookUps).size);
+    await addClaim(program, String(first), { predicate: 'iban', value: 'claimed meanwhile' });
+    await approve.click();
+    await page.getByRole('alert').filter({ hasText: 'Nothing was approved' }).waitFor();
+    await target.getByText('claimed meanwhile').waitFor();
+    await approve.click();
+    await page.getByText('You have reviewed it. It waits for others.').waitFor();
   });
 
   it('show a name as it is, whatever it holds', async () => {

@@ -16,7 +16,8 @@ export interface Case {
 export interface Why {
   /** Those that asked for approval. */
   readonly policies: readonly Policy[];
-  readonly now: Evaluation;
+  /** Without what other policies change of an answer. */
+  readonly now: Pick<Evaluation, 'effect' | 'reason'> & { readonly explanation: Evaluation['explanation'] | null };
 }
 
 export interface Past {
@@ -49,7 +50,7 @@ export async function loadApprovers({ client, me }: Session, id: string, signal:
 
 export async function loadWhy({ client }: Session, execution: Execution, signal: AbortSignal): Promise<Why> {
   const { agentId, action, resourceType, resourceId, parameters } = execution;
-  const [now, ...policies] = await Promise.all([
+  const [answer, ...policies] = await Promise.all([
     client.post('/api/v1/policies/evaluate', {
       body: { agent: agentId, action, resourceType, resourceId, parameters, explain: true },
       signal,
@@ -57,8 +58,9 @@ export async function loadWhy({ client }: Session, execution: Execution, signal:
     ...execution.policies.map(({ id }) => client.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal })),
   ]);
   // One answer for one request that stands by itself.
-  if ('results' in now) throw new Error('The service answered several evaluations to one.');
-  return { now, policies };
+  if ('results' in answer) throw new Error('The service answered several evaluations to one.');
+  const { effect, reason, explanation = null } = answer;
+  return { now: { effect, reason, explanation }, policies };
 }
 
 /** What this agent last did to the same resource; `older` more are not shown. */

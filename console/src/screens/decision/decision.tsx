@@ -12,6 +12,7 @@ import { Ago, Left } from '../../ui/time.js';
 import { needsText } from '../inbox/needs.js';
 import { Action } from './action.js';
 import { type Case, loadApprovers, loadCase, loadHistory, loadWhy } from './case.js';
+import { ConfirmContext, useChecks } from './confirm.js';
 import { History } from './history.js';
 import { loadMeant } from './meant.js';
 import { Outcome } from './outcome.js';
@@ -48,6 +49,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
   const given = execution === null ? decision.context : execution.parameters;
   const [settled, setSettled] = useState(false);
   const hidden = useHiddenParts();
+  const checks = useChecks();
   const inputs = [session, decision.id, execution?.id];
   const approvers = useLoad((signal) => loadApprovers(session, decision.id, signal), [session, decision.id]);
   const why = useLoad(
@@ -94,7 +96,9 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
         <Action of={of} given={given} />
         {execution === null ? <WhyProposed decision={decision} /> : <WhyPanel why={why} execution={execution} />}
         {execution === null && target.data?.length === 0 ? null : (
-          <Target target={target} isAllowed={mayRead} given={given} />
+          <ConfirmContext.Provider value={checks.register}>
+            <Target target={target} isAllowed={mayRead} given={given} />
+          </ConfirmContext.Provider>
         )}
         {execution === null ? null : <History history={history} />}
         <Reviewers decision={decision} approvers={approvers} />
@@ -103,6 +107,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
             decision={decision}
             approvers={approvers.data}
             missing={missing}
+            isStillSo={() => checks.areConfirmed([why.confirm, target.confirm])}
             changed={refresh}
             settled={() => setSettled(true)}
           />

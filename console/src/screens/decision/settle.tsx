@@ -11,6 +11,8 @@ interface SettleProps {
   readonly approvers: Approvers | null;
   /** What is not yet on screen: while there is any, nothing is approved. */
   readonly missing: readonly string[];
+  /** Asks whether what is on screen still holds, and shows what came instead. */
+  readonly isStillSo: () => Promise<boolean>;
   readonly changed: () => void;
   readonly settled: () => void;
 }
@@ -23,7 +25,7 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 /** Approve or reject: the last thing on the page, after all there is to see. */
-export function Settle({ decision, approvers, missing, changed, settled }: SettleProps): JSX.Element {
+export function Settle({ approvers, ...props }: SettleProps): JSX.Element {
   const { me, has } = useSession();
   const able = approvers?.data.filter((approver) => approver.able) ?? [];
   return (
@@ -33,15 +35,7 @@ export function Settle({ decision, approvers, missing, changed, settled }: Settl
       ) : approvers === null ? (
         <p class="loading">Loading who may decide …</p>
       ) : (
-        <Choice
-          decision={decision}
-          missing={missing}
-          changed={changed}
-          settled={settled}
-          able={able}
-          mine={me.agentId}
-          all={approvers.data}
-        />
+        <Choice {...props} able={able} mine={me.agentId} all={approvers.data} />
       )}
     </Panel>
   );
@@ -54,12 +48,13 @@ interface ChoiceProps extends Omit<SettleProps, 'approvers'> {
   readonly mine: string | null;
 }
 
-function Choice({ decision, missing, changed, settled, able, all, mine }: ChoiceProps): JSX.Element {
+function Choice({ decision, missing, isStillSo, changed, settled, able, all, mine }: ChoiceProps): JSX.Element {
   const { client } = useSession();
   const [comment, setComment] = useState('');
   const [chosen, setChosen] = useState(able[0]?.agentId ?? '');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const [isOld, setIsOld] = useState(false);
   const approverId = mine ?? chosen;
   const mayApprove = able.some(({ agentId }) => agentId === approverId);
   const own = all.find(({ agentId }) => agentId === mine);
@@ -71,12 +66,16 @@ function Choice({ decision, missing, changed, settled, able, all, mine }: Choice
   const settle = async (verdict: 'approve' | 'reject'): Promise<void> => {
     setBusy(true);
     setError(null);
+    setIsOld(false);
     const body = comment.trim() === '' ? { approverId } : { approverId, comment: comment.trim() };
     const path = { id: decision.id };
     try {
-      if (verdict === 'approve') await client.post('/api/v1/decisions/{id}/approve', { path, body });
-      else await client.post('/api/v1/decisions/{id}/reject', { path, body });
-      settled();
+      if (verdict === 'approve' && !(await isStillSo())) setIsOld(true);
+      else {
+        if (verdict === 'approve') await client.post('/api/v1/decisions/{id}/approve', { path, body });
+        else await client.post('/api/v1/decisions/{id}/reject', { path, body });
+        settled();
+      }
     } catch (reason) {
       setError(reason);
     }
@@ -104,6 +103,11 @@ function Choice({ decision, missing, changed, settled, able, all, mine }: Choice
         />
       </label>
       {error === null ? null : <Problem error={error} />}
+      {isOld ? (
+        <p class="notice warn" role="alert">
+          Something changed while this page was open, and is shown now. Nothing was approved: look at it again first.
+        </p>
+      ) : null}
       {missing.length === 0 ? null : (
         <p class="notice" role="status">
           You can approve once everything is on screen: {missing.join('; ')}.

@@ -5,6 +5,7 @@ import { useSession } from '../../api/session.js';
 import { Needs, Panel, When } from '../../ui/parts.js';
 import { counted } from '../../ui/format.js';
 import { useHidden } from '../../ui/hidden.js';
+import { useConfirm } from './confirm.js';
 import { Known } from './known.js';
 import { batchesOf, loadKnown, type Meant } from './meant.js';
 
@@ -57,6 +58,7 @@ interface BatchProps {
 function Batch({ of: meant, given }: BatchProps): JSX.Element {
   const session = useSession();
   const known = useLoad((signal) => loadKnown(session, meant, signal), [session]);
+  useConfirm(known.confirm);
   const fault = known.error === null ? 'still loading' : 'could not be loaded';
   useHidden(
     known.data !== null && known.error === null ? null : `${counted(meant.length, 'entity', 'entities')}, ${fault}`,
