@@ -1,3 +1,5 @@
+import type { Route } from '../../console/node_modules/playwright-core';
+import { addClaim, createAgent, createEntity, issueKey } from '../support/application/factories';
 import { send } from '../support/application/send';
 import { describeInBrowser, signIn } from './browser';
 import { askToPay, companyStage } from './company';
@@ -105,5 +107,109 @@ describeInBrowser('Approving in the console', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Your key').waitFor();
     expect(await kept()).not.toContain(finn.key);
+  });
+
+  it('every entity that a request names is shown, wherever in it, and looked up once', async () => {
+    const { program, bot, finn } = stage.company;
+    const entities = await Promise.all(
+      Array.from({ length: 16 }, (_, index) =>
+        createEntity(program, { type: 'account', name: `account ${index}`, properties: {} }),
+      ),
+    );
+    const [first, ...others] = entities.map(({ id }) => id);
+    const invented = `ent_${'0'.repeat(26)}`;
+    const { status, body } = await send(program, 'POST', '/api/v1/agents/payment-bot/execute', {
+      key: bot.key,
+      body: {
+        action: 'pay-invoice',
+        resourceType: 'supplier',
+        // Longer than the name of any entity.
+        resourceId: `https://shop.example/${'x'.repeat(300)}`,
+        parameters: { amount: 20_000, note: `Pay to:\n${String(first)}`, others: [invented, ...others] },
+      },
+    });
+    expect(status).toBe(202);
+    const page = await stage.browser.open(`${program.url}/console/decisions/${String(body.decisionId)}`, {
+      expected: [/status of 404/],
+    });
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await signIn(page, finn.key);
+    const approve = page.getByRole('button', { name: 'Approve' });
+    await page.getByText(/on screen: still hidden: 13 more entities named in the request/).waitFor();
+    expect(await approve.isDisabled()).toBe(true);
+    while ((await page.getByText(/still hidden: \d+ more/).count()) > 0) {
+      await page.getByRole('button', { name: /^Look up/ }).click();
+    }
+    const target = page.getByRole('region', { name: 'What is known about the target' });
+    await target.getByText(`${invented} is named in the request and not registered.`).waitFor();
+    for (const { name } of entities)
+      await target.getByRole('heading', { name: `${name} account`, exact: true }).waitFor();
+    await page.locator('button:enabled', { hasText: 'Approve' }).waitFor();
+    const lookUps = asked.filter((path) => /\/entities\/ent_\w+$/.test(path));
+    expect(lookUps.length).toBe(new Set(lookUps).size);
+    await addClaim(program, String(first), { predicate: 'iban', value: 'claimed meanwhile' });
+    await approve.click();
+    await page.getByRole('alert').filter({ hasText: 'Nothing was approved' }).waitFor();
+    await target.getByText('claimed meanwhile').waitFor();
+    await approve.click();
+    await page.getByText('You have reviewed it. It waits for others.').waitFor();
+  });
+
+  it('a session outlasts a service that is busy, and a refusal of the session before it', async () => {
+    const { program, finn, sara } = stage.company;
+    const expected = [/status of (?:401|429|503)/, /ERR_FAILED/];
+    const page = await stage.browser.open(`${program.url}/console`, { expected });
+    const held = new Promise<Route>((resolve) => void page.route('**/api/v1/agents?*', resolve, { times: 1 }));
+    await signIn(page, finn.key);
+    const late = await held;
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Stay signed in').check();
+    await signIn(page, sara.key);
+    const error = { code: 'UNAUTHORIZED', message: 'refused' };
+    await Promise.all([page.waitForResponse(/\/agents\?/), late.fulfill({ status: 401, json: { error } })]);
+    await page.getByText('Live', { exact: true }).waitFor();
+
+    const busy = { status: 503, headers: { 'Retry-After': '60' }, json: { error: { ...error, code: 'BUSY' } } };
+    await page.route('**/api/v1/me', (route) => route.fulfill(busy));
+    await page.reload();
+    await page.getByText('You are still signed in.').waitFor();
+    await page.unroute('**/api/v1/me');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+  });
+
+  it('a session ends when its agent is suspended, and what failed while the service was away is loaded when it is back', async () => {
+    const { program } = stage.company;
+    const expected = [/status of (?:400|403|429)/, /ERR_FAILED/];
+    const { id } = await createAgent(program, { name: 'eva', kind: 'human', roles: ['finance'] });
+    const { secret } = await issueKey(program, { name: 'eva', scopes: ['review', 'read'], agentId: id });
+    const { decisionId } = await askToPay(stage.company, { invoice: 'while it was away' });
+    const page = await stage.browser.open(`${program.url}/console/decisions/${decisionId}`, { expected });
+    await page.clock.install();
+    await page.reload();
+    const look = (): Promise<unknown> => Promise.all([page.waitForRequest(/\/stats$/), page.clock.runFor(10_000)]);
+    const evaluate = '**/api/v1/policies/evaluate';
+    const stats = '**/api/v1/stats';
+    await page.route(evaluate, (route) => route.fulfill({ status: 400, json: {} }));
+    await signIn(page, secret);
+    await page.getByText('something could not be loaded').waitFor();
+    await page.unroute(evaluate);
+    const slow = {
+      status: 429,
+      headers: { 'Retry-After': '60' },
+      json: { error: { code: 'RATE_LIMITED', message: '' } },
+    };
+    await page.route(stats, (route) => route.fulfill(slow));
+    await look();
+    await page.getByText('Updates every 10 s').waitFor();
+    await page.unroute(stats);
+    await look();
+    await page.clock.runFor(1_000);
+    await page.getByText('something could not be loaded').waitFor({ state: 'detached' });
+
+    await send(program, 'POST', `/api/v1/agents/${id}/suspend`, { key: program.key, body: {} });
+    await look();
+    await page.getByText(/or its agent was suspended/).waitFor();
   });
 });

@@ -133,53 +133,6 @@ describeInBrowser("The console's screens", () => {
     expect(await approve.isEnabled()).toBe(true);
   });
 
-  it('show every entity that a request names, wherever in it, and look up each once', async () => {
-    const { program, bot, finn } = stage.company;
-    const entities = await Promise.all(
-      Array.from({ length: 16 }, (_, index) =>
-        createEntity(program, { type: 'account', name: `account ${index}`, properties: {} }),
-      ),
-    );
-    const [first, ...others] = entities.map(({ id }) => id);
-    const invented = `ent_${'0'.repeat(26)}`;
-    const { status, body } = await send(program, 'POST', '/api/v1/agents/payment-bot/execute', {
-      key: bot.key,
-      body: {
-        action: 'pay-invoice',
-        resourceType: 'supplier',
-        // Longer than the name of any entity.
-        resourceId: `https://shop.example/${'x'.repeat(300)}`,
-        parameters: { amount: 20_000, note: `Pay to:\n${String(first)}`, others: [invented, ...others] },
-      },
-    });
-    expect(status).toBe(202);
-    const page = await stage.browser.open(`${program.url}/console/decisions/${String(body.decisionId)}`, {
-      expected: [/status of 404/],
-    });
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-    await signIn(page, finn.key);
-    const approve = page.getByRole('button', { name: 'Approve' });
-    await page.getByText(/on screen: still hidden: 13 more entities named in the request/).waitFor();
-    expect(await approve.isDisabled()).toBe(true);
-    while ((await page.getByText(/still hidden: \d+ more/).count()) > 0) {
-      await page.getByRole('button', { name: /^Look up/ }).click();
-    }
-    const target = page.getByRole('region', { name: 'What is known about the target' });
-    await target.getByText(`${invented} is named in the request and not registered.`).waitFor();
-    for (const { name } of entities)
-      await target.getByRole('heading', { name: `${name} account`, exact: true }).waitFor();
-    await page.locator('button:enabled', { hasText: 'Approve' }).waitFor();
-    const lookUps = asked.filter((path) => /\/entities\/ent_\w+$/.test(path));
-    expect(lookUps.length).toBe(new Set(lookUps).size);
-    await addClaim(program, String(first), { predicate: 'iban', value: 'claimed meanwhile' });
-    await approve.click();
-    await page.getByRole('alert').filter({ hasText: 'Nothing was approved' }).waitFor();
-    await target.getByText('claimed meanwhile').waitFor();
-    await approve.click();
-    await page.getByText('You have reviewed it. It waits for others.').waitFor();
-  });
-
   it('show a name as it is, whatever it holds', async () => {
     const { program, finn } = stage.company;
     // The second one reads backwards where a page obeys it.

@@ -1,3 +1,4 @@
+import { errorOf } from '../../../clients/typescript/src/governance-error.js';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Feed } from './feed.js';
@@ -56,9 +57,17 @@ export async function openSession(key: string, onRefused: () => void): Promise<S
 function watched(onRefused: () => void): typeof fetch {
   return async (...request) => {
     const response = await fetch(...request);
-    if (response.status === 401) onRefused();
+    const isRead = (request[1]?.method ?? 'GET') === 'GET';
+    // What is written may be refused for another agent than the caller's own.
+    const mayHaveEnded = response.status === 401 || (response.status === 403 && isRead);
+    if (mayHaveEnded && hasEnded(errorOf(response.status, await response.clone().text()))) onRefused();
     return response;
   };
+}
+
+/** Whether the service refuses the caller itself: its key has ended, or its agent is suspended. */
+export function hasEnded(error: unknown): boolean {
+  return error instanceof GovernanceError && (error.status === 401 || error.reason === 'agent_suspended');
 }
 
 /** The key of this tab; null unless its holder asked for it to be kept. */

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
-import { useCallback, useEffect, useState } from 'preact/hooks';
-import { forgetKey, keepKey, keptKey, openSession, type Session, SessionContext } from '../api/session.js';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { forgetKey, hasEnded, keepKey, keptKey, openSession, type Session, SessionContext } from '../api/session.js';
 import { cameFromIssuer, issuerOfPage, takeToken } from '../api/oidc.js';
 import { Shell } from './shell.js';
+import { NotOpened } from './not-opened.js';
 import { SignIn } from './sign-in.js';
 
 const ENDED =
@@ -13,25 +14,45 @@ export function App(): JSX.Element {
   const [session, setSession] = useState<Session | null>(null);
   const [opening, setOpening] = useState(keptKey() !== null || cameFromIssuer());
   const [message, setMessage] = useState<string | null>(null);
+  /** Why the kept key could not be tried. */
+  const [fault, setFault] = useState<unknown>(null);
+  const current = useRef<Session | null>(null);
 
   const leave = useCallback((why: string | null) => {
     forgetKey();
+    current.current = null;
+    setFault(null);
     setSession(null);
     setMessage(why);
   }, []);
 
   const enter = useCallback(
     async (key: string, keeps: boolean): Promise<void> => {
-      let isOpen = false;
-      const opened = await openSession(key, () => {
-        if (isOpen) leave(ENDED);
+      // A late answer to an earlier session ends no other one.
+      let opened: Session | null = null;
+      opened = await openSession(key, () => {
+        if (opened !== null && opened === current.current) leave(ENDED);
       });
-      isOpen = true;
+      current.current = opened;
       if (keeps) keepKey(key);
       setMessage(null);
       setSession(opened);
     },
     [leave],
+  );
+
+  const resume = useCallback(
+    async (key: string): Promise<void> => {
+      setFault(null);
+      setOpening(true);
+      await enter(key, true).catch((error: unknown) => {
+        // A service that is busy or away says nothing about the key.
+        if (hasEnded(error)) leave(ENDED);
+        else setFault(error);
+      });
+      setOpening(false);
+    },
+    [enter, leave],
   );
 
   useEffect(() => {
@@ -44,18 +65,17 @@ export function App(): JSX.Element {
       return;
     }
     const key = keptKey();
-    if (key === null) {
-      setOpening(false);
-      return;
-    }
-    enter(key, true)
-      .catch(() => leave(ENDED))
-      .finally(() => setOpening(false));
-  }, [enter, leave]);
+    if (key === null) setOpening(false);
+    else void resume(key);
+  }, [enter, leave, resume]);
 
   useEffect(() => session?.feed.start(), [session]);
 
   if (opening) return <p class="loading">Signing in …</p>;
+  const kept = keptKey();
+  if (fault !== null && kept !== null) {
+    return <NotOpened error={fault} retry={() => void resume(kept)} leave={() => leave(null)} />;
+  }
   if (session === null) return <SignIn enter={enter} message={message} />;
   return (
     <SessionContext.Provider value={session}>

@@ -80,9 +80,9 @@ export function loadKnown(
 ): Promise<readonly KnownEntity[]> {
   return Promise.all(
     meant.map(async (one) => {
-      const entity = typeof one === 'string' ? await byId(session, one, signal) : one;
-      if (entity === null) return { id: String(one), found: null };
-      return { id: entity.id, found: { entity, claims: await firstClaims(session, entity.id, signal) } };
+      const id = typeof one === 'string' ? one : one.id;
+      const entity = typeof one === 'string' ? await byId(session, id, signal) : one;
+      return { id, found: entity === null ? null : { entity, claims: await firstClaims(session, id, signal) } };
     }),
   );
 }
