@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useSession } from './session.js';
-import type { AuditEntry, GovernanceClient } from './types.js';
+import { type AuditEntry, type GovernanceClient, GovernanceError } from './types.js';
 
 /** Milliseconds between looks where the trail may not be followed. */
 const LOOK_EVERY = 10_000;
@@ -119,8 +119,10 @@ export class Feed {
       this.seen = count;
       this.setMode('looking');
       return !isSame;
-    } catch {
-      if (!signal.aborted) this.setMode('away');
+    } catch (error) {
+      // Whatever else failed meanwhile is asked for again at the next look that succeeds.
+      this.seen = null;
+      if (!signal.aborted) this.setMode(isAway(error) ? 'away' : 'looking');
       return false;
     }
   }
@@ -180,6 +182,11 @@ export function useFeedMode(): FeedMode {
   const [mode, setMode] = useState(feed.mode);
   useEffect(() => feed.followMode(setMode), [feed]);
   return mode;
+}
+
+/** A service that answers, if only to refuse, is there. */
+function isAway(error: unknown): boolean {
+  return !(error instanceof GovernanceError) || error.status === null || error.status >= 500;
 }
 
 function isAborted(signal: AbortSignal): boolean {

@@ -64,6 +64,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
   const refresh = (): void => {
     reload();
     approvers.reload();
+    for (const part of [why, target, history]) if (part.error !== null) part.reload();
   };
   // What came of it stands on top.
   useEffect(() => {

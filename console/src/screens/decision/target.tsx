@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { useFeed } from '../../api/feed.js';
 import { type Loaded, useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { Needs, Panel, When } from '../../ui/parts.js';
@@ -59,6 +60,10 @@ function Batch({ of: meant, given }: BatchProps): JSX.Element {
   const session = useSession();
   const known = useLoad((signal) => loadKnown(session, meant, signal), [session]);
   useConfirm(known.confirm);
+  const reloadFailed = (): void => {
+    if (known.error !== null) known.reload();
+  };
+  useFeed(reloadFailed, () => false);
   const fault = known.error === null ? 'still loading' : 'could not be loaded';
   useHidden(
     known.data !== null && known.error === null ? null : `${counted(meant.length, 'entity', 'entities')}, ${fault}`,
