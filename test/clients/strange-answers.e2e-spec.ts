@@ -130,6 +130,20 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     expect(keys[2]).not.toBe(keys[0]);
   });
 
+  it('sends nothing once it is aborted while the key is fetched, and waits for no key without an end', async () => {
+    keys.length = 0;
+    const ending = new AbortController();
+    const [abort, never] = [
+      (): string => (ending.abort(new Error('Enough.')), 'key'),
+      () => new Promise<string>(() => {}),
+    ];
+    const asking = (key: () => string | Promise<string>): Promise<unknown> =>
+      new client.GovernanceClient({ url, key, timeout: TIMEOUT }).get('/api/v1/stats', { signal: ending.signal });
+    await expect(asking(never)).rejects.toThrow('There was no key within 1 seconds.');
+    await expect(asking(abort)).rejects.toThrow('Enough.');
+    expect(keys).toEqual([]);
+  });
+
   async function python(): Promise<string> {
     const environment = { PYTHONPATH: join(ROOT, 'clients', 'python'), PYTHONDONTWRITEBYTECODE: '1' };
     const { output, errors } = await run('python3', ['-c', PROGRAM, url], { environment });

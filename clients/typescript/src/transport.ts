@@ -80,13 +80,15 @@ export class Transport {
   ): Promise<{ readonly result: Result } | Failure> {
     const { key, fetch: send = fetch, timeout = 90_000 } = this.options;
     signal?.throwIfAborted();
-    const authorization = `Bearer ${typeof key === 'string' ? key : await key()}`;
     const ending = new AbortController();
     const end = (): void => ending.abort(signal?.reason);
     const limit = Math.min(timeout + hold, LONGEST_TIMER);
     const timer = setTimeout(end, limit);
     signal?.addEventListener('abort', end, { once: true });
+    let isKeyThere = false;
     try {
+      const authorization = `Bearer ${typeof key === 'string' ? key : await unlessEnded(key(), ending.signal)}`;
+      isKeyThere = true;
       const response = await send(`${this.url}${path}`, {
         method: method.toUpperCase(),
         headers: { ...headers, Authorization: authorization },
@@ -100,8 +102,10 @@ export class Transport {
     } catch (cause) {
       signal?.throwIfAborted();
       const isSilence = ending.signal.aborted;
-      const fault = isSilence ? `did not answer within ${limit / 1_000} seconds` : 'cannot be reached';
       const facts = { code: 'UNREACHABLE', status: null, cause };
+      const inTime = `within ${limit / 1_000} seconds`;
+      if (!isKeyThere) throw isSilence ? new GovernanceError(`There was no key ${inTime}.`, facts) : cause;
+      const fault = isSilence ? `did not answer ${inTime}` : 'cannot be reached';
       const error = new GovernanceError(`The governance service at ${this.url} ${fault}.`, facts);
       return { error, retryAfter: 0, isSilence };
     } finally {
@@ -109,6 +113,14 @@ export class Transport {
       signal?.removeEventListener('abort', end);
     }
   }
+}
+
+/** As the promise; rejects as soon as `signal` is aborted. */
+async function unlessEnded<Value>(promise: Value | Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  return Promise.race([promise, ended]);
 }
 
 interface Failure {
