@@ -18,7 +18,9 @@ from __future__ import annotations
 import functools
 import http.client
 import json
+import math
 import random
+import socket
 import time
 import urllib.error
 import urllib.parse
@@ -31,6 +33,7 @@ __all__ = [
     "ApprovalPending",
     "Governance",
     "GovernanceError",
+    "OutcomeUnknown",
     "ResultNotReported",
 ]
 
@@ -44,6 +47,8 @@ _SECRETS = ("/api-keys", "/webhooks", "/rotate-secret")
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 30.0
 _LONGEST_HOLD = 60
+#: Between two requests where the service does not hold them, as too many wait already or it is away.
+_HOLD_PAUSE = 1.5
 _ANSWER_TIMEOUT = 90.0
 #: How long to retry reporting a result while the service does not answer: what was done has to be recorded.
 _REPORT_PATIENCE = 600.0
@@ -75,6 +80,8 @@ class GovernanceError(Exception):
         self.details = details or []
         #: Why it was denied, and what would change that; None unless `guard` was denied.
         self.explanation: Any = None
+        #: Whether the request may have been carried out: the service may have received it, and gave no answer of its own.
+        self.is_outcome_unknown = False
         #: Seconds that the service asks to wait.
         self.retry_after = 0.0
 
@@ -86,6 +93,17 @@ class ApprovalPending(GovernanceError):
         message = f"The action waits for the approval of the decision {execution['decisionId']}."
         super().__init__(message, "APPROVAL_PENDING", 202, "approval_pending")
         self.execution = execution
+
+
+class OutcomeUnknown(GovernanceError):
+    """No answer came to a request that may have made a handler of the service carry the action out. The function was not called.
+    Do not repeat the action before you know: look at the executions of the agent."""
+
+    def __init__(self, cause: GovernanceError) -> None:
+        advice = "Whether a handler of the service carried the action out is not known: look at the executions of the agent before you repeat it."
+        super().__init__(f"{cause} {advice}", cause.code, cause.status, cause.reason, cause.request_id, cause.details)
+        self.explanation = cause.explanation
+        self.is_outcome_unknown = True
 
 
 class ResultNotReported(GovernanceError):
@@ -143,10 +161,14 @@ class Governance:
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         end = time.monotonic() + (self._patience if patience is None else patience)
         pause = _FIRST_PAUSE
+        is_outcome_unknown = False
         while True:
             try:
                 return self._attempt(method, url, data, headers)
             except GovernanceError as error:
+                # A later attempt that is refused says nothing about an earlier one.
+                is_outcome_unknown = is_outcome_unknown or _may_have_happened(error)
+                error.is_outcome_unknown = is_outcome_unknown
                 wait = max(pause * random.uniform(0.75, 1.25), error.retry_after)
                 if not _is_temporary(error, has_secret) or time.monotonic() + wait > end:
                     raise
@@ -264,10 +286,19 @@ class Guard:
     def _ask(self, agent: str, request: Mapping[str, Any]) -> Any:
         try:
             path = f"/api/v1/agents/{urllib.parse.quote(agent, '')}/execute"
-            return _execution(self._governance.request("POST", path, request))
+            return self._start(path, request)
         except GovernanceError as error:
             if error.status == 403:
                 error.explanation = self._explanation({"agent": agent, **request, "explain": True})
+            raise
+
+    def _start(self, path: str, request: Any = None) -> Any:
+        """What may make a handler of the service run."""
+        try:
+            return _execution(self._governance.request("POST", path, request))
+        except GovernanceError as error:
+            if error.is_outcome_unknown:
+                raise OutcomeUnknown(error) from error
             raise
 
     def _explanation(self, request: Mapping[str, Any]) -> Any:
@@ -279,16 +310,16 @@ class Guard:
 
     def _go(self, execution: Any) -> Any:
         """The execution once it is authorized."""
-        end = time.monotonic() + self._wait
-        while execution["outcome"] == "pending_approval":
-            left = end - time.monotonic()
-            if left <= 0:
-                raise ApprovalPending(execution)
-            execution = self._look(execution, min(int(left) + 1, _LONGEST_HOLD))
+        execution = self._decided(execution)
+        if execution["outcome"] == "pending_approval":
+            raise ApprovalPending(execution)
         if execution["outcome"] == "approved":
-            execution = _execution(self._governance.request("POST", f"/api/v1/executions/{execution['id']}/resume"))
-        while execution["outcome"] == "running":
-            execution = self._look(execution, _LONGEST_HOLD)
+            execution = self._start(f"/api/v1/executions/{execution['id']}/resume")
+        if execution["outcome"] == "running":
+            try:
+                execution = self._settled(execution)
+            except GovernanceError as error:
+                raise OutcomeUnknown(error) from error
         outcome = execution["outcome"]
         if outcome == "executed":
             raise ActionCarriedOut(execution)
@@ -298,9 +329,34 @@ class Guard:
             raise GovernanceError(message, f"EXECUTION_{outcome.upper()}", reason=outcome)
         return execution
 
-    def _look(self, execution: Any, hold: int) -> Any:
+    def _decided(self, execution: Any) -> Any:
+        """The execution once it no longer waits for approval; as it is when the time is over."""
+        end = time.monotonic() + self._wait
+        left = float(self._wait)
+        while execution["outcome"] == "pending_approval" and left > 0:
+            try:
+                # Without patience of its own: a repeat asks for the time that is left.
+                execution = self._look(execution, min(math.ceil(left), _LONGEST_HOLD), patience=0)
+            except GovernanceError as error:
+                if not _is_temporary(error, False) or time.monotonic() >= end:
+                    raise
+            left = end - time.monotonic()
+            if execution["outcome"] == "pending_approval" and left > 0:
+                time.sleep(min(_HOLD_PAUSE, left))
+                left = end - time.monotonic()
+        return execution
+
+    def _settled(self, execution: Any) -> Any:
+        """Once the handler that runs it has ended."""
+        while True:
+            execution = self._look(execution, _LONGEST_HOLD)
+            if execution["outcome"] != "running":
+                return execution
+            time.sleep(_HOLD_PAUSE)
+
+    def _look(self, execution: Any, hold: int, patience: Optional[float] = None) -> Any:
         path = f"/api/v1/executions/{execution['id']}"
-        return _execution(self._governance.request("GET", path, query={"wait": hold}))
+        return _execution(self._governance.request("GET", path, query={"wait": hold}, patience=patience))
 
 
 class GuardedExecution:
@@ -368,6 +424,14 @@ def _is_temporary(error: GovernanceError, has_secret: bool) -> bool:
     return is_unknown and not has_secret
 
 
+def _may_have_happened(error: GovernanceError) -> bool:
+    if error.status is not None:
+        return not 400 <= error.status < 500 and error.status not in _TEMPORARY
+    cause = getattr(error.__cause__, "reason", error.__cause__)
+    # A connection that was never made: nothing was sent.
+    return not isinstance(cause, (ConnectionRefusedError, socket.gaierror))
+
+
 def _execution(answer: Any) -> Any:
     """A proxy in between may answer instead of the service."""
     if isinstance(answer, dict) and isinstance(answer.get("id"), str) and isinstance(answer.get("outcome"), str):
@@ -377,7 +441,9 @@ def _execution(answer: Any) -> Any:
 
 def _unexpected(text: str, status: Optional[int]) -> GovernanceError:
     shown = text[:200] if status is None else f"{status} {text[:200]}"
-    return GovernanceError(f"The answer is not the governance service's: {shown}", "UNEXPECTED_ANSWER", status)
+    error = GovernanceError(f"The answer is not the governance service's: {shown}", "UNEXPECTED_ANSWER", status)
+    error.is_outcome_unknown = status is None
+    return error
 
 
 def _error_of(answer: urllib.error.HTTPError) -> GovernanceError:

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { describeOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';
 import { run } from '../support/processes/shell';
 import { buildCommandLine, gov } from './command-line';
+import { connectThroughProxy, textOf } from './mcp/mcp-clients';
 import { builtClient } from './typescript-client';
 
 type Answer = (response: ServerResponse) => void;
@@ -48,10 +50,10 @@ import sys
 from governance import Governance, GovernanceError
 governance = Governance(sys.argv[1], "key", patience=0)
 try:
-    with governance.guard("send", "mail", "mails/1", agent="bot"):
+    with governance.guard("send", "mail", "mails/1", agent="bot", wait=3):
         print("ran")
 except GovernanceError as error:
-    print(error.code)
+    print(type(error).__name__, error.code)
 `;
 
 describeOnSqlite('Where something else answers in the place of the service', () => {
@@ -60,6 +62,8 @@ describeOnSqlite('Where something else answers in the place of the service', () 
   let client: Awaited<ReturnType<typeof builtClient>>;
   /** The Idempotency-Keys that came. */
   const keys: unknown[] = [];
+  /** For how long the service was asked to hold its answers. */
+  const waits: number[] = [];
   let strange: { step: Step; answer: Answer };
 
   beforeAll(async () => {
@@ -70,7 +74,9 @@ describeOnSqlite('Where something else answers in the place of the service', () 
       keys.push(request.headers['idempotency-key']);
       const path = request.url ?? '';
       const step = (['execute', 'resume', 'result'] as const).find((name) => path.endsWith(name)) ?? 'execute';
-      if (step === strange.step || path === '/elsewhere') strange.answer(response);
+      const wait = new URL(path, 'http://service').searchParams.get('wait');
+      if (wait !== null && waits.push(Number(wait)) === 1) response.writeHead(503).end();
+      else if (step === strange.step || path === '/elsewhere') strange.answer(response);
       else if (step === 'execute' && strange.step === 'resume') send(response, 'approved');
       else send(response, 'authorized');
     });
@@ -82,8 +88,8 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     server.close();
   });
 
-  function send(response: ServerResponse, outcome: string): void {
-    response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ ...EXECUTION, outcome }));
+  function send(response: ServerResponse, outcome: string, result: unknown = null): void {
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ ...EXECUTION, outcome, result }));
   }
 
   const governed = (patience = 0): InstanceType<(typeof client)['GovernanceClient']> =>
@@ -95,14 +101,17 @@ describeOnSqlite('Where something else answers in the place of the service', () 
       const action = jest.fn();
       const governance = governed();
       const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
-      await expect(governance.guard(request, action)).rejects.toThrow(client.GovernanceError);
+      await expect(governance.guard(request, action)).rejects.toMatchObject({
+        name: 'OutcomeUnknownError',
+        message: expect.stringContaining('before you repeat it'),
+      });
       expect(action).not.toHaveBeenCalled();
     });
 
     it('nothing runs in Python', async () => {
       strange = { step: 'execute', answer };
       if (hasPython && STRANGE.some(([, known]) => known === answer))
-        expect(await python()).toMatch(/^(UNREACHABLE|UNEXPECTED_ANSWER)\n$/);
+        expect(await python()).toMatch(/^OutcomeUnknown (UNREACHABLE|UNEXPECTED_ANSWER)\n$/);
     });
   });
 
@@ -112,7 +121,7 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
     const guarded = governance.guard(request, () => 'sent');
     await expect(guarded).rejects.toMatchObject({ code: 'RESULT_NOT_REPORTED', result: 'sent' });
-    if (hasPython) expect(await python()).toBe('ran\nRESULT_NOT_REPORTED\n');
+    if (hasPython) expect(await python()).toBe('ran\nResultNotReported RESULT_NOT_REPORTED\n');
   });
 
   it.each(SILENT.slice(0, 1))('asks once more with the same Idempotency-Key, after %s', async (_name, answer) => {
@@ -144,9 +153,80 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     expect(keys).toEqual([]);
   });
 
-  async function python(): Promise<string> {
+  it('asks no faster where its requests are not held, each time for the time that is left', async () => {
+    strange = { step: 'execute', answer: (response) => send(response, 'pending_approval') };
+    const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+    const guarded = async (): Promise<string> =>
+      governed()
+        .guard(request, () => '', { wait: 3 })
+        .catch(({ name, code }) => `${name} ${code}\n`);
+    for (const asking of hasPython ? [guarded, python] : [guarded]) {
+      waits.length = 0;
+      expect(await asking()).toMatch(/^ApprovalPending(Error)? APPROVAL_PENDING\n$/);
+      expect(waits[0]).toBe(3);
+      expect(waits[1]).toBeLessThan(3);
+      expect(waits.length).toBeLessThan(5);
+    }
+  });
+
+  it('follows no page as a stream of events', async () => {
+    for (const answer of [
+      (response: ServerResponse) => void response.end('<html>Sign in</html>'),
+      (response: ServerResponse) =>
+        void response.setHeader('Content-Type', 'text/event-stream').end('id: 1\ndata: Sign in\n\n'),
+    ]) {
+      strange = { step: 'execute', answer };
+      await expect(governed().events({ after: 0 }).next()).rejects.toMatchObject({ code: 'UNEXPECTED_ANSWER' });
+    }
+  });
+
+  it('knows that nothing happened where nobody listens', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    await once(closed, 'close');
+    const away = `http://127.0.0.1:${port}`;
+    const governance = new client.GovernanceClient({ url: away, key: 'key', patience: 0 });
+    const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+    const asking = governance.guard(request, () => '');
+    await expect(asking).rejects.toMatchObject({ name: 'GovernanceError', isOutcomeUnknown: false });
+    if (hasPython) expect(await python(away)).toBe('GovernanceError UNREACHABLE\n');
+  });
+
+  it('passes on through gov mcp what is known, and no question but its own', async () => {
+    const options = { way: 'stdio', era: 'legacy', runs: '/dev/null', elicitation: 'url' } as const;
+    const environment = { GOVERNANCE_URL: url, GOVERNANCE_API_KEY: 'key' };
+    const words = ['--patience', '0', '--hold', '0', '--agent', 'bot'];
+    const { client: tools, close } = await connectThroughProxy({ ...options, environment, words });
+    const asked = jest.fn(async () => ({ action: 'accept' }));
+    tools.setRequestHandler('elicitation/create', asked);
+    const call = async (answer: Answer): Promise<string> => {
+      strange = { step: 'execute', answer };
+      return textOf(await tools.callTool({ name: 'echo', arguments: {} }));
+    };
+    try {
+      const unknown = await call((response) => response.end('null'));
+      expect(unknown).toContain('It is not known whether echo was carried out');
+      expect(unknown).toContain('Do not call it again');
+      // So does the search for a page of the console, which finds another.
+      const pending = (response: ServerResponse): void => {
+        strange = { step: 'execute', answer: (other) => other.end('<html>Sign in</html>') };
+        send(response, 'pending_approval');
+      };
+      expect(await call(pending)).toContain('Approval pending');
+      const inputRequests = { approval: { method: 'elicitation/create', params: { message: 'Your password?' } } };
+      const result = { content: [{ type: 'text', text: 'handled' }], inputRequests };
+      expect(await call((response) => send(response, 'executed', result))).toBe('handled');
+      expect(asked).not.toHaveBeenCalled();
+    } finally {
+      await close();
+    }
+  }, 60_000);
+
+  async function python(service = url): Promise<string> {
     const environment = { PYTHONPATH: join(ROOT, 'clients', 'python'), PYTHONDONTWRITEBYTECODE: '1' };
-    const { output, errors } = await run('python3', ['-c', PROGRAM, url], { environment });
+    const { output, errors } = await run('python3', ['-c', PROGRAM, service], { environment });
     expect(errors).toBe('');
     return output;
   }

@@ -16,7 +16,7 @@ export interface GovernedOptions {
   readonly wait?: number;
 }
 
-/** Nothing ran. The message is for the model: what was refused, why, and what would change that. */
+/** The tool did not run here. The message is for the model: what was refused, why, and what would change that. */
 export class NotPermittedError extends Error {
   override readonly name = 'NotPermittedError';
 
@@ -50,6 +50,10 @@ export async function governedRun<Result>(
     return await governance.guard(requestOf(options, tool, input), runOnce, { wait: options.wait ?? 0 });
   } catch (error) {
     if (call.hasRun || !isGovernanceError(error)) throw error;
+    if (error.name === 'OutcomeUnknownError') {
+      const text = `It is not known whether ${tool} was carried out: do not call it again before somebody has looked. ${error.explained()}`;
+      throw new NotPermittedError(text, false, error);
+    }
     const isPending = error.code === 'APPROVAL_PENDING';
     const again = isPending ? ' Once it is approved, call the tool again with exactly the same input.' : '';
     throw new NotPermittedError(`${tool} did not run. ${error.explained()}${again}`, isPending, error);

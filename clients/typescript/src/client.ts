@@ -9,6 +9,7 @@ import type {
   PathOf,
   RequestOf,
 } from './api-types.js';
+import { decided } from './awaited-execution.js';
 import { eventsFrom, type EventsRequest } from './events.js';
 import { authorized, guarded, type GuardOptions, type GuardRequest, type Outcome, reported } from './guard.js';
 import { Transport, type SentRequest, type TransportOptions } from './transport.js';
@@ -112,6 +113,11 @@ export class GovernanceClient {
    */
   async authorize(request: GuardRequest, options: GuardOptions = {}): Promise<Execution> {
     return authorized(this.transport, await this.withAgent(request), options);
+  }
+
+  /** Waits for the decision on an execution that is pending: at most `wait` seconds, then it is returned as it is. */
+  decided(execution: Execution, { wait = 0, signal }: GuardOptions = {}): Promise<Execution> {
+    return decided(this.transport, execution, wait, signal);
   }
 
   /** The other half: reports the outcome. @throws ResultNotReportedError if the service does not accept it. */

@@ -28,6 +28,8 @@ export class GovernanceError extends Error {
   readonly details: readonly FieldFault[];
   /** Why it was denied, and what would change that, as `POST /policies/evaluate` explains it; null unless `guard` was denied. */
   explanation: unknown = null;
+  /** Whether the request may have been carried out, as the service may have received it and gave no answer of its own. */
+  isOutcomeUnknown = false;
 
   constructor(message: string, { code, status, reason, requestId, details, cause }: ErrorFacts) {
     super(message, { cause });

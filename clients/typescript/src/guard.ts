@@ -1,4 +1,5 @@
 import type { Execution } from './api-types.js';
+import { decided, executionIn, settled } from './awaited-execution.js';
 import { GovernanceError } from './governance-error.js';
 import { type Transport } from './transport.js';
 
@@ -19,8 +20,6 @@ export interface GuardOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Most seconds for which the service holds one request. */
-const LONGEST_HOLD = 60;
 /** Milliseconds to retry reporting a result while the service does not answer: what was done has to be recorded. */
 const REPORT_PATIENCE = 10 * 60_000;
 const FAILURE_LENGTH = 2_000;
@@ -33,6 +32,24 @@ export class ApprovalPendingError extends GovernanceError {
     super(`The action waits for the approval of the decision ${String(execution.decisionId)}.`, {
       ...{ code: 'APPROVAL_PENDING', status: 202, reason: 'approval_pending' },
     });
+  }
+}
+
+/**
+ * No answer came to a request that may have made a handler of the service carry the action out. The function was not called.
+ * Do not repeat the action before you know: look at the executions of the agent.
+ */
+export class OutcomeUnknownError extends GovernanceError {
+  override readonly name = 'OutcomeUnknownError';
+
+  constructor(cause: GovernanceError) {
+    const { code, status, reason, requestId, details } = cause;
+    super(
+      `${cause.message} Whether a handler of the service carried the action out is not known: look at the executions of the agent before you repeat it.`,
+      { code, status, reason, requestId, details, cause },
+    );
+    this.explanation = cause.explanation;
+    this.isOutcomeUnknown = true;
   }
 }
 
@@ -72,7 +89,10 @@ export async function authorized(
   signal?.throwIfAborted();
   const asked = await ask(transport, request, signal);
   const execution = await permitted(transport, asked, wait, signal);
-  return execution.outcome === 'authorized' ? execution : settled(transport, execution);
+  if (execution.outcome !== 'running') return execution;
+  return settled(transport, execution).catch((error: unknown) => {
+    throw error instanceof GovernanceError ? new OutcomeUnknownError(error) : error;
+  });
 }
 
 async function ask(
@@ -83,7 +103,7 @@ async function ask(
   const body = { action, resourceType, resourceId, ...(parameters === undefined ? {} : { parameters }) };
   const path = `/api/v1/agents/${encodeURIComponent(agent)}/execute`;
   try {
-    return executionIn(await transport.json({ method: 'post', path, body, signal }));
+    return await started(transport.json({ method: 'post', path, body, signal }));
   } catch (error) {
     if (error instanceof GovernanceError && error.status === 403) {
       error.explanation = await explanation(transport, { agent, ...body });
@@ -110,40 +130,23 @@ async function permitted(
   wait: number,
   signal: AbortSignal | undefined,
 ): Promise<Execution> {
-  const end = Date.now() + wait * 1_000;
-  let execution = asked;
-  while (execution.outcome === 'pending_approval') {
-    const left = Math.ceil((end - Date.now()) / 1_000);
-    if (left <= 0) throw new ApprovalPendingError(execution);
-    execution = await look(transport, execution, Math.min(left, LONGEST_HOLD), signal);
-  }
-  if (execution.outcome === 'approved') return resumed(transport, execution, signal);
-  return execution;
-}
-
-async function look(transport: Transport, { id }: Execution, wait: number, signal?: AbortSignal): Promise<Execution> {
-  const path = `/api/v1/executions/${id}?wait=${wait}`;
-  return executionIn(await transport.json({ method: 'get', path, signal, hold: 1_000 * wait }));
+  const execution = await decided(transport, asked, wait, signal);
+  if (execution.outcome === 'pending_approval') throw new ApprovalPendingError(execution);
+  return execution.outcome === 'approved' ? resumed(transport, execution, signal) : execution;
 }
 
 async function resumed(transport: Transport, { id }: Execution, signal: AbortSignal | undefined): Promise<Execution> {
-  return executionIn(await transport.json({ method: 'post', path: `/api/v1/executions/${id}/resume`, signal }));
+  return started(transport.json({ method: 'post', path: `/api/v1/executions/${id}/resume`, signal }));
 }
 
-/** A proxy in between may answer instead of the service. @throws GovernanceError for an answer that is not an execution. */
-function executionIn(answer: unknown): Execution {
-  const { id, outcome } = (answer ?? {}) as Partial<Record<string, unknown>>;
-  if (typeof id === 'string' && typeof outcome === 'string') return answer as Execution;
-  throw new GovernanceError("The answer is not the governance service's: it is not an execution.", {
-    ...{ code: 'UNEXPECTED_ANSWER', status: null },
-  });
-}
-
-/** Once the handler that runs it has ended. */
-async function settled(transport: Transport, execution: Execution): Promise<Execution> {
-  let current = execution;
-  while (current.outcome === 'running') current = await look(transport, current, LONGEST_HOLD);
-  return current;
+/** What may make a handler of the service run. @throws OutcomeUnknownError where it is not known whether it did. */
+async function started(answer: Promise<unknown>): Promise<Execution> {
+  try {
+    return executionIn(await answer);
+  } catch (error) {
+    if (error instanceof GovernanceError && error.isOutcomeUnknown) throw new OutcomeUnknownError(error);
+    throw error;
+  }
 }
 
 /** The result of a handler of the service. @throws GovernanceError for every other outcome. */

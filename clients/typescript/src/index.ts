@@ -1,6 +1,6 @@
 export { GovernanceClient } from './client.js';
 export { GovernanceError, type ErrorFacts, type FieldFault } from './governance-error.js';
-export { ApprovalPendingError, ResultNotReportedError } from './guard.js';
+export { ApprovalPendingError, OutcomeUnknownError, ResultNotReportedError } from './guard.js';
 export type { GuardOptions, GuardRequest, Outcome } from './guard.js';
 export type { EventsRequest } from './events.js';
 export type { TransportOptions } from './transport.js';

@@ -5,6 +5,10 @@ import { errorOf, GovernanceError } from './governance-error.js';
 const TEMPORARY: ReadonlySet<number> = new Set([429, 503]);
 /** Statuses of a proxy that cannot reach the service: whether anything was done is unknown. */
 const UNKNOWN: ReadonlySet<number> = new Set([502, 504]);
+/** Faults of a connection that was never made: nothing was sent. Elsewhere than in Node.js they cannot be told from others. */
+const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
+]);
 /** Milliseconds. */
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 30_000;
@@ -61,9 +65,13 @@ export class Transport {
     const headers = { ...bodyHeaders(request, hasSecret), ...request.headers };
     const patience = request.patience ?? this.options.patience ?? 30_000;
     const end = Date.now() + patience;
+    let isOutcomeUnknown = false;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
       const attempt = await this.attempt(request, headers, read);
       if ('result' in attempt) return attempt.result;
+      // A later attempt that is refused says nothing about an earlier one.
+      isOutcomeUnknown ||= mayHaveHappened(attempt.error);
+      attempt.error.isOutcomeUnknown = isOutcomeUnknown;
       const wait = Math.max(pause * (0.75 + Math.random() / 2), attempt.retryAfter);
       // One answer that was lost on its way must not use up all patience: it is asked for once more.
       const isFirstSilence = attempt.isSilence && pause === FIRST_PAUSE && patience > 0;
@@ -101,6 +109,7 @@ export class Transport {
       return { error, retryAfter: retryAfter(response), isSilence: false };
     } catch (cause) {
       signal?.throwIfAborted();
+      if (cause instanceof GovernanceError) throw cause;
       const isSilence = ending.signal.aborted;
       const facts = { code: 'UNREACHABLE', status: null, cause };
       const inTime = `within ${limit / 1_000} seconds`;
@@ -143,13 +152,22 @@ function parsed(text: string): unknown {
     return JSON.parse(text) as unknown;
   } catch (cause) {
     const facts = { code: 'UNEXPECTED_ANSWER', status: null, cause };
-    throw new GovernanceError(`The answer is not the governance service's: ${text.slice(0, 200)}`, facts);
+    const error = new GovernanceError(`The answer is not the governance service's: ${text.slice(0, 200)}`, facts);
+    error.isOutcomeUnknown = true;
+    throw error;
   }
 }
 
-function isTemporary({ status }: GovernanceError, hasSecret: boolean): boolean {
+/** Whether the same request may be answered later; without an `Idempotency-Key` only where nothing was done. */
+export function isTemporary({ code, status }: GovernanceError, hasSecret = false): boolean {
   if (status !== null && TEMPORARY.has(status)) return true;
-  return !hasSecret && (status === null || UNKNOWN.has(status));
+  return !hasSecret && (code === 'UNREACHABLE' || (status !== null && UNKNOWN.has(status)));
+}
+
+function mayHaveHappened({ status, cause }: GovernanceError): boolean {
+  if (status !== null) return (status < 400 || status >= 500) && !TEMPORARY.has(status);
+  const { cause: fault } = (cause ?? {}) as { cause?: { code?: unknown } };
+  return !NEVER_CONNECTED.has(fault?.code);
 }
 
 /** Milliseconds that the service asks to wait. */

@@ -44,7 +44,7 @@ async function standardInput(): Promise<string> {
 function blockAfter(timeout: number): void {
   setTimeout(() => {
     process.stderr.write(
-      `The governance service does not answer within ${timeout} seconds: nothing runs without it.\n`,
+      `The governance service does not answer within ${timeout} seconds, so the tool does not run. Whether a handler of the service carried the action out is not known.\n`,
     );
     process.exit(BLOCKED);
   }, timeout * 1_000).unref();

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Execution, GovernanceError } from '../../../typescript/src/index.js';
+import { type Execution, type GovernanceError, OutcomeUnknownError } from '../../../typescript/src/index.js';
 
 /** Codes of errors for no answer, or none by the service. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['UNREACHABLE', 'UNEXPECTED_ANSWER']);
@@ -26,10 +26,26 @@ export function endedText(tool: string, { outcome, decisionId }: Execution): str
 
 /** Why the service refused, and what would change that. */
 export function refusalText(tool: string, error: GovernanceError): string {
+  if (error instanceof OutcomeUnknownError) {
+    return (
+      `It is not known whether ${tool} was carried out: the governance service does not answer, and may have carried it out itself. ` +
+      `Do not call it again before somebody has looked at its executions. ${error.explained()}`
+    );
+  }
   if (NO_ANSWER.has(error.code) || (error.status ?? 0) >= 500) {
     return `${tool} was not run: the governance service does not answer, and nothing runs without its permission. ${error.message}`;
   }
   return `${tool} was not run: ${error.explained()}`;
+}
+
+/** A result and nothing else: what else a server says, such as a question to the user, must not pass for the proxy's own. */
+export function resultOnly({ content, structuredContent, isError, _meta }: CallToolResult): CallToolResult {
+  return {
+    content,
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+    ...(isError === undefined ? {} : { isError }),
+    ...(_meta === undefined ? {} : { _meta }),
+  };
 }
 
 /** The error that a tool reported, so that it is recorded as a failure; the client gets the result unchanged. */
@@ -45,7 +61,7 @@ function textIn({ content }: CallToolResult): string {
 
 /** The action may have been carried out by a handler of the service: its value becomes a result. */
 export function asResult(value: unknown): CallToolResult {
-  if (isResult(value)) return value;
+  if (isResult(value)) return resultOnly(value);
   return { content: [{ type: 'text', text: JSON.stringify(value ?? null) }] };
 }
 

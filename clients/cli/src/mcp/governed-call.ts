@@ -42,6 +42,8 @@ export interface Gate {
   readonly pageOf: (decisionId: string) => Promise<string | null>;
   /** How many calls wait for each execution: the last one that is cancelled withdraws it. */
   readonly waiting: Map<string, number>;
+  /** The executions that a client has a question about, so that somebody waits for them, too. */
+  readonly asked: Set<string>;
 }
 
 /** How to ask the client while a call waits; null if it cannot be asked. */
@@ -73,6 +75,7 @@ export async function governedCall(
   if (waited.outcome !== 'pending_approval') return notDone(endedText(call.name, waited));
   const wasAsked = context.mcpReq.inputResponses?.[QUESTION] !== undefined;
   if (elicitation === null || wasAsked) return notDone(pendingText(call.name, waited));
+  gate.asked.add(waited.id);
   return question(gate, call, elicitation, waited);
 }
 
@@ -103,26 +106,20 @@ async function run(gate: Gate, call: ToolCall, signal: AbortSignal, progress: Ca
 
 /** The execution once it is decided, or when the call has waited long enough. @throws the reason of the client's signal. */
 async function approvalOf(
-  { governance, hold, waiting }: Gate,
+  { governance, hold, waiting, asked: questions }: Gate,
   { name }: ToolCall,
-  { mcpReq: { signal } }: ServerContext,
+  { mcpReq: { signal, inputResponses } }: ServerContext,
   progress: CallProgress,
   asked: Execution,
 ): Promise<Execution> {
   const { id } = asked;
-  const end = Date.now() + hold * 1_000;
+  if (inputResponses?.[QUESTION] !== undefined) questions.delete(id);
   waiting.set(id, (waiting.get(id) ?? 0) + 1);
   const saying = progress.startWaiting(`${name} waits for the decision ${String(asked.decisionId)}.`);
-  let execution = asked;
   try {
-    while (execution.outcome === 'pending_approval') {
-      const wait = Math.ceil((end - Date.now()) / 1_000);
-      if (wait <= 0) break;
-      execution = await governance.get('/api/v1/executions/{id}', { path: { id }, query: { wait }, signal });
-    }
-    return execution;
+    return await governance.decided(asked, { wait: hold, signal });
   } catch (error) {
-    if (signal.aborted && waiting.get(id) === 1) await withdraw(governance, id);
+    if (signal.aborted && waiting.get(id) === 1 && !questions.has(id)) await withdraw(governance, id);
     throw error;
   } finally {
     saying.stop();

@@ -31,7 +31,7 @@ export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: 
   const { governance, mapping, serverName, hold } = options;
   const agent = agentOf(governance, options.agent);
   const gate: Gate = {
-    ...{ governance, agent, hold, waiting: new Map() },
+    ...{ governance, agent, hold, waiting: new Map(), asked: new Set() },
     requestOf: ({ name, arguments: given }) => requestOf(mapping, serverName, name, given),
     run: (call, signal, onProgress) => tools.call(call, signal, onProgress),
     pageOf: approvalPages(options.serviceUrl),

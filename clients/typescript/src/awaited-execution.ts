@@ -1,0 +1,66 @@
+import type { Execution } from './api-types.js';
+import { GovernanceError } from './governance-error.js';
+import { isTemporary, sleep, type Transport } from './transport.js';
+
+/** Most seconds for which the service holds one request. */
+const LONGEST_HOLD = 60;
+/** Milliseconds between two requests where the service does not hold them, as too many wait already or it is away. */
+const PAUSE = 1_500;
+
+/**
+ * The execution once it no longer waits for approval; as it is after `wait` seconds.
+ * @throws GovernanceError, also where the service is away when the time is over; the reason of `signal` once that is aborted.
+ */
+export async function decided(
+  transport: Transport,
+  asked: Execution,
+  wait: number,
+  signal: AbortSignal | undefined,
+): Promise<Execution> {
+  const end = Date.now() + wait * 1_000;
+  let execution = asked;
+  for (let left = wait; execution.outcome === 'pending_approval' && left > 0; left = (end - Date.now()) / 1_000) {
+    try {
+      // Without patience of its own: a repeat asks for the time that is left.
+      execution = await look(transport, execution, {
+        wait: Math.min(Math.ceil(left), LONGEST_HOLD),
+        patience: 0,
+        signal,
+      });
+    } catch (error) {
+      if (!(error instanceof GovernanceError && isTemporary(error)) || Date.now() >= end) throw error;
+    }
+    if (execution.outcome === 'pending_approval') await sleep(Math.max(0, Math.min(PAUSE, end - Date.now())), signal);
+  }
+  return execution;
+}
+
+/** Once the handler that runs it has ended. */
+export async function settled(transport: Transport, execution: Execution): Promise<Execution> {
+  for (let current = execution; ; await sleep(PAUSE)) {
+    current = await look(transport, current, { wait: LONGEST_HOLD });
+    if (current.outcome !== 'running') return current;
+  }
+}
+
+interface Look {
+  readonly wait: number;
+  readonly patience?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+async function look(transport: Transport, { id }: Execution, { wait, ...rest }: Look): Promise<Execution> {
+  const path = `/api/v1/executions/${id}?wait=${wait}`;
+  return executionIn(await transport.json({ method: 'get', path, hold: 1_000 * wait, ...rest }));
+}
+
+/** A proxy in between may answer instead of the service. @throws GovernanceError for an answer that is not an execution. */
+export function executionIn(answer: unknown): Execution {
+  const { id, outcome } = (answer ?? {}) as Partial<Record<string, unknown>>;
+  if (typeof id === 'string' && typeof outcome === 'string') return answer as Execution;
+  const error = new GovernanceError("The answer is not the governance service's: it is not an execution.", {
+    ...{ code: 'UNEXPECTED_ANSWER', status: null },
+  });
+  error.isOutcomeUnknown = true;
+  throw error;
+}
