@@ -37,15 +37,36 @@ export async function* eventsFrom(
   for (;;) {
     const headers = { Accept: 'text/event-stream', 'Last-Event-ID': last };
     const path = `/api/v1/events?${filters.toString()}`;
-    const response = await transport.send({ method: 'get', path, headers, signal }, (answer) =>
-      Promise.resolve(answer),
-    );
+    const response = await transport.send({ method: 'get', path, headers, signal }, streamIn);
     for await (const { id, data } of streamEvents(response, signal)) {
       last = id;
-      yield JSON.parse(data) as AuditEntry;
+      yield entryIn(data);
     }
     await sleep(PAUSE, signal);
   }
+}
+
+/** @throws GovernanceError for a page of somebody in between, which would otherwise look like a stream without events. */
+async function streamIn(response: Response): Promise<Response> {
+  const type = response.headers.get('Content-Type') ?? '';
+  if (/^text\/event-stream\b/i.test(type)) return response;
+  await response.body?.cancel();
+  throw notOfService(`${response.status} ${type}`, response.status);
+}
+
+function entryIn(data: string): AuditEntry {
+  try {
+    return JSON.parse(data) as AuditEntry;
+  } catch {
+    throw notOfService(data.slice(0, 200), null);
+  }
+}
+
+function notOfService(text: string, status: number | null): GovernanceError {
+  return new GovernanceError(`The answer is not the governance service's: ${text}`, {
+    code: 'UNEXPECTED_ANSWER',
+    status,
+  });
 }
 
 /** The sequence of the newest entry; 0 in an empty ledger. */
