@@ -16,20 +16,21 @@ export function approvalPages(serviceUrl: string): (decisionId: string) => Promi
 }
 
 async function consoleOf(serviceUrl: string): Promise<string | null> {
-  const configuration = await answer(`${serviceUrl}/.well-known/authzen-configuration`);
-  const origin = ((await configuration?.json()) as { policy_decision_point?: string } | undefined)
-    ?.policy_decision_point;
-  if (origin === undefined) return null;
-  const page = await answer(`${serviceUrl}/${CONSOLE}/`);
-  await page?.body?.cancel();
+  const configuration = await answer(`${serviceUrl}/.well-known/authzen-configuration`, (response) => response.json());
+  const { policy_decision_point: origin } = (configuration ?? {}) as { policy_decision_point?: unknown };
+  if (typeof origin !== 'string' || !/^https?:\/\//.test(origin) || !URL.canParse(origin)) return null;
+  const page = await answer(`${serviceUrl}/${CONSOLE}/`, async ({ body }) => {
+    await body?.cancel();
+    return true;
+  });
   return page === null ? null : `${origin}/${CONSOLE}`;
 }
 
-/** Null for every answer but a success. */
-async function answer(url: string): Promise<Response | null> {
+/** What is read from a success; null for every other answer, and for one that cannot be read. */
+async function answer(url: string, read: (response: Response) => Promise<unknown>): Promise<unknown> {
   try {
     const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(TIMEOUT) });
-    if (response.ok) return response;
+    if (response.ok) return await read(response);
     await response.body?.cancel();
     return null;
   } catch {
