@@ -67,7 +67,8 @@ export async function connectThroughProxy(options: ProxyOptions): Promise<Connec
     const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
     const env = { ...process.env, ...environment };
     const args = [GOV, 'mcp', ...words, '--', process.execPath, ...toolServer];
-    await client.connect(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }));
+    const rest = { env, stderr: 'ignore', maxBufferSize: 50_000_000 };
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, ...rest }));
     return { client, url: '', close: () => client.close() };
   }
   const server = await start(toolServer, {}, 'stdout', /^(http\S+)\n/);

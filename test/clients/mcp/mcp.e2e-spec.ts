@@ -111,7 +111,8 @@ describeOnSqlite('gov mcp', () => {
       [of, runs] = [all, file];
       const options = { way, era, runs, environment };
       [holding, hasty] = await Promise.all([
-        connectThroughProxy(options),
+        // Longer than the service holds one request.
+        connectThroughProxy({ ...options, words: ['--hold', '100'] }),
         connectThroughProxy({ ...options, words: ['--hold', '0'], elicitation: 'form' }),
       ]);
     }, 60_000);
@@ -188,7 +189,7 @@ describeOnSqlite('gov mcp', () => {
     });
 
     it('passes a result on that is too large for the record, which has that it was executed', async () => {
-      expect(textOf(await holding.client.callTool({ name: 'large' }))).toHaveLength(3_000_000);
+      expect(textOf(await holding.client.callTool({ name: 'large' }))).toHaveLength(12_000_000);
       expect(await of('large')).toEqual([expect.objectContaining({ outcome: 'executed', result: null })]);
     });
 

@@ -11,6 +11,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { SettingsError } from '../settings.js';
+import { resultOnly } from './answers.js';
 import type { ToolCall } from './governed-call.js';
 import { isPlainName } from './mapping.js';
 
@@ -22,12 +23,16 @@ const MODERN = '2026-07-28';
 const UNSUPPORTED_VERSION: number = ProtocolErrorCode.UnsupportedProtocolVersion;
 /** Milliseconds: the client of the proxy decides how long a call may take, so this is the longest timer. */
 const NO_TIMEOUT = 2 ** 31 - 1;
+/** Bytes. A larger message ends the connection, and with it all calls. */
+const LARGEST_MESSAGE = 256 * 2 ** 20;
 /** Variables that the server must not see: with them it could act as its own agent, or approve its own calls. */
 const SECRET = 'GOVERNANCE_';
 
 /** The connection to the governed server, in the protocol that it speaks. */
 export class ToolServer {
   private readonly definitions = new Map<string, Tool>();
+  /** How many calls each connection carries: one that was given up is closed with the last of them. */
+  private readonly calls = new Map<Client, number>();
   private connection: Promise<Client> | null = null;
   private isClosing = false;
   /** Called when the server reports that its tools have changed. */
@@ -66,6 +71,7 @@ export class ToolServer {
   ): Promise<CallToolResult> {
     const client = await this.client();
     const definition = this.definitions.get(name);
+    this.calls.set(client, (this.calls.get(client) ?? 0) + 1);
     try {
       const result = await client.callTool(
         { name, ...(given === undefined ? {} : { arguments: { ...given } }) },
@@ -78,14 +84,31 @@ export class ToolServer {
       );
       return resultOnly(result);
     } catch (error) {
-      if (!(error instanceof ProtocolError) && !signal.aborted && 'url' in this.target) this.connection = null;
+      if (!(error instanceof ProtocolError) && !signal.aborted && 'url' in this.target) await this.giveUp(client);
       throw error;
+    } finally {
+      this.calls.set(client, (this.calls.get(client) ?? 1) - 1);
+      void this.closeUnused(client);
     }
   }
 
   async close(): Promise<void> {
     this.isClosing = true;
     await (await this.connection)?.close();
+  }
+
+  /** The next call makes a connection of its own. */
+  private async giveUp(client: Client): Promise<void> {
+    if ((await this.connection?.catch(() => null)) === client) this.connection = null;
+  }
+
+  private async closeUnused(client: Client): Promise<void> {
+    if (this.calls.get(client) !== 0) return;
+    this.calls.delete(client);
+    if ((await this.connection?.catch(() => null)) === client) return;
+    const { transport } = client;
+    if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession().catch(() => undefined);
+    await client.close().catch(() => undefined);
   }
 
   private client(): Promise<Client> {
@@ -114,7 +137,7 @@ export class ToolServer {
     });
     await client.connect(this.transport());
     client.onclose = () => {
-      this.connection = null;
+      void this.giveUp(client);
       if (!this.isClosing && 'command' in this.target) this.onEnd();
     };
     return client;
@@ -125,7 +148,8 @@ export class ToolServer {
       return new StreamableHTTPClientTransport(this.target.url, { requestInit: { headers: this.target.headers } });
     }
     const [command = '', ...words] = this.target.command;
-    return new StdioClientTransport({ command, args: words, env: environment(), stderr: 'inherit' });
+    const rest = { env: environment(), stderr: 'inherit' as const, maxBufferSize: LARGEST_MESSAGE };
+    return new StdioClientTransport({ command, args: words, ...rest });
   }
 }
 
@@ -134,16 +158,6 @@ function environment(): Record<string, string> {
     value === undefined || name.startsWith(SECRET) ? [] : [[name, value]],
   );
   return Object.fromEntries(entries);
-}
-
-/** A result and nothing else: what else a server says, such as a question to the user, must not pass for the proxy's own. */
-function resultOnly({ content, structuredContent, isError, _meta }: CallToolResult): CallToolResult {
-  return {
-    content,
-    ...(structuredContent === undefined ? {} : { structuredContent }),
-    ...(isError === undefined ? {} : { isError }),
-    ...(_meta === undefined ? {} : { _meta }),
-  };
 }
 
 function withoutOutputSchema(tool: Tool): Tool {
