@@ -142,10 +142,8 @@ describeOnSqlite('Where something else answers in the place of the service', () 
   it('sends nothing once it is aborted while the key is fetched, and waits for no key without an end', async () => {
     keys.length = 0;
     const ending = new AbortController();
-    const [abort, never] = [
-      (): string => (ending.abort(new Error('Enough.')), 'key'),
-      () => new Promise<string>(() => {}),
-    ];
+    const abort = (): string => (ending.abort(new Error('Enough.')), 'key');
+    const never = (): Promise<string> => new Promise(() => undefined);
     const asking = (key: () => string | Promise<string>): Promise<unknown> =>
       new client.GovernanceClient({ url, key, timeout: TIMEOUT }).get('/api/v1/stats', { signal: ending.signal });
     await expect(asking(never)).rejects.toThrow('There was no key within 1 seconds.');
@@ -159,7 +157,10 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     const guarded = async (): Promise<string> =>
       governed()
         .guard(request, () => '', { wait: 3 })
-        .catch(({ name, code }) => `${name} ${code}\n`);
+        .catch((error: unknown) => {
+          const { name, code } = error as Error & { code: string };
+          return `${name} ${code}\n`;
+        });
     for (const asking of hasPython ? [guarded, python] : [guarded]) {
       waits.length = 0;
       expect(await asking()).toMatch(/^ApprovalPending(Error)? APPROVAL_PENDING\n$/);

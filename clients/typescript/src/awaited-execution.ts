@@ -37,9 +37,10 @@ export async function decided(
 
 /** Once the handler that runs it has ended. */
 export async function settled(transport: Transport, execution: Execution): Promise<Execution> {
-  for (let current = execution; ; await sleep(PAUSE)) {
+  for (let current = execution; ;) {
     current = await look(transport, current, { wait: LONGEST_HOLD });
     if (current.outcome !== 'running') return current;
+    await sleep(PAUSE);
   }
 }
 

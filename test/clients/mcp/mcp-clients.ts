@@ -44,6 +44,8 @@ export interface ProxyOptions {
   readonly runs: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly words?: readonly string[];
+  /** A server of the test's own; only over pipes to the proxy. */
+  readonly server?: string;
   /** How the client lets itself be asked. */
   readonly elicitation?: 'form' | 'url';
 }
@@ -66,7 +68,8 @@ export async function connectThroughProxy(options: ProxyOptions): Promise<Connec
   if (way === 'stdio') {
     const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
     const env = { ...process.env, ...environment };
-    const args = [GOV, 'mcp', ...words, '--', process.execPath, ...toolServer];
+    const target = options.server === undefined ? ['--', process.execPath, ...toolServer] : ['--url', options.server];
+    const args = [GOV, 'mcp', ...words, ...target];
     const rest = { env, stderr: 'ignore', maxBufferSize: 50_000_000 };
     await client.connect(new StdioClientTransport({ command: process.execPath, args, ...rest }));
     return { client, url: '', close: () => client.close() };

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionResponse } from '../../../src/executions/dto/execution.response';
 import { approve, company, execution, EXECUTIONS, reject, type Company } from '../../approvals/support';
@@ -345,6 +346,42 @@ describeOnSqlite('gov mcp', () => {
       await close();
       silent.closeAllConnections();
       silent.close();
+    }
+  }, 60_000);
+
+  it('ends its session with a server over HTTP after a failure', async () => {
+    const methods: string[] = [];
+    const server = createServer((request, response) => {
+      methods.push(String(request.method));
+      void text(request).then((body) => {
+        if (body === '') return response.writeHead(request.method === 'DELETE' ? 200 : 405).end();
+        const { id, method, params } = JSON.parse(body);
+        if (id === undefined) return response.writeHead(202).end();
+        if (method === 'tools/call') return response.writeHead(500).end();
+        const { protocolVersion } = params ?? {};
+        const result = { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'shop', version: '1' } };
+        const answer = method === 'initialize' ? { result } : { error: { code: -32601, message: 'No such method.' } };
+        response.writeHead(200, { 'Content-Type': 'application/json', 'Mcp-Session-Id': 'one' });
+        return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { environment, runs } = await shopper('failing');
+    const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    const { client, close } = await connectThroughProxy({
+      way: 'stdio',
+      era: 'legacy',
+      runs,
+      environment,
+      server: own,
+    });
+    try {
+      expect(await client.callTool({ name: 'echo' })).toMatchObject({ isError: true });
+      while (!methods.includes('DELETE')) await sleep(20);
+    } finally {
+      await close();
+      server.closeAllConnections();
+      server.close();
     }
   }, 60_000);
 
