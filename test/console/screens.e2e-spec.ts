@@ -136,7 +136,7 @@ describeInBrowser("The console's screens", () => {
   it('show a name as it is, whatever it holds', async () => {
     const { program, finn } = stage.company;
     // The second one reads backwards where a page obeys it.
-    const [markup, reversed] = ['<img src=x onerror=alert(1)>', 'paid \u202e001\u202c \u200b'];
+    const [markup, reversed] = ['<img src=x onerror=alert(1)>', 'paid \u202e001\u202c \u200b\ufe00\u2800\u034f'];
     const { decisionId: named } = await askToPay(stage.company, { note: reversed, markup });
     const { body } = await send(program, 'POST', '/api/v1/decisions', {
       key: program.key,
@@ -146,12 +146,14 @@ describeInBrowser("The console's screens", () => {
         proposedBy: 'payment-bot',
         riskLevel: 'low',
         description: 'x'.repeat(2000),
+        approvers: [{ subjects: ['agent:finn', 'role:\u202eecnanif'] }],
       },
     });
     const page = await stage.browser.open(`${program.url}/console/decisions/${String(body.id)}`, { width: 390 });
     await signIn(page, finn.key);
-    const shown = 'paid \\u202e001\\u202c \\u200b';
+    const shown = 'paid \\u202e001\\u202c \\u200b\\ufe00\\u2800\\u034f';
     await page.getByRole('heading', { level: 1, name: `${markup} ${shown}` }).waitFor();
+    await page.getByText('needs 1 of finn or \\u202eecnanif').waitFor();
     expect(await overflow(page)).toBe(0);
     await page.goto(`${program.url}/console/decisions/${named}`);
     await signIn(page, finn.key);

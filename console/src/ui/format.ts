@@ -57,9 +57,11 @@ export function listText(items: readonly string[], word: 'and' | 'or'): string {
   return `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1) ?? ''}`;
 }
 
-/** Characters that hide text or change the order in which it is read: controls, bidirectional marks, zero widths, tags. */
-const INVISIBLE =
-  /[\u0080-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+/**
+ * Characters that hide text or change the order in which it is read: controls but for line ends and tabs, bidirectional marks,
+ * zero widths, variation selectors, tags, halves of a pair, and what looks like a space or a line end and is not one.
+ */
+const INVISIBLE = /(?![\n\t]|\r\n)[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]/gu;
 
 /** The text with what cannot be seen written out: nobody approves something other than what they read. */
 export function revealed(text: string): string {

@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
 import type { PolicyReference } from '../api/types.js';
+import { revealed } from './format.js';
 import { Link } from './link.js';
 
 /** A policy's name and version, which lead to its page. */
 export function PolicyName({ policy: { id, name, version } }: { readonly policy: PolicyReference }): JSX.Element {
   return (
     <Link to={`policies/${id}`}>
-      {name} {version}
+      {revealed(`${name} ${version}`)}
     </Link>
   );
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
-import { counted } from '../../ui/format.js';
+import { counted, revealed } from '../../ui/format.js';
 import { jsonText } from '../../ui/json.js';
 import { Badge, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
@@ -19,7 +19,7 @@ export function History({ history }: { readonly history: Loaded<Past> }): JSX.El
               <ul class="history">
                 {executions.map(({ id, action, outcome, createdAt, parameters }) => (
                   <li key={id}>
-                    <Badge value={outcome} /> <strong>{action}</strong> <Ago at={createdAt} />
+                    <Badge value={outcome} /> <strong>{revealed(action)}</strong> <Ago at={createdAt} />
                     <code class="excerpt">{jsonText(parameters, 0)}</code>
                   </li>
                 ))}

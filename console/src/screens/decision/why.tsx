@@ -72,7 +72,7 @@ function Rule({ policy, execution }: { readonly policy: Policy; readonly executi
   return (
     <article class="rule">
       <h3>
-        <Badge value={effect} /> {name} <small>version {version}</small>
+        <Badge value={effect} /> {revealed(name)} <small>version {revealed(version)}</small>
       </h3>
       {description === '' ? null : <p>{revealed(description)}</p>}
       {conditions.length === 0 ? (
@@ -81,7 +81,7 @@ function Rule({ policy, execution }: { readonly policy: Policy; readonly executi
         <ul class="conditions">
           {conditions.map(({ parameter, op, value }) => (
             <li key={`${parameter} ${op}`}>
-              <code>{parameter}</code> {OPERATORS[op] ?? op} <code>{jsonText(value, 0)}</code>
+              <code>{revealed(parameter)}</code> {OPERATORS[op] ?? op} <code>{jsonText(value, 0)}</code>
               {'; here it is '}
               <code>{shown(valueAt(execution.parameters, parameter))}</code>
             </li>

@@ -1,11 +1,11 @@
-import { counted, listText } from '../../ui/format.js';
+import { counted, listText, revealed } from '../../ui/format.js';
 import type { Decision, Me } from '../../api/types.js';
 
 /** The name that people use for a subject of a policy. */
 export function subjectText(subject: string): string {
   if (subject === '*' || subject === 'agent:*' || subject === 'kind:human') return 'anybody';
   if (subject === 'kind:machine') return 'a machine';
-  return subject.replace(/^(?:role|agent):/, '');
+  return revealed(subject.replace(/^(?:role|agent):/, ''));
 }
 
 /** What a decision still needs, such as `needs 1 of security and 1 of finance`. */
