@@ -156,6 +156,20 @@ describeInBrowser('Approving in the console', () => {
     await page.getByText('You have reviewed it. It waits for others.').waitFor();
   });
 
+  it('whoever decides for others chooses anew once the one they chose has reviewed', async () => {
+    const { program, finn } = stage.company;
+    const { decisionId } = await askToPay(stage.company, { invoice: 'for others' });
+    const page = await stage.browser.open(`${program.url}/console/decisions/${decisionId}`);
+    await signIn(page, program.key);
+    const choice = page.getByLabel('Decide on behalf of');
+    await choice.selectOption('finn');
+    await page.getByRole('button', { name: 'Reject' }).click({ trial: true });
+    await send(program, 'POST', `/api/v1/decisions/${decisionId}/approve`, { key: finn.key, body: {} });
+    await page.getByText(/finn \(has already reviewed it\)/).waitFor();
+    expect(await choice.inputValue()).toBe('');
+    expect(await page.getByRole('button', { name: 'Reject' }).isDisabled()).toBe(true);
+  });
+
   it('a session outlasts a service that is busy, and a refusal of the session before it', async () => {
     const { program, finn, sara } = stage.company;
     const expected = [/status of (?:401|429|503)/, /ERR_FAILED/];

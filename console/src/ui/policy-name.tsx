@@ -5,9 +5,5 @@ import { Link } from './link.js';
 
 /** A policy's name and version, which lead to its page. */
 export function PolicyName({ policy: { id, name, version } }: { readonly policy: PolicyReference }): JSX.Element {
-  return (
-    <Link to={`policies/${id}`}>
-      {revealed(`${name} ${version}`)}
-    </Link>
-  );
+  return <Link to={`policies/${id}`}>{revealed(`${name} ${version}`)}</Link>;
 }

@@ -55,7 +55,8 @@ function Choice({ decision, missing, isStillSo, changed, settled, able, all, min
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [isOld, setIsOld] = useState(false);
-  const approverId = mine ?? chosen;
+  // Whoever was chosen may have reviewed meanwhile.
+  const approverId = mine ?? (able.some(({ agentId }) => agentId === chosen) ? chosen : '');
   const mayApprove = able.some(({ agentId }) => agentId === approverId);
   const own = all.find(({ agentId }) => agentId === mine);
   const isProposer = decision.proposedBy === mine;
@@ -88,7 +89,8 @@ function Choice({ decision, missing, isStillSo, changed, settled, able, all, min
       {mine === null ? (
         <label>
           Decide on behalf of{' '}
-          <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
+          <select value={approverId} onChange={(event) => setChosen(event.currentTarget.value)}>
+            {approverId === '' ? <option value="">choose one of them</option> : null}
             <Options of={able.map(({ agentId, name }) => [agentId, revealed(name)])} />
           </select>
         </label>
