@@ -205,22 +205,25 @@ describeInBrowser('Approving in the console', () => {
     const look = (): Promise<unknown> => Promise.all([page.waitForRequest(/\/stats$/), page.clock.runFor(10_000)]);
     const evaluate = '**/api/v1/policies/evaluate';
     const stats = '**/api/v1/stats';
-    await page.route(evaluate, (route) => route.fulfill({ status: 400, json: {} }));
-    await signIn(page, secret);
-    await page.getByText('something could not be loaded').waitFor();
-    await page.unroute(evaluate);
     const slow = {
       status: 429,
       headers: { 'Retry-After': '60' },
       json: { error: { code: 'RATE_LIMITED', message: '' } },
     };
+    await page.route(evaluate, (route) => route.fulfill({ status: 400, json: {} }));
+    // Longer than others wait: what a request names is shown, however much that is.
+    await page.route('**/claims?*', (route) => route.fulfill(slow), { times: 1 });
+    await signIn(page, secret);
+    await page.getByText('something could not be loaded').waitFor();
+    await page.getByText('still hidden: 1 entity, still loading').waitFor();
+    await page.unroute(evaluate);
     await page.route(stats, (route) => route.fulfill(slow));
     await look();
     await page.getByText('Updates every 10 s').waitFor();
     await page.unroute(stats);
     await look();
-    await page.clock.runFor(1_000);
-    await page.getByText('something could not be loaded').waitFor({ state: 'detached' });
+    await page.clock.runFor(60_000);
+    await page.getByText('You can approve once everything is on screen').waitFor({ state: 'detached' });
 
     await send(program, 'POST', `/api/v1/agents/${id}/suspend`, { key: program.key, body: {} });
     await look();

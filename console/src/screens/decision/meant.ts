@@ -1,10 +1,12 @@
 import type { Session } from '../../api/session.js';
-import { type Claim, type Entity, type Execution, GovernanceError } from '../../api/types.js';
+import { type Claim, type Entity, type Execution, GovernanceClient, GovernanceError } from '../../api/types.js';
 import type { Case } from './case.js';
 
 /** Entities looked up at first, and with each further look: two requests each, of the hundred a minute there are by default. */
 const FIRST_ENTITIES = 4;
 const MORE_ENTITIES = 12;
+/** Milliseconds: a request may name more than can be asked for in a minute, and has to be shown all the same. */
+const PATIENCE = 120_000;
 const ENTITIES_OF_A_NAME = 100;
 /** No entity has a longer name, in code points. */
 const LONGEST_NAME = 255;
@@ -74,20 +76,21 @@ async function byName(
 
 /** What is known of each. */
 export function loadKnown(
-  session: Session,
+  { connection }: Session,
   meant: readonly Meant[],
   signal: AbortSignal,
 ): Promise<readonly KnownEntity[]> {
+  const client = new GovernanceClient({ ...connection, patience: PATIENCE });
   return Promise.all(
     meant.map(async (one) => {
       const id = typeof one === 'string' ? one : one.id;
-      const entity = typeof one === 'string' ? await byId(session, id, signal) : one;
-      return { id, found: entity === null ? null : { entity, claims: await firstClaims(session, id, signal) } };
+      const entity = typeof one === 'string' ? await byId(client, id, signal) : one;
+      return { id, found: entity === null ? null : { entity, claims: await firstClaims(client, id, signal) } };
     }),
   );
 }
 
-async function byId({ client }: Session, id: string, signal: AbortSignal): Promise<Entity | null> {
+async function byId(client: GovernanceClient, id: string, signal: AbortSignal): Promise<Entity | null> {
   return client.get('/api/v1/entities/{id}', { path: { id }, query: {}, signal }).catch((error: unknown) => {
     // It need not exist: an agent can name any id.
     if (error instanceof GovernanceError && error.status === 404) return null;
@@ -95,7 +98,7 @@ async function byId({ client }: Session, id: string, signal: AbortSignal): Promi
   });
 }
 
-async function firstClaims({ client }: Session, id: string, signal: AbortSignal): Promise<ClaimPage> {
+async function firstClaims(client: GovernanceClient, id: string, signal: AbortSignal): Promise<ClaimPage> {
   const ask = (query: { limit: number; order: 'asc' | 'desc' }): Promise<ClaimPage> =>
     client.get('/api/v1/entities/{id}/claims', { path: { id }, query, signal });
   const first = await ask({ limit: FIRST_CLAIMS, order: 'asc' });
