@@ -142,6 +142,20 @@ describeOnSqlite('While the database cannot take a write', () => {
       jest.spyOn(Connection.prototype, 'runAll').mockImplementation(faulty);
     }
 
+    /** The next statement that begins so fails as on a faulty disk, where SQLite ends the transaction by itself. */
+    function rollBackOnce(beginning: string): void {
+      const original: RunAll = Reflect.get(Connection.prototype, 'runAll');
+      let isDue = true;
+      const faulty: RunAll = async function (this: SqlConnection, statements) {
+        const failing = statements.findIndex(({ sql }) => isDue && sql.startsWith(beginning));
+        if (failing < 0) return original.call(this, statements);
+        isDue = false;
+        await original.call(this, [...statements.slice(0, failing), { sql: 'ROLLBACK', parameters: [] }]);
+        throw new DatabaseFault('unavailable', 'SQLITE_IOERR', 'disk I/O error');
+      };
+      jest.spyOn(Connection.prototype, 'runAll').mockImplementation(faulty);
+    }
+
     it.each(['BEGIN', 'INSERT INTO "ledger_entries"', 'INSERT INTO "entities"', 'UPDATE "ledger_head"', 'COMMIT'])(
       'a full disk at %s fails the whole batch with 503, writes nothing, and the next write goes through',
       async (beginning) => {
@@ -158,6 +172,22 @@ describeOnSqlite('While the database cannot take a write', () => {
         expect(provenanceEntries).toBe(4 - failed);
         expect((await post()).status).toBe(201);
         expect((await health()).status).toBe(200);
+        await chainIsValid(app);
+      },
+    );
+
+    it.each(['INSERT INTO "ledger_entries"', 'UPDATE "ledger_head"'])(
+      'a disk error at %s, at which SQLite rolls back by itself, keeps no key for the write that did not take place',
+      async (beginning) => {
+        await createEntity(app);
+        rollBackOnce(beginning);
+        const headers = { 'idempotency-key': 'once' };
+        const options = { body: ENTITY, headers };
+        expect(await send(app, 'POST', '/api/v1/entities', options)).toMatchObject(UNAVAILABLE);
+        await expectHealed();
+        const { status, body, headers: answered } = await send(app, 'POST', '/api/v1/entities', options);
+        expect([status, answered.get('idempotent-replayed')]).toEqual([201, null]);
+        expect((await send(app, 'GET', `/api/v1/entities/${body.id}`)).body).toEqual(body);
         await chainIsValid(app);
       },
     );

@@ -1,5 +1,5 @@
 import { type Dialect, quoted, type ColumnDefinition } from '../../database/dialect';
-import type { SqlConnection, CommitProof } from '../../database/sql-connection';
+import type { SqlConnection, CommitProof, SqlStatement } from '../../database/sql-connection';
 import { arraysOfOne, insertRows, oncePerDialect, selectAmong } from '../records/statements';
 import type { IdempotencyKey } from './idempotency-key.entity';
 import type { KeyedWrite } from '../idempotent-request';
@@ -53,6 +53,11 @@ const FULL = 8 * 1024 * 1024;
 /** A key without its answer. */
 export type KnownKey = Omit<IdempotencyKey, 'answer'>;
 
+export interface KeptChanges {
+  readonly statements: readonly SqlStatement[];
+  readonly proof: CommitProof | null;
+}
+
 /** The answers for the keys that the commands of a batch carry, from the database and from the batch itself. */
 export class IdempotencyStore {
   private readonly known = new Map<string, KnownKey>();
@@ -101,28 +106,27 @@ export class IdempotencyStore {
   }
 
   /**
-   * Writes the added answers and removes some expired ones; with `isTidying`, even if nothing was added. Returns the
-   * proof that they are on disk; null if nothing was added.
+   * The statements that write the added answers and remove some expired ones; with `isTidying`, even if nothing was
+   * added. The proof that they are on disk is null if nothing was added.
    * @param now time of the last entry. The machine's clock may be ahead and be set back: then answers would have been
    * removed too early.
    */
-  async write(now: string, isTidying: boolean): Promise<CommitProof | null> {
+  changes(now: string, isTidying: boolean): KeptChanges {
     const rows = [...this.added.values()];
     const last = rows.at(-1);
-    const removed =
-      isTidying || last !== undefined ? this.removeExpired(now, Math.max(REMOVED_AT_ONCE, 2 * rows.length)) : null;
-    if (last === undefined) {
-      await removed;
-      return null;
-    }
+    if (last === undefined) return { statements: isTidying ? [removal(now, 0)] : [], proof: null };
     const values = rows.map(({ id, contentHash, answer, createdAt }) => [id, contentHash, answer, createdAt]);
-    await Promise.all([removed, this.connection.run(idempotencyKeySql(this.dialect).write, [JSON.stringify(values)])]);
-    return { sql: SELECT_CREATED_AT, parameters: [last.id], found: last.createdAt };
+    const added = { sql: idempotencyKeySql(this.dialect).write, parameters: [JSON.stringify(values)] };
+    return {
+      statements: [removal(now, rows.length), added],
+      proof: { sql: SELECT_CREATED_AT, parameters: [last.id], found: last.createdAt },
+    };
   }
+}
 
-  private removeExpired(now: string, most: number): Promise<void> {
-    return this.connection.run(DELETE_EXPIRED, [expiredAt(now), most]);
-  }
+/** Removes more expired keys than the batch adds. */
+function removal(now: string, added: number): SqlStatement {
+  return { sql: DELETE_EXPIRED, parameters: [expiredAt(now), Math.max(REMOVED_AT_ONCE, 2 * added)] };
 }
 
 /** Both ISO 8601. */

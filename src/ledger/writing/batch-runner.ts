@@ -103,8 +103,9 @@ export class BatchRunner {
     const began = performance.now();
     const isTidying = began - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = began;
-    const [hasEntries, ofKeys] = await Promise.all([batch.finish(), kept.write(timestamp, isTidying)]);
-    const proof = hasEntries ? { sql: SELECT_HASH, parameters: [sequence], found: hash } : ofKeys;
+    const ofKeys = kept.changes(timestamp, isTidying);
+    const hasEntries = await batch.finish(ofKeys.statements);
+    const proof = hasEntries ? { sql: SELECT_HASH, parameters: [sequence], found: hash } : ofKeys.proof;
     return { proof, hasEntries };
   }
 }

@@ -82,6 +82,10 @@ export class BatchSql {
     return true;
   }
 
+  addAll(statements: readonly SqlStatement[]): void {
+    this.statements.push(...statements);
+  }
+
   /** Rejects with the failure of the first statement that failed; the transaction must not be committed then. */
   send(): Promise<void> {
     const { statements } = this;

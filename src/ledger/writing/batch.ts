@@ -1,5 +1,5 @@
 import { quoted, type Dialect } from '../../database/dialect';
-import type { SqlConnection, SqlValue } from '../../database/sql-connection';
+import type { SqlConnection, SqlStatement, SqlValue } from '../../database/sql-connection';
 import { BatchSql } from './batch-sql';
 import { entryCounts } from '../records/counter-name';
 import { SYSTEM_CALLER } from '../caller';
@@ -72,11 +72,16 @@ export class Batch {
     await this.writer.send();
   }
 
-  /** Writes the rest and moves the head. Returns false when there is nothing to commit. */
-  async finish(): Promise<boolean> {
+  /**
+   * Writes the rest, moves the head, and runs the given statements. They are one list: SQLite ends the transaction by
+   * itself when some statements fail, and one sent separately would then take effect alone.
+   * @returns false when no entry was written.
+   */
+  async finish(others: readonly SqlStatement[]): Promise<boolean> {
     this.sendAll();
     this.position = { ...this.position, frontier: this.tree.text };
     const hasChanged = this.writer.moveHead(this.position);
+    this.writer.addAll(others);
     await this.writer.send();
     return hasChanged;
   }
