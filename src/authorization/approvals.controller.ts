@@ -24,7 +24,7 @@ export class ApprovalsController {
       'the approval must be what they require now. A refusal is recorded, and the approval remains valid until `approvedUntil`.',
   })
   @ApiRecordId(EXECUTION, { sample: 2 })
-  @ApiOkResponse({ type: ExecutionResponse, description: 'Authorized, or executed by its handler.' })
+  @ApiOkResponse({ type: ExecutionResponse, description: 'Authorized, or with the outcome of its handler.' })
   @ApiErrors('NOT_FOUND', 'CONFLICT', 'PERMISSION_DENIED', 'POLICY_DENIED')
   async resume(@Caller() caller: Caller, @Param('id') id: string): Promise<ExecutionResponse> {
     return ExecutionResponse.from(await this.approvals.resume(caller, id));

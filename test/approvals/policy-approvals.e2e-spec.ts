@@ -122,14 +122,14 @@ describe('Policies that require an approval', () => {
       nobody.map((subject, index) => `No active agent matches approval.approvers[${index}] (${subject}).`),
     );
     expect(await warningsOf(['role:finance', 'clerk bot'], ['kind:machine'], ['agent:clerk bot'])).toEqual([
-      'Machines can fill approval.approvers[0] (role:finance, clerk bot).',
-      'Machines can fill approval.approvers[1] (kind:machine).',
-      'Machines can fill approval.approvers[2] (agent:clerk bot).',
+      'Machines can approve for approval.approvers[0] (role:finance, clerk bot).',
+      'Machines can approve for approval.approvers[1] (kind:machine).',
+      'Machines can approve for approval.approvers[2] (agent:clerk bot).',
     ]);
     const { id } = await createAgent(app, { name: 'carl', kind: 'human', roles: ['finance'] });
     expect(await warningsOf(...nobody.slice(0, 6).map((subject) => [subject]))).toEqual([]);
     expect(await warningsOf([id], ['carl', 'kind:machine'])).toEqual([
-      'Machines can fill approval.approvers[1] (carl, kind:machine).',
+      'Machines can approve for approval.approvers[1] (carl, kind:machine).',
     ]);
     await send(app, 'POST', '/api/v1/agents/carl/suspend');
     expect(await warningsOf(['carl'], ['role:finance'])).toEqual([

@@ -4,8 +4,10 @@ import { Slices } from '../../shared/slices';
 import type { RecordCodec, StoredRow } from '../records/record-codec';
 import type { GovernedRow } from '../record-kind';
 
-/** Decoding so many rows takes less than a slice. */
+/** Decoding so many rows takes less than a slice, unless they are large. */
 const FEW = 10;
+/** Characters of JSON that few rows may have together. */
+const FEW_CHARACTERS = 64 * 1024;
 
 /**
  * Decodes rows for an answer. Long free-form columns stay as they are stored. Many rows, or long ones, are decoded in
@@ -15,9 +17,12 @@ export function rowsForAnswers(
   codec: RecordCodec,
   stored: readonly SqlRow[],
 ): readonly GovernedRow[] | Promise<readonly GovernedRow[]> {
-  return stored.length <= FEW && !stored.some((row) => hasLong(row, codec))
-    ? stored.map((row) => codec.decode(row))
-    : decodedInSlices(codec, stored);
+  return isLittle(codec, stored) ? stored.map((row) => codec.decode(row)) : decodedInSlices(codec, stored);
+}
+
+function isLittle(codec: RecordCodec, stored: readonly SqlRow[]): boolean {
+  if (stored.length > FEW || stored.some((row) => hasLong(row, codec))) return false;
+  return stored.reduce((size, row) => size + codec.sizeOf(row), 0) <= FEW_CHARACTERS;
 }
 
 async function decodedInSlices(codec: RecordCodec, stored: readonly SqlRow[]): Promise<readonly GovernedRow[]> {

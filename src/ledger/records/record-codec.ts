@@ -14,7 +14,7 @@ import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './s
 export type StoredRow = Readonly<Record<string, SqlValue | StoredJson | JsonValue>>;
 
 /** A name that no column has. */
-const SIZE = '#bytes';
+export const SIZE = '#bytes';
 
 /** A row ready for the database, and the hashed form of its state. JSON is rendered once and used for both. */
 export interface EncodedRow {

@@ -44,7 +44,7 @@ const EXAMPLE: readonly Partial<CreatePolicyRequest>[] = [
 const PRUNE = {
   optional: true,
   default: false,
-  description: 'Deactivates the policies in force that the set does not contain.',
+  description: 'Deactivates the policies in force whose names the set does not contain.',
   example: false,
 } as const;
 
