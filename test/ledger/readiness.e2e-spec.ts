@@ -18,7 +18,7 @@ const PATIENCE = 60_000;
 const COLUMNS = ['sequence', 'hash', 'timestamp', 'lastUlid', 'effectSequence', 'frontier', 'schemaVersion'];
 const ZEROS = '0'.repeat(64);
 
-type All = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<unknown[]>;
+type Run = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<void>;
 
 describe('Ready means that a write would succeed', () => {
   let app: TestApp;
@@ -146,15 +146,14 @@ describe('Ready means that a write would succeed', () => {
 
   it('nor while a COMMIT hangs, which is left alone and succeeds in the end', async () => {
     const Connection = onPostgres ? PostgresConnection : sqliteConnection();
-    const all: All = Reflect.get(Connection.prototype, 'all');
+    const run: Run = Reflect.get(Connection.prototype, 'run');
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
-    const slow: All = async function (this: SqlConnection, sql, parameters) {
-      const rows = await all.call(this, sql, parameters);
+    const slow: Run = async function (this: SqlConnection, sql, parameters) {
+      await run.call(this, sql, parameters);
       if (sql === 'COMMIT') await held;
-      return rows;
     };
-    jest.spyOn(Connection.prototype, 'all').mockImplementation(slow);
+    jest.spyOn(Connection.prototype, 'run').mockImplementation(slow);
     const waiting = post();
     await sleep(500);
     expect(await probe('ready')).toBe(200);
