@@ -15,6 +15,7 @@ const MEBIBYTE = 1024 * 1024;
 const BATCH = 18 * MEBIBYTE;
 
 type All = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<SqlRow[]>;
+type Run = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<void>;
 
 /** What one batch read of the database, in characters. */
 interface ReadBatch {
@@ -55,21 +56,26 @@ describe('What batches read of large records', () => {
     const Connection = onPostgres ? PostgresConnection : sqliteConnection();
     const all: All = Reflect.get(Connection.prototype, 'all');
     const open = new Map<SqlConnection, ReadBatch>();
-    const watched: All = async function (this: SqlConnection, sql, parameters) {
-      if (sql.startsWith('BEGIN')) open.set(this, { read: 0 });
-      const batch = open.get(this);
+    const run: Run = Reflect.get(Connection.prototype, 'run');
+    const reading: All = async function (this: SqlConnection, sql, parameters) {
       const rows = await all.call(this, sql, parameters);
+      const batch = open.get(this);
       if (batch !== undefined) batch.read += rows.reduce((sum, row) => sum + lengthOf(row), 0);
-      if (sql === 'COMMIT' && batch !== undefined) {
-        open.delete(this);
-        batches.push(batch);
-        const next = afterFirst;
-        afterFirst = null;
-        await next?.();
-      }
       return rows;
     };
-    jest.spyOn(Connection.prototype, 'all').mockImplementation(watched);
+    const running: Run = async function (this: SqlConnection, sql, parameters) {
+      if (sql.startsWith('BEGIN')) open.set(this, { read: 0 });
+      await run.call(this, sql, parameters);
+      const batch = open.get(this);
+      if (sql !== 'COMMIT' || batch === undefined) return;
+      open.delete(this);
+      batches.push(batch);
+      const next = afterFirst;
+      afterFirst = null;
+      await next?.();
+    };
+    jest.spyOn(Connection.prototype, 'all').mockImplementation(reading);
+    jest.spyOn(Connection.prototype, 'run').mockImplementation(running);
   }
 
   /** Sends it again where a busy machine kept it waiting for too long, and nothing was written. */
