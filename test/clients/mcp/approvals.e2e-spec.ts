@@ -34,6 +34,24 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
     await app.close();
   });
 
+  it('withdraws no request while a user is asked about it', async () => {
+    const { secret } = await issueKey(app, { name: 'two', scopes: ['execute'], agentId: people.bot.id });
+    const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
+    const options = { way: 'stdio', era: 'legacy', runs: join(folder, 'two'), environment } as const;
+    const { client, close } = await connectThroughProxy({ ...options, words: ['--hold', '1'], elicitation: 'url' });
+    const call = { name: 'refund', arguments: { order: 'two' } };
+    client.setRequestHandler('elicitation/create', async ({ params: { url } }) => {
+      const ending = new AbortController();
+      const equal = client.callTool(call, { signal: ending.signal, onprogress: () => ending.abort() });
+      await expect(equal).rejects.toThrow();
+      await sleep(500);
+      await approve(app, String(url?.split('/').pop()), people.ann);
+      return { action: 'accept' };
+    });
+    expect(textOf(await client.callTool(call))).toBe('{"order":"two"}');
+    await close();
+  }, 60_000);
+
   describe.each<Era>(['legacy', 'modern'])('%s protocol', (era) => {
     let connection: Connection;
     let runs: string;
