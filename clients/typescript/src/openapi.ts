@@ -1896,7 +1896,7 @@ export interface components {
              */
             policies: components["schemas"]["CreatePolicyRequest"][];
             /**
-             * @description Deactivates the policies in force that the set does not contain. Without it `false`.
+             * @description Deactivates the policies in force whose names the set does not contain. Without it `false`.
              * @example false
              */
             prune?: boolean | null;
@@ -2162,7 +2162,7 @@ export interface components {
              */
             policies: components["schemas"]["CreatePolicyRequest"][];
             /**
-             * @description Deactivates the policies in force that the set does not contain. Without it `false`.
+             * @description Deactivates the policies in force whose names the set does not contain. Without it `false`.
              * @example false
              */
             prune?: boolean | null;
@@ -5422,7 +5422,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Authorized, or executed by its handler. */
+            /** @description Authorized, or with the outcome of its handler. */
             200: {
                 headers: {
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
