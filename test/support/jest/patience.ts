@@ -1,2 +1,2 @@
 /** Milliseconds. A test may share a busy machine with others. */
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
