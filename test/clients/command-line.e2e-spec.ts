@@ -23,7 +23,7 @@ describeOnSqlite('The command line', () => {
     await createPolicy(app, { name: 'sending', version: '2', actions: ['send'] });
     annsKey = (await issueKey(app, { name: 'ann', scopes: ['read', 'review', 'audit'], agentId: people.ann.id }))
       .secret;
-  }, 120_000);
+  });
   afterAll(async () => {
     rmSync(home, { recursive: true });
     await app.close();

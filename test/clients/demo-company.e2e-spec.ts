@@ -20,7 +20,7 @@ describeOnSqlite('The demo company', () => {
 
   beforeAll(async () => {
     await buildCommandLine();
-  }, 120_000);
+  });
   beforeEach(async () => {
     home = mkdtempSync(join(tmpdir(), 'gov-home-'));
     app = await createTestApp();

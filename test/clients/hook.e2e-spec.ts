@@ -32,7 +32,7 @@ describeOnSqlite('gov hook claude-code', () => {
     await createPolicy(app, { ...own, actions: ['Read'] });
     const approval = { approvers: [{ subjects: ['role:finance'] }] };
     await createPolicy(app, { ...own, effect: 'require_approval', actions: ['Bash'], approval });
-  }, 120_000);
+  });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
     await app.close();

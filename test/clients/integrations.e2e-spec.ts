@@ -40,7 +40,7 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
     people = await company(app);
     const approval = { approvers: [{ subjects: ['role:finance'] }] };
     await createPolicy(app, { effect: 'require_approval', actions: ['send-payment'], approval });
-  }, 120_000);
+  });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
     await app.close();

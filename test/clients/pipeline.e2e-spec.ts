@@ -38,7 +38,7 @@ describeOnSqlite('The pipeline of examples/ci', () => {
     symlinkSync(MAIN, join(folder, 'bin', 'gov'));
     mkdirSync(join(folder, 'policies'));
     writeFileSync(join(folder, 'policies', 'reports.yaml'), POLICY);
-  }, 120_000);
+  });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
     await app.close();
@@ -81,5 +81,5 @@ describeOnSqlite('The pipeline of examples/ci', () => {
     const again = await runJob(jobs.plan, 'read');
     expect(again.result).toMatchObject({ exitCode: 0 });
     expect(again.summary).toContain('nothing to do');
-  }, 120_000);
+  });
 });

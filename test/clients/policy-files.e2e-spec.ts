@@ -42,7 +42,7 @@ describeOnSqlite('Policies as files', () => {
 
   beforeAll(async () => {
     await buildCommandLine();
-  }, 120_000);
+  });
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'gov-policies-'));
     app = await createTestApp();
@@ -91,7 +91,7 @@ describeOnSqlite('Policies as files', () => {
     expect(readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8')).toBe(REFUNDS);
     expect(await policies(['pull', '--force'])).toMatchObject({ exitCode: 0 });
     expect(readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8')).toContain('"1.0"');
-  }, 120_000);
+  });
 
   it('plans with a key that only reads, and applies what its tests let pass', async () => {
     write('refunds.yaml', REFUNDS);
@@ -134,7 +134,7 @@ describeOnSqlite('Policies as files', () => {
       errors: expect.stringContaining('Plan again'),
     });
     expect(await policies(['plan', '--prune', '--json'])).toMatchObject({ exitCode: 0 });
-  }, 120_000);
+  });
 
   it('shows what the recorded requests would be answered', async () => {
     write('refunds.yaml', REFUNDS);
@@ -163,7 +163,7 @@ describeOnSqlite('Policies as files', () => {
       exitCode: 1,
       errors: expect.stringContaining('replay.from'),
     });
-  }, 120_000);
+  });
 
   it('says with file and line what the service refuses', async () => {
     write('others.json', '{"policies": []}');
@@ -179,7 +179,7 @@ describeOnSqlite('Policies as files', () => {
       exitCode: 1,
       errors: expect.stringContaining('policies/refunds.yaml:8:17: policies[0].conditions differs'),
     });
-  }, 120_000);
+  });
 
   it('checks the form without a service', async () => {
     const offline = (): Promise<ProgramRun> => policies(['lint'], undefined);
@@ -212,5 +212,5 @@ describeOnSqlite('Policies as files', () => {
     write('bad.json', '{"policies": {}}');
     expect(await policies(['apply', '--prune', '--yes'], API_KEY)).toMatchObject({ exitCode: 1 });
     expect(await inForce()).toHaveLength(2);
-  }, 120_000);
+  });
 });

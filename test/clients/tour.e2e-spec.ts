@@ -19,7 +19,7 @@ describeOnSqlite('What gov shows to somebody new', () => {
     mkdirSync(temporary);
     const nobody = { GOVERNANCE_URL: undefined, GOVERNANCE_API_KEY: undefined };
     environment = { ...nobody, XDG_CONFIG_HOME: home, TMPDIR: temporary };
-  }, 120_000);
+  });
   afterAll(() => {
     rmSync(home, { recursive: true });
   });

@@ -292,5 +292,5 @@ describeOnSqlite('The TypeScript client', () => {
     await gate.close();
     await program.stop();
     rmSync(folder, { recursive: true });
-  }, 120_000);
+  });
 });

@@ -10,7 +10,7 @@ describeInBrowser('The console of an empty service', () => {
   beforeAll(async () => {
     program = await startProgram(join(ROOT, 'dist', 'main.js'));
     browser = await TestBrowser.launch();
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser.close();
     await program.stop();

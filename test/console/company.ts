@@ -99,7 +99,7 @@ export function companyStage(environment: () => Environment | Promise<Environmen
   beforeAll(async () => {
     stage.company = await startCompany(await environment());
     stage.browser = await TestBrowser.launch();
-  }, 120_000);
+  });
   afterEach(async () => {
     expect(stage.browser.takeFaults()).toEqual([]);
     await stage.browser.closeWindows();

@@ -47,7 +47,7 @@ describeInBrowser('Signing in at an issuer', () => {
       });
     });
     browser = await TestBrowser.launch();
-  }, 120_000);
+  });
   afterEach(async () => {
     const faults = browser.takeFaults();
     await browser.closeWindows();

@@ -43,7 +43,7 @@ describeInBrowser('The page of the documentation', () => {
     // The answers that refuse are shown as errors by the browser itself.
     ui = new SwaggerUi(await browser.open(`${app.url}/docs`, { expected: [/status of 403/] }));
     await ui.authorize(API_KEY);
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser.close();
     await chainIsValid(app);

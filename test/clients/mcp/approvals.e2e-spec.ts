@@ -28,7 +28,7 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
     const approval = { approvers: [{ subjects: ['role:finance'] }], executeWithin: `PT${GOOD_FOR}S` };
     const shop = { resources: ['tool/shop/*'], resourceTypes: ['tool'] };
     await createPolicy(app, { ...shop, effect: 'require_approval', actions: ['refund'], approval });
-  }, 120_000);
+  });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
     await app.close();

@@ -23,7 +23,7 @@ describeOnSqlite('gov mcp, when the service is killed between its permission and
 
   beforeAll(async () => {
     await buildCommandLine();
-  }, 120_000);
+  });
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'gov-mcp-killed-'));
     runs = join(folder, 'runs');

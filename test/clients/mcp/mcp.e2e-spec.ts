@@ -63,7 +63,7 @@ describeOnSqlite('gov mcp', () => {
     await createPolicy(app, { ...shop, effect: 'require_approval', actions: ['refund'], approval });
     const short = { ...approval, decideWithin: 'PT1S' };
     await createPolicy(app, { ...shop, effect: 'require_approval', actions: ['brief'], approval: short });
-  }, 120_000);
+  });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
     await app.close();
