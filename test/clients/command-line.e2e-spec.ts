@@ -169,7 +169,7 @@ _gov; echo "\${COMPREPLY[*]}"`;
     expect(errors.match(/sequence of an entry/g)).toHaveLength(1);
     const { errors: faulty } = await gov(['audit', '--from', 'yesterday']);
     expect(faulty.match(/must be an RFC 3339 time/g)).toHaveLength(1);
-  }, 60_000);
+  });
 });
 
 /** The names of commands, or the long ones of options, that a help lists. */

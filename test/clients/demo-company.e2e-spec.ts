@@ -68,7 +68,7 @@ describeOnSqlite('The demo company', () => {
     );
     const verified = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
     expect(verified.body.valid).toBe(true);
-  }, 60_000);
+  });
 
   it('takes sixty requests at most', async () => {
     const limited = await createTestApp({ environment: { RATE_LIMIT: String(REQUESTS), RATE_WINDOW: '3600000' } });
@@ -80,7 +80,7 @@ describeOnSqlite('The demo company', () => {
     } finally {
       await limited.close();
     }
-  }, 60_000);
+  });
 
   it('is made in an empty service only, by an admin, and of a whole file', async () => {
     const auditor = await issueKey(app, { name: 'auditor', scopes: ['read', 'audit', 'agents'] });
@@ -99,5 +99,5 @@ describeOnSqlite('The demo company', () => {
     const refused = await seed();
     expect(refused).toMatchObject({ exitCode: 1, errors: expect.stringContaining('empty service only') });
     expect(await list('agents')).toHaveLength(1);
-  }, 60_000);
+  });
 });

@@ -126,7 +126,7 @@ describeOnSqlite('gov hook claude-code', () => {
     expect(other).toMatchObject({ exitCode: BLOCKED, errors: expect.stringContaining('SessionStart') });
     expect(await hook(usual, {}, ['--unheard-of'])).toMatchObject({ exitCode: BLOCKED });
     expect(await hook(usual, {}, ['--map', 'nowhere.json'])).toMatchObject({ exitCode: BLOCKED });
-  }, 60_000);
+  });
 
   it('is configured as docs/integrations.md shows', () => {
     const [block] = codeBlocks(section(readDocument('docs/integrations.md'), '## Claude Code'));

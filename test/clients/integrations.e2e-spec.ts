@@ -71,6 +71,6 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
       const { data } = (await send(app, 'GET', `/api/v1/executions?${query}`)).body;
       expect(data).toEqual([expect.objectContaining({ outcome: 'executed', result: { sent: 1200 } })]);
     },
-    60_000,
+    300_000,
   );
 });

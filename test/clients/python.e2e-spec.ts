@@ -23,6 +23,6 @@ describeOnSqlite('The Python client', () => {
         errors: expect.stringMatching(/Ran 12 tests in .*\n\nOK\n$/),
       });
     },
-    120_000,
+    300_000,
   );
 });

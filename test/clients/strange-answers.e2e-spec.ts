@@ -82,7 +82,7 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }, 180_000);
+  });
   afterAll(() => {
     server.closeAllConnections();
     server.close();
@@ -223,7 +223,7 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     } finally {
       await close();
     }
-  }, 60_000);
+  });
 
   async function python(service = url): Promise<string> {
     const environment = { PYTHONPATH: join(ROOT, 'clients', 'python'), PYTHONDONTWRITEBYTECODE: '1' };
@@ -244,5 +244,5 @@ describeOnSqlite('Where something else answers in the place of the service', () 
       strange = { step: 'execute', answer };
       expect(await hook()).toMatch(/^(blocked|deny)$/);
     }
-  }, 60_000);
+  });
 });

@@ -33,7 +33,7 @@ describeOnSqlite('What gov shows to somebody new', () => {
     expect(output).not.toContain('must not happen');
     const said = ['no_policy_allows', 'in her inbox: invoice-bot: refund', '80 are refunded', 'execution.resumed'];
     for (const text of [...said, 'VALID, 18 entries', 'INVALID, 18 entries']) expect(output).toContain(text);
-  }, 60_000);
+  });
 
   describe('of a service', () => {
     let app: TestApp;

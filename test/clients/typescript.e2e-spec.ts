@@ -37,7 +37,7 @@ describeOnSqlite('The TypeScript client', () => {
     operator = new module.GovernanceClient({ url: app.url, key: API_KEY });
     const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId: people.bot.id });
     bot = new module.GovernanceClient({ url: `${app.url}/`, key: async () => Promise.resolve(secret) });
-  }, 300_000);
+  });
   afterAll(() => app.close());
 
   function order(): typeof REFUND & { resourceId: string } {

@@ -104,7 +104,7 @@ describeWithFaultyDisk('A disk that fails', () => {
       await served.start();
       expect(await served.faults(history)).toEqual([]);
     },
-    60_000,
+    300_000,
   );
 
   it(

@@ -71,7 +71,7 @@ describeWithFaultyDisk('A migration killed half-way', () => {
         await served.stop('SIGKILL');
       }
     },
-    120_000,
+    300_000,
   );
 
   /** The entries that the release left, before what today's start adds; records are verified against them. */

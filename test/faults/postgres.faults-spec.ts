@@ -80,7 +80,7 @@ describeWithPostgresCluster('On PostgreSQL', () => {
       await expectToTellOf(() => cluster.stopHard());
       cluster.start();
     },
-    90_000,
+    300_000,
   );
 
   it('sessions that are ended again and again lose nothing', async () => {
@@ -103,7 +103,7 @@ describeWithPostgresCluster('On PostgreSQL', () => {
       gate.cut();
       gate.open();
     },
-    120_000,
+    300_000,
   );
 
   it('a slow server makes writes slow, not wrong', async () => {

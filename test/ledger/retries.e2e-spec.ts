@@ -127,7 +127,7 @@ describe('The built program, killed while clients repeat what was not answered',
     }
     expect(await effectsByWord(program)).toEqual(effects);
     await chainIsValid(program);
-  }, 180_000);
+  });
 
   it('has done of each kind the same each time', async () => {
     const effects = await effectsByWord(program);

@@ -201,7 +201,7 @@ describeOnSqlite('Tampering behind a running service', () => {
       await foreign.run(addition(table, row));
       await note(`\`${table}\`: a row added`, [table]);
     },
-    120_000,
+    300_000,
   );
 
   it.each([...RECORDS, ...LEDGER])(
@@ -353,7 +353,7 @@ describeOnSqlite('Tampering with the whole history, the service stopped', () => 
       if (what === 'nothing') expect(seen).toEqual([]);
       else expect(seen).toEqual(expect.arrayContaining(['start', 'offline verifier with a kept checkpoint']));
     },
-    60_000,
+    300_000,
   );
 
   async function seenOffline(path: string): Promise<string[]> {

@@ -31,7 +31,7 @@ describeOnSqlite('Connections to the endpoints of webhooks', () => {
         NODE_EXTRA_CA_CERTS: join(folder, 'trusted.pem'),
       },
     });
-  }, 60_000);
+  });
   afterEach(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

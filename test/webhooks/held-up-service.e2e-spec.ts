@@ -21,7 +21,7 @@ describeOnSqlite('Webhooks of a service on a file that is held up', () => {
     endpoint = await WebhookEndpoint.start();
     const body = { url: endpoint.url, actions: ['entity.*'] };
     expect((await program.send('POST', '/api/v1/webhooks', { body })).status).toBe(201);
-  }, 60_000);
+  });
   afterAll(async () => {
     await program.stop();
     await endpoint.close();
@@ -48,5 +48,5 @@ describeOnSqlite('Webhooks of a service on a file that is held up', () => {
     // What would be repeated comes before what was written last.
     expect(new Set(endpoint.sequences).size).toBe(EVENTS);
     expect(endpoint.sequences).toHaveLength(EVENTS);
-  }, 60_000);
+  });
 });

@@ -32,7 +32,7 @@ describe('Webhooks to many endpoints, one dead and one slow, of a service that i
     }
     await dead().close();
     slow().answering = (response) => setTimeout(() => response.writeHead(204).end(), SLOW);
-  }, 60_000);
+  });
   afterAll(async () => {
     await program.stop('SIGKILL');
     await Promise.all(endpoints.slice(1).map((endpoint) => endpoint.close()));

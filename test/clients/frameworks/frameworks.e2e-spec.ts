@@ -30,7 +30,7 @@ describeOnSqlite('The adapters of frameworks', () => {
     reviewer = (await issueKey(app, { name: 'ann', scopes: ['review', 'read'], agentId: ann.id })).secret;
     const approval = { approvers: [{ subjects: ['role:finance'] }] };
     await createPolicy(app, { effect: 'require_approval', actions: ['refund', 'send-payment'], approval });
-  }, 180_000);
+  });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
     await app.close();
@@ -50,7 +50,7 @@ describeOnSqlite('The adapters of frameworks', () => {
         outcomes: ['refund executed', 'refund pending_approval', 'wipe denied'],
       });
     },
-    60_000,
+    300_000,
   );
 
   it.each(PROGRAMS)(
@@ -78,6 +78,6 @@ describeOnSqlite('The adapters of frameworks', () => {
       const { data } = (await send(app, 'GET', `${EXECUTIONS}?${query}`)).body;
       expect(data).toEqual([expect.objectContaining({ outcome: 'executed', action: 'send-payment' })]);
     },
-    60_000,
+    300_000,
   );
 });

@@ -50,7 +50,7 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
     });
     expect(textOf(await client.callTool(call))).toBe('{"order":"two"}');
     await close();
-  }, 60_000);
+  });
 
   describe.each<Era>(['legacy', 'modern'])('%s protocol', (era) => {
     let connection: Connection;
@@ -62,7 +62,7 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
       const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
       const words = ['--hold', '0'];
       connection = await connectThroughProxy({ way: 'stdio', era, runs, environment, words, elicitation: 'url' });
-    }, 60_000);
+    });
     afterAll(() => connection.close());
 
     function ran(): string {

@@ -34,7 +34,7 @@ describeOnSqlite('gov mcp, when the service is killed between its permission and
     const { secret } = await issueKey(program, { name: 'bot', scopes: ['execute'], agentId: id });
     const environment = { GOVERNANCE_URL: `http://127.0.0.1:${gate.port}`, GOVERNANCE_API_KEY: secret };
     connection = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
-  }, 60_000);
+  });
   afterEach(async () => {
     await connection.close();
     await program.stop();
@@ -66,11 +66,11 @@ describeOnSqlite('gov mcp, when the service is killed between its permission and
     expect(readFileSync(runs, 'utf8')).toBe('["held",{"n":1}]\n');
     const { body } = await program.send('GET', EXECUTIONS);
     expect(body.data).toEqual([expect.objectContaining({ outcome: 'executed', parameters: { n: 1 } })]);
-  }, 60_000);
+  });
 
   it('says so with the result, where the service that comes back does not know of it', async () => {
     const result = await callWhileKilled('another.db');
     expect(textOf(result)).toMatch(/^\{"n":1\}\nThe action was carried out, .* Do not repeat the call\.$/);
     expect(readFileSync(runs, 'utf8')).toBe('["held",{"n":1}]\n');
-  }, 60_000);
+  });
 });
