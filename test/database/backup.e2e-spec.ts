@@ -180,7 +180,11 @@ describeOnSqlite('A backup', () => {
     const program = await start();
     await create(program);
     writeFileSync(target, 'precious');
-    expect(await backUp()).toEqual({ exitCode: 2, output: '', errors: expect.stringContaining(`${target} exists already`) });
+    expect(await backUp()).toEqual({
+      exitCode: 2,
+      output: '',
+      errors: expect.stringContaining(`${target} exists already`),
+    });
     expect(readFileSync(target, 'utf8')).toBe('precious');
     expect(await backUp([databaseIn()])).toMatchObject({ exitCode: 2, output: '' });
     expect((await create(program)).status).toBe(201);
