@@ -206,7 +206,7 @@ describe('The offline verifier', () => {
       () => exported.replace('"v":1', `"v":${nested(200_000)}`),
       /deeper than 100/,
     ],
-    ['a line that is cut before others', () => exported.replace(/.{20}\n/, '\n'), /no JSON/],
+    ['a line that is cut before others', () => exported.replace(/.{20}\n/, '\n'), /not JSON/],
     ['a line that is not an object', () => `${exported}[]\n`, /is not an object/],
     [
       'another end',
@@ -221,7 +221,7 @@ describe('The offline verifier', () => {
       () => exportOf(entries.flatMap((entry) => (entry.sequence === 9 ? [entry, endOf(entries)] : [entry]))),
       /says that the chain ends at/,
     ],
-    ['an empty line', () => exported.replace('\n', '\n\n'), /no JSON/],
+    ['an empty line', () => exported.replace('\n', '\n\n'), /not JSON/],
     ['another version', () => exportOf(rechained(entries.map((entry) => ({ ...entry, v: 2 })))), /knows version 1/],
     [
       'a state without one of its members',
