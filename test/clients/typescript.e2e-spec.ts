@@ -265,7 +265,9 @@ describeOnSqlite('The TypeScript client', () => {
       return started;
     };
     let program = await start();
-    const client = new module.GovernanceClient({ url: `http://127.0.0.1:${gate.port}`, key: API_KEY });
+    // A busy machine takes its time to start the service again.
+    const options = { url: `http://127.0.0.1:${gate.port}`, key: API_KEY, patience: 120_000 };
+    const client = new module.GovernanceClient(options);
     await client.post('/api/v1/agents', { body: { name: 'mailer', capabilities: ['send'] } });
     const rules = { subjects: ['*'], actions: ['*'], resources: ['*'] };
     await client.post('/api/v1/policies', { body: { name: 'all', version: '1', effect: 'allow', ...rules } });
