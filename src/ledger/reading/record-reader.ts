@@ -216,9 +216,7 @@ export class RecordReader {
   private dataLoader(codec: RecordCodec, column: string): DataLoader<GovernedRow> {
     const readers = this.pointReaders.get(codec) ?? new Map<string, DataLoader<GovernedRow>>();
     this.pointReaders.set(codec, readers);
-    const known = readers.get(column);
-    if (known !== undefined) return known;
-    const reader = new DataLoader((values) => this.readAmong(codec, column, values));
+    const reader = readers.get(column) ?? new DataLoader((values) => this.readAmong(codec, column, values));
     readers.set(column, reader);
     return reader;
   }
