@@ -89,7 +89,7 @@ export class RecordReader {
     return { ...page, rows: (await rowsForAnswers(codec, page.rows)) as Row[] };
   }
 
-  /** The records with one of the values in the column of a unique key, by that value. */
+  /** @internal The records with one of the values in the column of a unique key, by that value. */
   allAmong<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     column: ColumnOf<Row>,
