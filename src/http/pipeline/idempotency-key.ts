@@ -8,7 +8,7 @@ import { REPLAYED } from '../answers/response-headers';
 import type { ServiceRequest } from '../request/service-request';
 
 /** In lower case, as Node presents header names. */
-export const IDEMPOTENCY_KEY = 'idempotency-key';
+const KEY = 'idempotency-key';
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
 /**
@@ -16,12 +16,12 @@ const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
  * are idempotent already, so the header is ignored there.
  */
 export function readIdempotencyKey(request: ServiceRequest, answersSecret: boolean): readonly FieldFault[] {
-  const key = request.headers[IDEMPOTENCY_KEY];
+  const key = request.method === 'POST' ? request.headers[KEY] : undefined;
   if (typeof key !== 'string') return [];
   request.idempotencyKey = key;
   const field = 'header.Idempotency-Key';
   if (answersSecret) return [{ field, message: 'must be left out: the answer contains a secret, which is not stored' }];
-  if ((request.headersDistinct[IDEMPOTENCY_KEY] ?? []).length > 1) return [{ field, message: 'must be given once' }];
+  if ((request.headersDistinct[KEY] ?? []).length > 1) return [{ field, message: 'must be given once' }];
   return VISIBLE_ASCII.test(key)
     ? []
     : [{ field, message: 'must be 1 to 255 visible ASCII characters, without spaces' }];

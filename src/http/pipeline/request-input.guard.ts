@@ -9,7 +9,7 @@ import { type JsonBody, parseJsonBody } from '../body/json-body';
 import { shownKey } from '../body/json-path';
 import { closeInsteadOfReading, hasUnreadBody } from '../body/unread-body';
 import { ifMatchFaults } from '../conditional/if-match.decorator';
-import { IDEMPOTENCY_KEY, readIdempotencyKey } from './idempotency-key';
+import { readIdempotencyKey } from './idempotency-key';
 import { lastEventIdFaults } from './last-event-id.decorator';
 import { ListPlaces } from '../lists/list-places';
 import { parseQueryString, type QueryString } from '../query/query-string';
@@ -91,9 +91,7 @@ function inputFaults(
   const faults: FieldFault[] = [];
   if (traits.checksIfMatch) faults.push(...ifMatchFaults(request.headers['if-match']));
   if (traits.checksLastEventId) faults.push(...lastEventIdFaults(request.headers['last-event-id']));
-  if (request.method === 'POST' && IDEMPOTENCY_KEY in request.headers) {
-    faults.push(...readIdempotencyKey(request, traits.answersSecret));
-  }
+  faults.push(...readIdempotencyKey(request, traits.answersSecret));
   faults.push(...query.faults);
   if (query.parameters.size > 0) faults.push(...unknownNames(query.parameters.keys(), traits.query, unknownParameter));
   if (body === undefined) return faults;

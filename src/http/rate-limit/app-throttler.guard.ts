@@ -13,7 +13,7 @@ import type { Identity } from '../../ledger/caller';
 import { Authentication } from '../authentication/authentication';
 import { routeTraits } from '../request/route-traits';
 import type { Exchange, ServiceRequest } from '../request/service-request';
-import { clientAddress, countedClient } from '../request/client-address';
+import { clientAddress } from '../request/client-address';
 import { RateLimits, type RateStanding } from './rate-limits';
 
 const ALLOWED = Promise.resolve(true);
@@ -58,7 +58,7 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   /** Verifying a signature takes time, so strangers get that only within their limit. */
   private async verify(request: ServiceRequest, response: Response): Promise<boolean> {
     const { rateLimitBucket, isUncounted } = request.traits;
-    const { remaining } = await this.limits.peek(rateLimitBucket, countedClient(clientAddress(request)));
+    const { remaining } = await this.limits.peek(rateLimitBucket, clientAddress(request));
     const found = remaining === 0 ? null : await this.identified(request);
     return admit(response, await this.standing(request, found), isUncounted);
   }
@@ -77,8 +77,8 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   private standing(request: ServiceRequest, identity: Identity | null): RateStanding | Promise<RateStanding> {
     const { rateLimitBucket, keyHoldersBucket, isUncounted } = request.traits;
     const bucket = identity === null ? rateLimitBucket : keyHoldersBucket;
-    const client = countedClient(clientAddress(request));
-    return isUncounted ? this.limits.peek(bucket, client) : this.limits.count(bucket, client);
+    const address = clientAddress(request);
+    return isUncounted ? this.limits.peek(bucket, address) : this.limits.count(bucket, address);
   }
 
   /** Once: a proxy missing from TRUST_PROXY makes one client of all behind it. */

@@ -1,5 +1,6 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
+import { countedClient } from '../request/client-address';
 import type { RateWindow, RequestCounter } from './fixed-windows';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
@@ -23,16 +24,16 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   ) {}
 
   /**
-   * Counts a request of a client and returns its standing in the bucket: synchronously if the count is in
+   * Counts a request from `address` and returns the client's standing in the bucket: synchronously if the count is in
    * memory, since a promise per request would cost more than the count. The promise never rejects.
    */
-  count(bucket: string, client: string): RateStanding | Promise<RateStanding> {
-    return this.standing(bucket, client, 1);
+  count(bucket: string, address: string): RateStanding | Promise<RateStanding> {
+    return this.standing(bucket, address, 1);
   }
 
   /** The same without counting the request. */
-  peek(bucket: string, client: string): RateStanding | Promise<RateStanding> {
-    return this.standing(bucket, client, 0);
+  peek(bucket: string, address: string): RateStanding | Promise<RateStanding> {
+    return this.standing(bucket, address, 0);
   }
 
   /** The same through the throttler's own interface. */
@@ -46,8 +47,8 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
     this.counter.close();
   }
 
-  private standing(bucket: string, client: string, requests: number): RateStanding | Promise<RateStanding> {
-    const window = this.counter.hit(bucket, client, requests);
+  private standing(bucket: string, address: string, requests: number): RateStanding | Promise<RateStanding> {
+    const window = this.counter.hit(bucket, countedClient(address), requests);
     return window instanceof Promise ? window.then((counted) => this.standingOf(counted)) : this.standingOf(window);
   }
 

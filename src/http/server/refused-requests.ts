@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { DomainError, invalidField } from '../../errors/domain-error';
 import { errorBody, errorStatus } from '../answers/error-answer';
 import { requestIdFor } from '../request/request-id';
-import { countedClient, unmapped } from '../request/client-address';
+import { unmapped } from '../request/client-address';
 import { SHARED_BUCKET } from '../request/route-marks';
 import type { RateLimits, RateStanding } from '../rate-limit/rate-limits';
 import type { ServiceRequest } from '../request/service-request';
@@ -60,7 +60,7 @@ function refuse(socket: Duplex, error: DomainError, limits: RateLimits): void {
   const answer = (standing: RateStanding): void => {
     if (socket.writable) socket.end(refusal(error, standing.headers), () => socket.destroy());
   };
-  const standing = limits.count(SHARED_BUCKET, countedClient(address));
+  const standing = limits.count(SHARED_BUCKET, address);
   if (standing instanceof Promise) void standing.then(answer);
   else answer(standing);
 }

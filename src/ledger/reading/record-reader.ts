@@ -235,8 +235,7 @@ export class RecordReader {
       values.length === 1
         ? await this.database.points.all(codec.selectWhere([column]), values)
         : await this.database.points.all(codec.selectAmong(column), [arraysOfOne(values)]);
-    const answered = rowsForAnswers(codec, rows);
-    const decoded = answered instanceof Promise ? await answered : answered;
+    const decoded = await rowsForAnswers(codec, rows);
     return new Map(decoded.map((row, index) => [String(rows[index]?.[column]), row]));
   }
 }
