@@ -30,24 +30,33 @@ const sqlite = {
 const WITHOUT_RECORDS = [
   ...['clients/.*', 'console/.*', 'documents/.*', 'package/(?!consumer).*', 'http/limits/.*'],
   ...['authentication', 'body', 'caching', 'console', 'cors', 'docs', 'errors', 'json-answers'].map(inHttp),
-  ...['refused-requests', 'routes', 'scopes', 'validation'].map(inHttp),
-  ...['hostile/forwarded', 'hostile/framing', 'hostile/members', 'hostile/targets'],
+  ...['module-parts', 'refused-requests', 'routes', 'scopes', 'validation'].map(inHttp),
+  ...['hostile/forwarded', 'hostile/framing', 'hostile/members', 'hostile/multiplied-answers', 'hostile/targets'],
   ...['openapi/openapi', 'openapi/openapi-answers', 'openapi/openapi-differences', 'openapi/swagger-ui'],
   ...['policies/plan-thread', 'policies/policy-conditions', 'policies/policy-files', 'policies/policy-limits'],
   ...['access/identity-provider', 'process/metrics', 'ledger/unavailable', 'webhooks/connections'],
   ...['database/backup', 'database/not-utf8', 'database/write-ahead-log'],
-  ...['lists/list-plans', 'verification/tampering-table'],
+  ...['lists/list-plans', 'verification/verifier-database'],
+  ...['verification/tampering-history', 'verification/tampering-table'],
 ];
 
 /** Long, and much the same on both databases: POSTGRES_IN_FULL=true runs them on PostgreSQL as well. */
 const LONG_ON_POSTGRES = [
   ...['records/as-of', 'records/large-removals', 'records/stored-json', 'lists/large-lists'],
-  ...['decisions/decision-expiry', 'decisions/decision-reviews', 'executions/executions-handlers'],
-  ...['policies/policies', 'policies/policy-plan', 'policies/policy-replay', 'policies/policy-tests'],
+  ...['decisions/decision-expiry', 'decisions/decision-reviews', 'decisions/reviews-under-policies'],
+  ...['executions/executions-handlers', 'executions/executions-of-stopped-service'],
+  ...['policies/policies', 'policies/policies-in-force', 'policies/policy-plan'],
+  ...['policies/policy-replay', 'policies/policy-tests', 'policies/policy-versions'],
   ...['package/consumer', 'process/start', 'process/start-stop', 'webhooks/many-endpoints', 'webhooks/webhooks'],
-  ...['damaged-rows', 'derived-data-chunks', 'export', 'rewritten-history', 'state-verification', 'verifier'].map(
-    (name) => `verification/${name}`,
-  ),
+  ...[
+    'damaged-rows',
+    'derived-data-chunks',
+    'export',
+    'last-checkpoint',
+    'rewritten-history',
+    'state-verification',
+    'verifier',
+  ].map((name) => `verification/${name}`),
 ];
 
 /** What runs on SQLite alone. */

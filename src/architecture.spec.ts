@@ -83,7 +83,7 @@ function stepOf(room: string, steps: readonly (readonly string[])[]): number {
 }
 
 describe('The source', () => {
-  it('has no circle among the files and folders of any folder', () => {
+  it('has no import cycle among the files and folders of any folder', () => {
     expect(FOLDERS.flatMap((folder) => circlesIn(shown(folder)))).toEqual([]);
   });
 

@@ -63,12 +63,12 @@ function prepareHttp(application: NestExpressApplication): void {
   // Express compiles it from TRUST_PROXY. With a number of hops, every direct peer counts as the last proxy.
   const isProxy = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
   const server = application.getHttpServer();
-  const turns = limitServer(server, {
+  const pipelined = limitServer(server, {
     most: maxConnections,
     mostPerClient: maxConnectionsPerAddress,
     isProxy: (address) => isProxy(address, 0),
   });
-  prepareServer(server, turns, application.get<RateLimits>(getStorageToken()));
+  prepareServer(server, pipelined, application.get<RateLimits>(getStorageToken()));
 }
 
 function prepareExpress(application: NestExpressApplication): void {

@@ -164,7 +164,7 @@ export {
   TimestampField,
   type TextField,
 } from './http/validation/text-fields';
-export type { TextLimits, TextListLimits } from './http/validation/text-rules';
+export type { TextLimits, TextListLimits } from './http/validation/value-rules';
 export { WholeRequest, type WholeRule } from './http/validation/dto-shape';
 
 // Actions of agents.

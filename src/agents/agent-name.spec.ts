@@ -16,7 +16,7 @@ describe('agent names', () => {
     expect(agentNameFault(name)).toEqual(expect.any(String));
   });
 
-  it('takes the composed and the decomposed form for one name', () => {
+  it('treats the composed and the decomposed form as one name', () => {
     expect(normaliseAgentName('cafe\u0301')).toBe('caf\u00e9');
   });
 });

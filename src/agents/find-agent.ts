@@ -36,9 +36,10 @@ export async function findAgents(
 ): Promise<ReadonlyMap<string, Agent>> {
   const asked = [...idsOrNames];
   const names = new Map(asked.flatMap((text) => (isId(text) ? [] : [[text, normaliseAgentName(text)] as const])));
-  const byId = await history.allAmong(AGENT, 'id', asked.filter(isId));
-  const byName = await history.allAmong(AGENT, 'name', [...new Set(names.values())]);
-  const found = new Map(byId);
+  const found = new Map<string, Agent>();
+  for (const agent of await history.allAmong(AGENT, 'id', asked.filter(isId))) found.set(agent.id, agent);
+  const agents = await history.allAmong(AGENT, 'name', [...new Set(names.values())]);
+  const byName = new Map(agents.map((agent) => [agent.name, agent]));
   for (const [text, name] of names) {
     const agent = byName.get(name);
     if (agent !== undefined) found.set(text, agent);

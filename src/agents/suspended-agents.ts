@@ -43,8 +43,13 @@ export class SuspendedAgents implements OnModuleInit {
     return this.ids.has(id);
   }
 
+  /** Resolves when every agent is known that another process suspended or resumed before the call. */
+  catchUpWithReplicas(): Promise<void> {
+    return this.ledger.catchUp(this.rows);
+  }
+
   /** Called inside the command that suspends or resumes the agent. */
   follow(transaction: LedgerTransaction, agent: Agent): void {
-    this.rows.follow(transaction, agent);
+    this.rows.follow(transaction, [agent]);
   }
 }

@@ -56,18 +56,26 @@ export class KeyBook extends IssuedKeys implements OnModuleInit {
     const prefix = prefixIn(secret);
     if (prefix === null) return null;
     if (this.active.has(prefix) || !this.ledger.hasOthers) return this.holder(prefix, digest);
-    return this.ledger.catchUpWithReplicas().then(() => this.holder(prefix, digest));
+    return this.newHolder(prefix, digest);
   }
 
   /** Called inside the command that issues or ends the key. */
   follow(transaction: LedgerTransaction, key: ApiKey): void {
-    this.rows.follow(transaction, key);
+    this.rows.follow(transaction, [key]);
   }
 
   /** The ids of keys that have expired and are not settled yet. */
   due(now: string): string[] {
     const due = [...this.active.values()].filter(({ expiresAt }) => expiresAt !== null && expiresAt <= now);
     return due.map(({ id }) => id);
+  }
+
+  /** Of a key that another process may have issued, perhaps after it resumed the agent. */
+  private async newHolder(prefix: string, digest: Buffer): Promise<Identity | null> {
+    await this.ledger.catchUp(this.rows);
+    const holder = this.holder(prefix, digest);
+    if (holder !== null && holder.agentId !== null) await this.suspended.catchUpWithReplicas();
+    return holder;
   }
 
   private holder(prefix: string, digest: Buffer): Identity | null {

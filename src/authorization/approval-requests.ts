@@ -9,7 +9,6 @@ import { conflict, permissionDenied, type DomainError } from '../errors/domain-e
 import { settledApproval } from '../executions/execution-approvals';
 import { decidedNote } from '../executions/execution-note';
 import type { Execution, ExecutionOutcome } from '../executions/execution.entity';
-import { UNSETTLED } from '../executions/execution-rules';
 import { EXECUTION } from '../executions/execution.kind';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { endOf } from '../shared/duration';
@@ -143,13 +142,7 @@ function requested(
   const { now } = transaction;
   const decision = proposedDecision(transaction.newId(DECISION), asked, requirement, now);
   transaction.insert(DECISION, decision, proposedNote(decision));
-  const execution = {
-    ...asked,
-    ...UNSETTLED,
-    outcome: 'pending_approval',
-    decisionId: decision.id,
-    runBy: '',
-  } as const;
+  const execution = { outcome: 'pending_approval', ...asked, decisionId: decision.id } as const;
   return transaction.insert(EXECUTION, execution, decidedNote(execution, 'execution.approval_requested', policySet));
 }
 

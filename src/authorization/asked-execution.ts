@@ -15,10 +15,9 @@ export interface ActionRequest extends RequestedAction {
 }
 
 /** An execution as requested, before it has an outcome. */
-export type AskedExecution = Omit<
-  Execution,
-  'outcome' | 'reason' | 'failureReason' | 'approvedUntil' | 'completedAt' | 'runBy' | 'createdSequence' | 'actionHash'
-> & { readonly actionHash: string };
+export type AskedExecution = Omit<Execution, 'outcome' | 'createdSequence' | 'actionHash'> & {
+  readonly actionHash: string;
+};
 
 export async function askedExecution(
   transaction: LedgerTransaction,
@@ -35,6 +34,11 @@ export async function askedExecution(
     policies,
     decisionId: null,
     result: null,
+    reason: null,
+    failureReason: null,
+    approvedUntil: null,
+    completedAt: null,
+    runBy: '',
     createdAt: transaction.now,
     entityId: await entityIdOf(transaction, resourceId),
   };

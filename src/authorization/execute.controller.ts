@@ -49,7 +49,7 @@ export class ExecuteController {
     @Body() { parameters = {}, ...requested }: ExecuteActionRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ExecutionResponse> {
-    const execution = await this.executions.execute(caller, id, { ...requested, parameters });
+    const execution = await this.executions.execute(caller, id, { parameters, ...requested });
     if (AWAITING.has(execution.outcome)) response.status(202).location(`/api/v1/executions/${execution.id}`);
     return ExecutionResponse.from(execution);
   }

@@ -5,7 +5,6 @@ import type { Agent } from '../agents/agent.entity';
 import { Configuration } from '../config/configuration';
 import { notFound, type DomainError } from '../errors/domain-error';
 import { decidedNote } from '../executions/execution-note';
-import { UNSETTLED } from '../executions/execution-rules';
 import { ExecutionRunner } from '../executions/execution-runner';
 import type { Execution } from '../executions/execution.entity';
 import { EXECUTION } from '../executions/execution.kind';
@@ -59,7 +58,8 @@ export class ExecuteService {
   }
 
   private authorise(transaction: LedgerTransaction, asked: AskedExecution, policySet: string): Execution {
-    const authorised = { ...asked, ...UNSETTLED, ...this.runner.startOf(asked.action) };
+    const { outcome, runBy } = this.runner.startOf(asked.action);
+    const authorised = { outcome, ...asked, runBy };
     return transaction.insert(EXECUTION, authorised, decidedNote(asked, 'execution.authorized', policySet));
   }
 
@@ -96,13 +96,11 @@ function recordRefused(
 ): Refusal {
   const reason = refusal.extras.reason ?? null;
   const denied = {
-    ...asked,
-    ...UNSETTLED,
     outcome: 'denied',
+    ...asked,
     reason,
     failureReason: refusal.message,
     completedAt: transaction.now,
-    runBy: '',
   } as const;
   const note = decidedNote(asked, 'execution.denied', policySet);
   transaction.insert(EXECUTION, denied, { ...note, outcome: 'denied', reason });

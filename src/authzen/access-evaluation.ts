@@ -1,17 +1,11 @@
 import type { AskedPermission } from '../evaluation/asked-permission';
 import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../evaluation/question-faults';
 import type { FieldFault } from '../errors/domain-error';
-import { textFault } from '../http/validation/text-rules';
+import { textFault } from '../http/validation/value-rules';
 import type { JsonObject, JsonValue } from '../json/json-value';
 import type { OtherSubject } from '../policies/patterns/subject';
 import { labelFault } from '../shared/label-fault';
-
-/** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
-export interface AccessEvaluation {
-  readonly subject: { readonly type: string; readonly id: string; readonly properties?: JsonObject | null };
-  readonly action: { readonly name: string; readonly properties?: JsonObject | null };
-  readonly resource: { readonly type: string; readonly id: string };
-}
+import type { Slices } from '../shared/slices';
 
 /** Why an evaluation is refused regardless of policies. */
 export type InvalidReason = 'subject_invalid' | 'resource_invalid';
@@ -20,8 +14,23 @@ export type InvalidReason = 'subject_invalid' | 'resource_invalid';
 export type ReadEvaluation =
   { readonly question: AskedPermission } | { readonly invalid: InvalidReason; readonly who: AskedPermission['who'] };
 
+/** One part of an evaluation, converted; its value is null if it has faults. */
+interface ReadPart<Value> {
+  /** Members that are missing, or not of the type that the standard requires. */
+  readonly faults: readonly FieldFault[];
+  readonly value: Value | null;
+}
+
+/** What the standard calls an access evaluation, as far as we read it; other members are ignored. */
+export interface EvaluationParts {
+  /** Whoever no policy can refer to is invalid. */
+  readonly subject: ReadPart<{ readonly who: AskedPermission['who']; readonly isValid: boolean }>;
+  readonly action: ReadPart<Pick<AskedPermission, 'action' | 'parameters'> & { readonly isValid: boolean }>;
+  readonly resource: ReadPart<Pick<AskedPermission, 'resourceType' | 'resourceId'> & { readonly isValid: boolean }>;
+  readonly context: ReadPart<true>;
+}
+
 export const EVALUATION_PARTS = ['subject', 'action', 'resource', 'context'] as const;
-export type EvaluationPart = (typeof EVALUATION_PARTS)[number];
 
 const LONGEST_TYPE = 100;
 const LONGEST_ID = 500;
@@ -29,27 +38,35 @@ const LONGEST_ID = 500;
 const RESERVED_TYPES = ['role', 'kind'];
 const NOBODY: OtherSubject = { type: '', id: '', roles: [] };
 
-/** Members of an evaluation that are missing, or not of the type that the standard requires. */
-export function evaluationFaults(members: JsonObject): FieldFault[] {
-  const { subject, action, resource, context } = members;
-  return [
-    ...partFaults('subject', subject, ['type', 'id']),
-    ...rolesFaults(subject),
-    ...partFaults('action', action, ['name']),
-    ...partFaults('resource', resource, ['type', 'id']),
-    ...objectFaults('context', context),
-  ];
+/**
+ * Reads each part; one that is missing is taken from the defaults. These were read once: many evaluations may share one
+ * that is large.
+ */
+export async function readParts(
+  members: JsonObject,
+  slices: Slices,
+  defaults?: EvaluationParts,
+): Promise<EvaluationParts> {
+  const { subject = null, action = null, resource = null, context = null } = members;
+  return {
+    subject: subject === null && defaults !== undefined ? defaults.subject : await readSubject(subject, slices),
+    action: action === null && defaults !== undefined ? defaults.action : readAction(action),
+    resource: resource === null && defaults !== undefined ? defaults.resource : readResource(resource),
+    context: context === null && defaults !== undefined ? defaults.context : readContext(context),
+  };
 }
 
-/** Converts a valid evaluation. */
-export function readEvaluation({ subject, action, resource }: AccessEvaluation): ReadEvaluation {
-  const who = subjectOf(subject);
-  if (who === null) return { invalid: 'subject_invalid', who: NOBODY };
-  const fault =
-    textFault(action.name, ACTION) ?? textFault(resource.type, RESOURCE_TYPE) ?? textFault(resource.id, RESOURCE_ID);
-  if (fault !== undefined) return { invalid: 'resource_invalid', who };
-  const asked = { action: action.name, resourceType: resource.type, resourceId: resource.id };
-  return { question: { who, ...asked, parameters: action.properties ?? {} } };
+/** The evaluation that the parts make up, or what is wrong with them. */
+export function evaluationOf(parts: EvaluationParts): ReadEvaluation | { readonly faults: readonly FieldFault[] } {
+  const { subject, action, resource, context } = parts;
+  if (subject.value === null || action.value === null || resource.value === null || context.value === null)
+    return { faults: [subject, action, resource, context].flatMap(({ faults }) => faults) };
+  const { who } = subject.value;
+  if (!subject.value.isValid) return { invalid: 'subject_invalid', who };
+  if (!action.value.isValid || !resource.value.isValid) return { invalid: 'resource_invalid', who };
+  const { action: name, parameters } = action.value;
+  const { resourceType, resourceId } = resource.value;
+  return { question: { who, action: name, resourceType, resourceId, parameters } };
 }
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
@@ -61,19 +78,48 @@ export function objectFaults(field: string, value: JsonValue | undefined): Field
   return value === undefined || value === null || isObject(value) ? [] : [{ field, message: 'must be an object' }];
 }
 
-/** Null: no policy can refer to it. The roles are taken from the caller. */
-function subjectOf({ type, id, properties }: AccessEvaluation['subject']): AskedPermission['who'] | null {
-  if (type === 'agent') return { agent: id, field: 'subject.id' };
+async function readSubject(subject: JsonValue, slices: Slices): Promise<EvaluationParts['subject']> {
+  const faults = [...partFaults('subject', subject, ['type', 'id']), ...rolesFaults(subject)];
+  if (faults.length > 0) return { faults, value: null };
+  const { type, id, properties } = subject as { type: string; id: string; properties?: JsonObject | null };
+  if (type === 'agent') return { faults, value: { who: { agent: id, field: 'subject.id' }, isValid: true } };
   const typeFault = textFault(type, { max: LONGEST_TYPE, rule: charactersFault }) ?? reservedFault(type);
   const idFault = textFault(id, { max: LONGEST_ID, rule: charactersFault });
-  if (typeFault !== undefined || idFault !== undefined) return null;
-  const roles = (properties?.['roles'] ?? []) as readonly string[];
-  return {
-    type: type.normalize('NFC'),
-    id: id.normalize('NFC'),
-    // As for agents: an invalid role is ignored.
-    roles: roles.filter((role) => labelFault(role) === undefined),
-  };
+  if (typeFault !== undefined || idFault !== undefined) return { faults, value: { who: NOBODY, isValid: false } };
+  // The roles are taken from the caller.
+  const roles = await validRoles((properties?.['roles'] ?? []) as readonly string[], slices);
+  return { faults, value: { who: { type: type.normalize('NFC'), id: id.normalize('NFC'), roles }, isValid: true } };
+}
+
+/** Each once, in chunks: there may be as many as fit into a body. As for agents, an invalid one is ignored. */
+async function validRoles(given: readonly string[], slices: Slices): Promise<string[]> {
+  const roles = new Set<string>();
+  for (const role of given) {
+    if (slices.areDue) await slices.next();
+    if (!roles.has(role) && labelFault(role) === undefined) roles.add(role);
+  }
+  return [...roles];
+}
+
+function readAction(action: JsonValue): EvaluationParts['action'] {
+  const faults = partFaults('action', action, ['name']);
+  if (faults.length > 0) return { faults, value: null };
+  const { name, properties } = action as { name: string; properties?: JsonObject | null };
+  const isValid = textFault(name, ACTION) === undefined;
+  return { faults, value: { action: name, parameters: properties ?? {}, isValid } };
+}
+
+function readResource(resource: JsonValue): EvaluationParts['resource'] {
+  const faults = partFaults('resource', resource, ['type', 'id']);
+  if (faults.length > 0) return { faults, value: null };
+  const { type, id } = resource as { type: string; id: string };
+  const isValid = textFault(type, RESOURCE_TYPE) === undefined && textFault(id, RESOURCE_ID) === undefined;
+  return { faults, value: { resourceType: type, resourceId: id, isValid } };
+}
+
+function readContext(context: JsonValue): EvaluationParts['context'] {
+  const faults = objectFaults('context', context);
+  return { faults, value: faults.length > 0 ? null : true };
 }
 
 function reservedFault(type: string): string | undefined {
@@ -84,8 +130,8 @@ function charactersFault(text: string): string | undefined {
   return /[\p{Cc}\p{Cf}]/u.test(text) ? 'must not contain control or format characters' : undefined;
 }
 
-function partFaults(part: string, value: JsonValue | undefined, texts: readonly string[]): FieldFault[] {
-  if (value === undefined || value === null) return [{ field: part, message: 'is required' }];
+function partFaults(part: string, value: JsonValue, texts: readonly string[]): FieldFault[] {
+  if (value === null) return [{ field: part, message: 'is required' }];
   if (!isObject(value)) return [{ field: part, message: 'must be an object' }];
   const faults = texts.flatMap((name) =>
     typeof value[name] === 'string' ? [] : [{ field: `${part}.${name}`, message: 'must be a string' }],
@@ -93,7 +139,7 @@ function partFaults(part: string, value: JsonValue | undefined, texts: readonly 
   return [...faults, ...objectFaults(`${part}.properties`, value['properties'])];
 }
 
-function rolesFaults(subject: JsonValue | undefined): FieldFault[] {
+function rolesFaults(subject: JsonValue): FieldFault[] {
   const properties = isObject(subject) ? subject['properties'] : undefined;
   const roles = isObject(properties) ? (properties['roles'] ?? null) : null;
   const areTexts = roles === null || (Array.isArray(roles) && roles.every((role) => typeof role === 'string'));

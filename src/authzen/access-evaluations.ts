@@ -1,14 +1,13 @@
 import type { FieldFault } from '../errors/domain-error';
 import type { JsonObject, JsonValue } from '../json/json-value';
+import { Slices } from '../shared/slices';
 import {
-  type AccessEvaluation,
   EVALUATION_PARTS,
-  type EvaluationPart,
-  evaluationFaults,
+  evaluationOf,
   isObject,
   objectFaults,
   type ReadEvaluation,
-  readEvaluation,
+  readParts,
 } from './access-evaluation';
 
 export const MOST_EVALUATIONS = 1_000;
@@ -43,25 +42,19 @@ export function semanticOf({ options }: JsonObject): Semantic {
 }
 
 /**
- * The items of a list, with defaults from the members next to it: a member of an item replaces the default as a whole.
+ * The items of a list, read in chunks, with defaults from the members next to it: a member of an item replaces the default
+ * as a whole.
  */
-export function listedEvaluations(body: JsonObject): ListedEvaluation[] {
-  const items = (body['evaluations'] ?? []) as readonly JsonValue[];
-  return items.map((item) => {
-    if (!isObject(item)) return { faults: [{ field: 'the evaluation', message: 'must be an object' }] };
-    const part = (name: EvaluationPart): JsonValue => item[name] ?? body[name] ?? null;
-    return evaluationOf({
-      subject: part('subject'),
-      action: part('action'),
-      resource: part('resource'),
-      context: part('context'),
-    });
-  });
-}
-
-export function evaluationOf(members: JsonObject): ListedEvaluation {
-  const faults = evaluationFaults(members);
-  return faults.length > 0 ? { faults } : readEvaluation(members as unknown as AccessEvaluation);
+export async function listedEvaluations(body: JsonObject): Promise<ListedEvaluation[]> {
+  const slices = new Slices();
+  const defaults = await readParts(body, slices);
+  const items: ListedEvaluation[] = [];
+  for (const item of (body['evaluations'] ?? []) as readonly JsonValue[]) {
+    if (slices.areDue) await slices.next();
+    if (isObject(item)) items.push(evaluationOf(await readParts(item, slices, defaults)));
+    else items.push({ faults: [{ field: 'the evaluation', message: 'must be an object' }] });
+  }
+  return items;
 }
 
 /** Whether the list ends after an item with this decision. */

@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { AnswerReason, PermissionAnswer } from '../authorization/permission';
 import { invalid } from '../errors/domain-error';
+import { AnsweredApprovals } from '../evaluation/answered-approvals';
 import { type Asking, Evaluations } from '../evaluation/evaluations.service';
 import { DecidingPolicyResponse } from '../executions/dto/execution.response';
 import type { JsonObject } from '../json/json-value';
 import type { Caller } from '../ledger/caller';
 import { ApprovalResponse } from '../policies/dto/policy.response';
 import { Slices } from '../shared/slices';
-import type { InvalidReason, ReadEvaluation } from './access-evaluation';
+import { evaluationOf, type InvalidReason, type ReadEvaluation, readParts } from './access-evaluation';
 import {
   endsList,
-  evaluationOf,
   isList,
-  listedEvaluations,
   type ListedEvaluation,
+  listedEvaluations,
   listFaults,
   semanticOf,
 } from './access-evaluations';
@@ -39,7 +39,7 @@ export class AuthzenService {
 
   /** @throws VALIDATION_ERROR for an invalid body; PERMISSION_DENIED when the caller may only ask for its own agent. */
   async evaluation(caller: Caller, body: JsonObject): Promise<AccessDecision> {
-    const read = evaluationOf(body);
+    const read = evaluationOf(await readParts(body, new Slices()));
     if ('faults' in read) throw invalid(read.faults);
     return this.evaluations.asking(caller, [whoOf(read)], async (asking) => decisionOn(read, asking));
   }
@@ -52,15 +52,17 @@ export class AuthzenService {
     const faults = listFaults(body);
     if (faults.length > 0) throw invalid(faults);
     if (!isList(body)) return this.evaluation(caller, body);
-    const items = listedEvaluations(body);
+    const items = await listedEvaluations(body);
     const semantic = semanticOf(body);
     const everybody = items.flatMap((item) => ('faults' in item ? [] : whoOf(item)));
     return this.evaluations.asking(caller, everybody, async (asking) => {
       const slices = new Slices();
+      const approvals = new AnsweredApprovals('evaluations');
       const decisions: AccessDecision[] = [];
       for (const item of items) {
         if (slices.areDue) await slices.next();
         const decided = 'faults' in item ? faulty(item) : decisionOn(item, asking);
+        if ('approvalRequirement' in decided.context) approvals.add(decided.context.approvalRequirement);
         decisions.push(decided);
         if (endsList(semantic, decided.decision)) break;
       }

@@ -1,6 +1,6 @@
 import { isConsistent, type TreeHead } from '../ledger/merkle/proof-check';
 import { TreeDamagedError } from '../ledger/merkle/tree-damaged.error';
-import { EMPTY_ROOT } from '../ledger/merkle/tree-hash';
+import { EMPTY_ROOT } from '../ledger/merkle/tree';
 import type { TreeReader } from '../ledger/reading/tree-reader';
 
 /** Why the current tree does not extend an earlier one, as the end of a sentence; null if it does. */

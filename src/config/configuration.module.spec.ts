@@ -14,8 +14,8 @@ async function configurationOf(environment?: Environment): Promise<Configuration
 }
 
 describe('ConfigurationModule', () => {
-  const formerFolder = process.cwd();
-  const formerEnvironment = { ...process.env };
+  const previousFolder = process.cwd();
+  const previousEnvironment = { ...process.env };
   const folder = mkdtempSync(join(tmpdir(), 'governance-env-'));
 
   beforeAll(() => {
@@ -28,8 +28,8 @@ describe('ConfigurationModule', () => {
   });
 
   afterAll(() => {
-    process.env = formerEnvironment;
-    process.chdir(formerFolder);
+    process.env = previousEnvironment;
+    process.chdir(previousFolder);
     rmSync(folder, { recursive: true });
   });
 
@@ -43,7 +43,7 @@ describe('ConfigurationModule', () => {
     expect(await configurationOf({})).toMatchObject({ host: '0.0.0.0', port: 3000, nodeEnvironment: 'development' });
   });
 
-  it('leaves the environment as it is, so that a generated key stays in the process', async () => {
+  it('does not change the environment, so that a generated key stays inside', async () => {
     const { apiKey } = await configurationOf();
     expect(process.env).toEqual({ NODE_ENV: 'test' });
     expect(apiKey).toMatch(/^[0-9a-f]{48}$/);

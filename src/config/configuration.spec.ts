@@ -2,7 +2,7 @@ import { readConfiguration } from './read-configuration';
 import { secretsOf } from './configuration';
 
 describe('secretsOf', () => {
-  it('has the keys and the passwords of URLs, as written and as meant', () => {
+  it('has the keys and the passwords of URLs, as written and decoded', () => {
     const configuration = readConfiguration({
       API_KEY: 'the-current-key',
       API_KEY_PREVIOUS: 'the-previous-key',
@@ -22,7 +22,7 @@ describe('secretsOf', () => {
     );
   });
 
-  it('has nothing where nothing is secret', () => {
+  it('is empty if there is no secret', () => {
     expect(secretsOf(readConfiguration({ API_KEY: 'k', DATABASE_URL: 'sqlite:./a.db' }))).toEqual(['k']);
   });
 });

@@ -28,13 +28,13 @@ describe('A variable that nobody reads', () => {
     },
   );
 
-  it('is left alone while it is empty, and so is each that is read', () => {
+  it('causes no warning if it is empty, nor does a variable that is read', () => {
     expect(nearMissWarnings({ RATELIMIT: '', RATE_LIMIT: '5' }, NAMES)).toEqual([]);
     const all = Object.fromEntries(NAMES.map((name) => [name, 'x']));
     expect(nearMissWarnings(all, NAMES)).toEqual([]);
   });
 
-  it('is looked for among the settings of modules, too', () => {
+  it('is also compared with the settings of modules', () => {
     expect(nearMissWarnings({ INCIDENTS_MOST: '5' }, [...NAMES, 'INCIDENT_MOST'])).toHaveLength(1);
   });
 });

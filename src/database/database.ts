@@ -1,6 +1,6 @@
 import type { DataSourceOptions } from 'typeorm';
 import type { Dialect } from './dialect';
-import type { SqlConnection } from './sql-connection';
+import type { SqlConnection, SqlSessions } from './sql-connection';
 
 /**
  * The opened, migrated database. One connection writes and belongs to the ledger alone; the others are read-only. Point
@@ -10,9 +10,9 @@ export abstract class Database {
   abstract readonly dialect: Dialect;
   /** For people: where the records are, without a password. */
   abstract readonly location: string;
-  abstract readonly points: SqlConnection;
-  abstract readonly lists: SqlConnection;
-  abstract readonly chain: SqlConnection;
+  abstract readonly points: SqlSessions;
+  abstract readonly lists: SqlSessions;
+  abstract readonly chain: SqlSessions;
   /** Identifies this process among those that write the database; it changes with every start. */
   abstract readonly processId: string;
   /** False if no other process can write while this one runs. */
@@ -27,7 +27,7 @@ export abstract class Database {
    * A connection for data that is not a record, such as the progress of a delivery, written by single idempotent
    * statements. It does not wait for a locked file. The caller closes it.
    */
-  abstract openSideWriter(): Promise<SqlConnection>;
+  abstract openSideWriter(): Promise<SqlSessions>;
   /** Another read-only connection, for a transaction that reads. The caller closes it. */
   abstract openReader(): Promise<SqlConnection>;
   /** False if what is written now would not be found by the next start, for example because the file was removed. */

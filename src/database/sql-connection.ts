@@ -9,17 +9,21 @@ export interface SqlStatement {
 }
 
 /**
- * One connection to the database. Statements run one after another, in call order; each distinct text is prepared once.
- * `$1` is the first parameter, wherever it appears. Every failure is a `DatabaseFault`.
+ * Runs single statements, which may run at the same time. `$1` is the first parameter, wherever it appears. Every
+ * failure is a `DatabaseFault`.
  */
-export interface SqlConnection {
-  /** True once the connection is known to be broken; its owner opens another. */
-  readonly isLost: boolean;
+export interface SqlSessions {
   all<Row = SqlRow>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;
   run(sql: string, parameters?: readonly SqlValue[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One connection to the database. Statements run one after another, in call order; each text is prepared once. */
+export interface SqlConnection extends SqlSessions {
+  /** True once the connection is known to be broken; its owner opens another. */
+  readonly isLost: boolean;
   /** Runs all of them, in order; rejects with the failure of the first that failed. */
   runAll(statements: readonly SqlStatement[]): Promise<void>;
-  close(): Promise<void>;
 }
 
 /**

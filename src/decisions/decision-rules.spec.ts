@@ -56,7 +56,7 @@ describe('A decision', () => {
     expect(PROPOSED.reviews).toEqual([]);
   });
 
-  it('that expires is resolved then', () => {
+  it('that expires is resolved at that time', () => {
     expect(expired(PROPOSED, MOMENT)).toEqual({
       ...PROPOSED,
       status: 'expired',

@@ -1,5 +1,6 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { ClientLeft } from '../http/answers/client-left.decorator';
 import { Caller } from '../http/pipeline/caller.decorator';
 import { IgnoresIdempotencyKey, RequiresScope } from '../http/request/route-marks';
 import { ApiExamples } from '../openapi/api-examples.decorator';
@@ -38,10 +39,11 @@ export class EvaluateController {
   })
   async evaluate(
     @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
     @Body() { requests, explain = false, asOf, ...defaults }: EvaluateRequest,
   ): Promise<EvaluationResponse | EvaluationsResponse> {
     const asked = askedPermissions(defaults, requests);
-    const { answers, policySet } = await this.evaluations.answers(caller, asked, explain, asOf);
+    const { answers, policySet } = await this.evaluations.answers(caller, asked, { explains: explain, asOf, leaving });
     const [first] = answers;
     if (requests === undefined && first !== undefined) return { ...AnswerResponse.from(first), policySet };
     return { results: answers.map(AnswerResponse.from), policySet };

@@ -6,7 +6,6 @@ import {
   type PermissionAnswer,
 } from '../authorization/permission';
 import { Configuration } from '../config/configuration';
-import { notThisAgent } from '../errors/caller-refusal';
 import { invalid, notFound } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import { LedgerService } from '../ledger/ledger.service';
@@ -16,9 +15,14 @@ import { PastPolicies } from '../policies/past-policies';
 import type { MatchedPolicy, NearPolicy } from '../policies/evaluation/explanation';
 import type { PolicySnapshot } from '../policies/evaluation/policy-evaluator';
 import type { EvaluationSubject } from '../policies/patterns/subject';
-import { Slices } from '../shared/slices';
+import { inSlices, Slices } from '../shared/slices';
+import { AnsweredApprovals } from './answered-approvals';
 import { type Agents, agentsOf, type KnownAgent } from './asked-agents';
 import type { AskedPermission } from './asked-permission';
+import { mayAskForAll, requireMayAsk } from './may-ask';
+
+/** More than an agent can have. */
+const MANY_ROLES = 50;
 
 export interface ExplainedAnswer {
   readonly answer: PermissionAnswer;
@@ -30,6 +34,15 @@ export interface AnswerExplanation {
   readonly inForce: number;
   readonly matched: readonly MatchedPolicy[];
   readonly nearest: readonly NearPolicy[];
+}
+
+/** How questions are to be answered. */
+export interface AnswerTerms {
+  readonly explains: boolean;
+  /** Undefined: as of now. */
+  readonly asOf: Moment | undefined;
+  /** Aborted when nobody waits for the answers any more. */
+  readonly leaving: AbortSignal;
 }
 
 /** Answers questions, all with the same set of policies. */
@@ -57,21 +70,28 @@ export class Evaluations {
   /**
    * Answers in the order of the questions, all with the same set of policies.
    * @throws PERMISSION_DENIED when the caller may only ask for its own agent; VALIDATION_ERROR for agents that do not
-   * exist.
+   * exist; UNAVAILABLE when too many others ask about earlier times.
    */
   async answers(
     caller: Caller,
     asked: readonly AskedPermission[],
-    explains: boolean,
-    asOf?: Moment,
+    { explains, asOf, leaving }: AnswerTerms,
   ): Promise<{ readonly answers: readonly ExplainedAnswer[]; readonly policySet: string }> {
     const everybody = asked.map(({ who }) => who);
-    const work = async (asking: Asking): Promise<{ answers: ExplainedAnswer[]; policySet: string }> => ({
-      answers: await answersOf(asking, asked, explains),
-      policySet: asking.policySet,
-    });
+    const work = async (asking: Asking): Promise<{ answers: ExplainedAnswer[]; policySet: string }> => {
+      const answers = await answersOf(asking, asked, explains);
+      const approvals = new AnsweredApprovals('requests');
+      for (const { answer } of answers) approvals.add(answer.requirement);
+      return { answers, policySet: asking.policySet };
+    };
     if (asOf === undefined) return this.asking(caller, everybody, work);
-    return work(await this.askingAsOf(caller, everybody, asOf));
+    return this.askingAsOf(caller, everybody, { asOf, leaving }, work);
+  }
+
+  /** @throws PERMISSION_DENIED when the caller may only ask for its own agent, and does not. */
+  async requireMayAsk(caller: Caller, everybody: readonly AskedPermission['who'][]): Promise<void> {
+    if (mayAskForAll(caller)) return;
+    requireMayAsk(caller, everybody, await agentsOf(this.history, everybody));
   }
 
   /**
@@ -102,21 +122,24 @@ export class Evaluations {
   ): Promise<Result> {
     return this.withPolicies(everybody, async (policies, agents) => {
       requireMayAsk(caller, everybody, agents);
+      await prepareSubjects(policies, everybody);
       return work(this.askingOf(policies, agents));
     });
   }
 
   /** With the policies that were in force at the time, and the agents as they were. */
-  private async askingAsOf(
+  private async askingAsOf<Result>(
     caller: Caller,
     everybody: readonly AskedPermission['who'][],
-    asOf: Moment,
-  ): Promise<Asking> {
-    const sequence = await this.history.sequenceAt(asOf, 'asOf');
+    { asOf, leaving }: { readonly asOf: Moment; readonly leaving: AbortSignal },
+    work: (asking: Asking) => Promise<Result>,
+  ): Promise<Result> {
+    const sequence = await this.history.wholeChangeAt(asOf, 'policySet', 'asOf');
     // Nothing existed before the first entry.
     if (sequence === 0) throw notFound('ledger at that time');
-    requireMayAsk(caller, everybody, await agentsOf(this.history, everybody));
-    return this.askingOf(await this.past.inForceAfter(sequence), await agentsOf(this.history, everybody, sequence));
+    await this.requireMayAsk(caller, everybody);
+    const agents = await agentsOf(this.history, everybody, sequence);
+    return this.past.inForceAfter(sequence, (policies) => work(this.askingOf(policies, agents)), leaving);
   }
 
   private askingOf(policies: PolicySnapshot, agents: Agents): Asking {
@@ -139,6 +162,7 @@ export class Evaluations {
       const { version } = this.policies;
       const agents = await agentsOf(this.history, everybody);
       await this.ledger.catchUpWithReplicas();
+      await this.policies.upToDate;
       if (version !== this.policies.version) continue;
       const policies = this.policies.snapshot();
       try {
@@ -160,6 +184,13 @@ export class Evaluations {
     const answer = answerTo(who, question, { evaluate: policies.evaluate, defaultEffect });
     return { answer, explanation: explains ? explained(who, question, answer, policies) : null };
   }
+}
+
+/** In chunks: whoever is no agent may have as many roles as fit into a body. */
+async function prepareSubjects(policies: PolicySnapshot, everybody: readonly AskedPermission['who'][]): Promise<void> {
+  const slices = new Slices();
+  for (const who of everybody)
+    if ('roles' in who && who.roles.length > MANY_ROLES) await inSlices(policies.prepare(who), slices);
 }
 
 /** In chunks. @throws VALIDATION_ERROR for agents that do not exist. */
@@ -206,16 +237,6 @@ function resolved({ who }: AskedPermission, agents: Agents): Resolved {
   const agent = agents.get(who.agent);
   if (agent === undefined) throw new Error(`The agent ${who.agent} was not refused as unknown.`);
   return agent;
-}
-
-/** A caller that is bound to an agent and may not read can only ask for that agent. */
-function requireMayAsk(
-  { agentId, grants }: Caller,
-  everybody: readonly AskedPermission['who'][],
-  agents: Agents,
-): void {
-  if (agentId === null || grants.has('read')) return;
-  if (!everybody.every((who) => 'agent' in who && agents.get(who.agent)?.agent.id === agentId)) throw notThisAgent();
 }
 
 function requireKnown(everybody: readonly AskedPermission['who'][], { isKnown }: Asking): void {

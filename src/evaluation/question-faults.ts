@@ -1,8 +1,7 @@
 import { agentNameFault, normaliseAgentName } from '../agents/agent-name';
 import { AGENT_KINDS } from '../agents/agent-kind';
 import type { FieldFault } from '../errors/domain-error';
-import { oneOfFault } from '../http/validation/text-fields';
-import { textFault, textListFault, type TextLimits } from '../http/validation/text-rules';
+import { oneOfFault, textFault, type TextLimits, textListFault } from '../http/validation/value-rules';
 import { faultsBy, type FaultInside } from '../http/validation/member-rule';
 import { resourcePathFault, resourceTypeFault } from '../policies/patterns/resource-path';
 import { isGiven } from './asked-permission';
@@ -15,10 +14,10 @@ export const MOST_EXPLAINED = 50;
 export const ACTION: TextLimits = { max: 100 };
 export const RESOURCE_TYPE: TextLimits = { max: 100, rule: resourceTypeFault };
 export const RESOURCE_ID: TextLimits = { max: 500, rule: resourcePathFault };
-export const AGENT_REFERENCE: TextLimits = { max: 200 };
+export const AGENT_REFERENCE = { max: 200, normalise: normaliseAgentName };
 
 /** The same limits as for agents. */
-export const SUBJECT_NAME: TextLimits = { max: 200, rule: (name) => agentNameFault(normaliseAgentName(name)) };
+export const SUBJECT_NAME: TextLimits = { max: 200, rule: agentNameFault };
 export const SUBJECT_ROLES = { maxItems: 50, item: { max: 100, rule: labelFault } };
 
 const REQUIRED = ['action', 'resourceType', 'resourceId'] as const;
@@ -45,7 +44,7 @@ export function subjectFault(value: unknown): string | readonly FaultInside[] | 
   const { name, roles, kind } = value;
   return [
     ...unknownMembers(value, SUBJECT_MEMBERS, '.'),
-    ...optionalFault('.name', name, (text) => textFault(text, SUBJECT_NAME)),
+    ...optionalFault('.name', name, (text) => nameFault(text, SUBJECT_NAME)),
     ...(!isGiven(roles) ? [] : faultsBy((list) => textListFault(list, SUBJECT_ROLES), '.roles', roles).map(inside)),
     ...optionalFault('.kind', kind, (text) => oneOfFault(text, AGENT_KINDS)),
   ];
@@ -74,12 +73,17 @@ export function togetherFaults(members: Members): readonly FieldFault[] {
 
 /** The rules for members with a single message, in the order in which faults are reported. */
 const QUESTION_RULES: readonly (readonly [member: string, rule: (value: unknown) => string | undefined])[] = [
-  ['agent', (text) => textFault(text, AGENT_REFERENCE)],
+  ['agent', (text) => nameFault(text, AGENT_REFERENCE)],
   ['action', (text) => textFault(text, ACTION)],
   ['resourceType', (text) => textFault(text, RESOURCE_TYPE)],
   ['resourceId', (text) => textFault(text, RESOURCE_ID)],
   ['parameters', (value) => (isObject(value) ? undefined : 'must be an object')],
 ];
+
+/** The length of a name counts in normal form C. */
+function nameFault(value: unknown, limits: TextLimits): string | undefined {
+  return textFault(typeof value === 'string' ? normaliseAgentName(value) : value, limits);
+}
 
 const EITHER = 'must be left out: agent is given';
 

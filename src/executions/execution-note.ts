@@ -20,7 +20,10 @@ export function noteOf(execution: Named, action: string): EntryNote & { readonly
     agentId,
     entityId,
     details: {
-      ...{ action: execution.action, resourceType, resourceId, policies },
+      action: execution.action,
+      resourceType,
+      resourceId,
+      policies,
       ...(decisionId !== null && { decisionId }),
     },
   };
@@ -29,7 +32,7 @@ export function noteOf(execution: Named, action: string): EntryNote & { readonly
 /** The same for what policies decided, with the set that was in force. */
 export function decidedNote(execution: Named, action: string, policySet: string): EntryNote {
   const note = noteOf(execution, action);
-  return { ...note, details: { ...note.details, policySet } };
+  return { ...note, details: { policySet, ...note.details } };
 }
 
 const OUTCOME_ACTIONS = {

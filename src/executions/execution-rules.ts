@@ -7,9 +7,6 @@ import type { Execution, ExecutionOutcome } from './execution.entity';
 /** What an approval is for: if any of these differs, it is another action. */
 type ApprovedAction = Pick<Execution, 'agentId' | 'action' | 'resourceType' | 'resourceId' | 'parameters'>;
 
-/** Members that a new execution does not have yet. */
-export const UNSETTLED = { reason: null, failureReason: null, approvedUntil: null, completedAt: null } as const;
-
 /** Outcomes that never change again. */
 export type FinalOutcome = Exclude<ExecutionOutcome, 'authorized' | 'running' | 'pending_approval' | 'approved'>;
 

@@ -24,7 +24,7 @@ function isAccepted(text: string, characters: number): boolean {
 }
 
 describe('JsonCheck', () => {
-  it('accepts what JSON.parse does, and nothing else, however it is divided', () => {
+  it('accepts exactly what JSON.parse does, however the text is divided', () => {
     const part = fc.constantFrom(
       ...[
         '{',
@@ -86,7 +86,7 @@ describe('JsonCheck', () => {
     );
   });
 
-  it('has a value made of the text as JSON.parse makes it, of any names', async () => {
+  it('builds the same value as JSON.parse, with any names of members', async () => {
     const name = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', '1', '\\', '"'));
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof({ maxDepth: 4 }, fc.jsonValue(), fc.array(tie('value')), fc.dictionary(name, tie('value'))),
@@ -103,7 +103,7 @@ describe('JsonCheck', () => {
     await expect(parseInSlices('{"a":1,}', new Slices())).rejects.toThrow(SyntaxError);
   });
 
-  it('takes texts of any length and depth', () => {
+  it('accepts texts of any length and depth', () => {
     expect(isAccepted(JSON.stringify('x'.repeat(5_000_000)), 1000)).toBe(true);
     expect(isAccepted(JSON.stringify('"\n'.repeat(1_000_000)), 1000)).toBe(true);
     expect(isAccepted('['.repeat(100_000) + ']'.repeat(100_000), 1000)).toBe(true);

@@ -19,6 +19,9 @@ export interface DueRecords<Row extends GovernedRow> {
   readonly settle: (transaction: LedgerTransaction, row: Row) => Promise<void>;
 }
 
+/** Ids of the records that are due at a time, in chunks. */
+type DueIds = (now: string) => Iterable<readonly string[]> | AsyncIterable<readonly string[]>;
+
 /** A provider that settles records of one kind while the service runs. @param logName under which faults are logged. */
 export function settledWhenDue<Row extends GovernedRow>(
   records: DueRecords<Row>,
@@ -28,7 +31,7 @@ export function settledWhenDue<Row extends GovernedRow>(
     provide: dueSettlementOf(records.kind),
     inject: [LedgerService, RecordReader],
     useFactory: (ledger: LedgerService, reader: RecordReader) =>
-      new DueSettlement(ledger, reader, records, new Logger(logName)),
+      new DueSettlement(ledger, records, (now) => reader.due(records.kind, now, CHUNK), logName),
   };
 }
 
@@ -43,10 +46,11 @@ export class DueSettlement<Row extends GovernedRow> implements OnApplicationBoot
 
   constructor(
     private readonly ledger: LedgerService,
-    private readonly reader: RecordReader,
     private readonly records: DueRecords<Row>,
-    logger: Logger,
+    private readonly due: DueIds,
+    logName: string,
   ) {
+    const logger = new Logger(logName);
     this.repeated = new Repeated(
       INTERVAL,
       () => this.settleAll(),
@@ -66,7 +70,7 @@ export class DueSettlement<Row extends GovernedRow> implements OnApplicationBoot
   private async settleAll(): Promise<void> {
     const { now, isHealthy } = this.ledger;
     if (!isHealthy) return;
-    for await (const ids of this.reader.due(this.records.kind, now, CHUNK)) {
+    for await (const ids of this.due(now)) {
       await Promise.all(ids.map((id) => this.settle(id)));
       if (this.repeated.isStopping) return;
     }

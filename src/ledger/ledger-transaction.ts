@@ -1,6 +1,6 @@
 import type { Caller } from './caller';
 import type { JsonObject } from '../json/json-value';
-import type { GovernedRow, RecordKind } from './record-kind';
+import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
 import type { DomainError } from '../errors/domain-error';
 
 export type EntryOutcome = 'success' | 'denied' | 'failed';
@@ -48,6 +48,15 @@ export interface LedgerTransaction {
   /** By all columns of one of the kind's unique keys. */
   findBy<Row extends GovernedRow>(kind: RecordKind<Row>, key: Partial<Row>): Promise<Row | undefined>;
   /**
+   * The rows that have one of the keys, each the values of these columns of a unique key, in few statements. Flushes
+   * earlier commands to the database first.
+   */
+  findAmong<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    columns: readonly ColumnOf<Row>[],
+    keys: readonly (readonly string[])[],
+  ): Promise<Row[]>;
+  /**
    * The rows whose columns equal the given values, oldest first: all of them, or only this many of the newest. Flushes
    * earlier commands to the database first, so use it sparingly.
    */
@@ -66,8 +75,11 @@ export interface LedgerTransaction {
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
   /** Writes an entry that says nothing about its subject's state: a caller was refused because of its key or token. */
   recordAccessDenied(subject: Readonly<Record<'type' | 'id', string>>, note: AccessDeniedNote): void;
-  /** Runs once the command is on disk, before any later command runs. Must not throw. */
-  afterCommit(effect: () => void): void;
+  /**
+   * Runs once the command is on disk, before any later command runs; a promise that it returns is waited for. Must not
+   * fail.
+   */
+  afterCommit(effect: () => unknown): void;
 }
 
 /**

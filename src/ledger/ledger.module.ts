@@ -26,6 +26,7 @@ import { ListFilters1763700000000 } from './schema/list-filters.migration';
 import { LedgerService } from './ledger.service';
 import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';
+import { ListedValues } from './reading/listed-values';
 import { PastRecords } from './reading/past-records';
 import { RecordHistory } from './record-history';
 import { RecordReader } from './reading/record-reader';
@@ -67,6 +68,7 @@ export interface LedgerFeature {
     LedgerTail,
     RecordReader,
     AlikeRecords,
+    ListedValues,
     PastRecords,
     RecordHistory,
     EntryReader,
@@ -82,6 +84,7 @@ export interface LedgerFeature {
     PastRecords,
     RecordReader,
     AlikeRecords,
+    ListedValues,
     RecordHistory,
     EntryReader,
     CounterReader,

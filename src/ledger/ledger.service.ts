@@ -6,12 +6,11 @@ import { BatchRunner } from './writing/batch-runner';
 import type { Caller } from './caller';
 import { ReplicaPoll } from './replica-poll';
 import { BatchTransaction } from './writing/batch-transaction';
-import { KnownHead } from './head/known-head';
+import { ensureHead, KnownHead, readHead } from './head/known-head';
 import { LedgerClock } from './head/ledger-clock';
-import { ensureHead, readHead } from './head/head-row';
 import type { LedgerObserver } from './ledger-observer';
 import type { LedgerPosition } from './chain/ledger-position';
-import { treeOf } from './merkle/tree-frontier';
+import { treeOf } from './merkle/tree';
 import { LedgerQueue } from './writing/ledger-queue';
 import type { BeforeReplay, Command } from './ledger-transaction';
 import { BatchLoop } from './writing/batch-loop';
@@ -29,12 +28,15 @@ const QUEUE_CAPACITY = 10_000;
 const MAXIMUM_WAIT = 10_000;
 const HEARTBEAT = 1_000;
 
-export type LedgerWriter = Pick<LedgerService, 'write'>;
-
 /** Options of a write. */
 export interface WriteTerms<Result> {
   readonly lookups?: readonly Lookup[];
   readonly beforeReplay?: BeforeReplay<Result>;
+}
+
+/** Writes; what its commands will look up, if anything, is already named. */
+export interface LedgerWriter {
+  write<Result>(caller: Caller, command: Command<Result>, terms?: Omit<WriteTerms<Result>, 'lookups'>): Promise<Result>;
 }
 
 /**
@@ -65,7 +67,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.clock = new LedgerClock(database.dialect.clock, maxClockStep, this.stops);
     this.writer = new WriterConnection(database, this.known);
     this.projections = new Projections(catalog);
-    this.replicaPoll = new ReplicaPoll(database.points, this.projections);
+    this.replicaPoll = new ReplicaPoll(database.points, this.projections, this.known);
     const transaction = new BatchTransaction(database, this.writer, this.known, this.clock);
     const runner = new BatchRunner(database, catalog, this.writer, transaction, this.projections, this.clock);
     this.leftovers = new Leftovers(catalog, transaction);
@@ -111,7 +113,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
    * waits for its own, which is slow over a network. It is only an optimisation.
    */
   prefetching(...lookups: readonly Lookup[]): LedgerWriter {
-    return { write: (caller, command, terms) => this.write(caller, command, { ...terms, lookups }) };
+    return { write: (caller, command, terms) => this.write(caller, command, { lookups, ...terms }) };
   }
 
   /**
@@ -130,6 +132,11 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
   /** Resolves when memory that reads are served from reflects everything other processes committed before the call. */
   async catchUpWithReplicas(): Promise<void> {
     if (this.hasOthers) await this.replicaPoll.now();
+  }
+
+  /** @internal The same for one memory, however long others take. */
+  async catchUp(memory: Projection): Promise<void> {
+    if (this.hasOthers) await this.replicaPoll.now(memory);
   }
 
   /**
@@ -215,7 +222,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
 
   private async probe(): Promise<void> {
     const { points } = this.database;
-    await Promise.all([this.known.read(() => readHead(points)), this.clock.check(points)]);
+    await Promise.all([this.known.checked(readHead(points)), this.clock.check(points)]);
   }
 
   private onHeartbeat(): void {

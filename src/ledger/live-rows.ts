@@ -1,6 +1,7 @@
 import type { LedgerTransaction } from './ledger-transaction';
 import type { ForeignChanges, Projection } from './writing/projections';
 import type { GovernedRow, RecordKind } from './record-kind';
+import { OneAtATime } from '../shared/one-at-a-time';
 
 /** Most consecutive attempts, when this process keeps changing what the previous one found. */
 const MOST_ATTEMPTS = 5;
@@ -9,8 +10,11 @@ const MOST_ATTEMPTS = 5;
 interface LiveRowsOptions<Row extends GovernedRow> {
   readonly kind: RecordKind<Row>;
   readonly actions: readonly string[];
-  /** Receives all rows that belong together in one call. */
-  readonly keep: (rows: readonly Row[]) => void;
+  /**
+   * Receives all rows that belong together in one call; the next call waits until they are kept. Long work may be done
+   * in chunks if it takes effect at once.
+   */
+  readonly keep: (rows: readonly Row[]) => void | Promise<void>;
 }
 
 /**
@@ -20,21 +24,27 @@ interface LiveRowsOptions<Row extends GovernedRow> {
 export class LiveRows<Row extends GovernedRow> implements Projection {
   /** Rows kept while a refresh was under way: what it reads may be older. */
   private keptMeanwhile: Set<string> | null = null;
+  private readonly keeping = new OneAtATime();
 
   constructor(private readonly options: LiveRowsOptions<Row>) {}
 
   /** Keeps rows that a command has written, once they are on disk. */
-  follow(transaction: LedgerTransaction, ...rows: readonly Row[]): void {
+  follow(transaction: LedgerTransaction, rows: readonly Row[]): void {
     transaction.afterCommit(() => this.keep(rows));
   }
 
-  keep(rows: readonly Row[]): void {
+  /** Resolves when what was given to it so far is kept. */
+  get kept(): Promise<unknown> {
+    return this.keeping.done;
+  }
+
+  keep(rows: readonly Row[]): Promise<void> {
     for (const { id } of rows) this.keptMeanwhile?.add(id);
-    this.options.keep(rows);
+    return this.inTurn(rows);
   }
 
   async catchUp(changes: ForeignChanges): Promise<void> {
-    this.keep(await this.changed(changes));
+    await this.keep(await this.changed(changes));
   }
 
   /**
@@ -48,13 +58,17 @@ export class LiveRows<Row extends GovernedRow> implements Projection {
       try {
         const rows = await this.changed(changes);
         if (rows.some(({ id }) => keptMeanwhile.has(id))) continue;
-        this.options.keep(rows);
+        await this.inTurn(rows);
         return true;
       } finally {
         this.keptMeanwhile = null;
       }
     }
     return false;
+  }
+
+  private inTurn(rows: readonly Row[]): Promise<void> {
+    return this.keeping.run(async () => this.options.keep(rows));
   }
 
   private changed(changes: ForeignChanges): Promise<Row[]> {

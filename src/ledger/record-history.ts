@@ -42,13 +42,17 @@ export class RecordHistory {
     return record === undefined || sequence === undefined ? record : this.past.find(kind, record.id, sequence);
   }
 
-  /** As they are now, by a unique key. */
+  /** As they are now, by the column of a unique key. */
   allAmong<Row extends GovernedRow>(
     kind: RecordKind<Row>,
     column: ColumnOf<Row>,
     values: readonly string[],
-  ): Promise<ReadonlyMap<string, Row>> {
-    return this.records.allAmong(kind, column, values);
+  ): Promise<Row[]> {
+    return this.records.allAmong(
+      kind,
+      [column],
+      values.map((value) => [value]),
+    );
   }
 
   /**
@@ -64,6 +68,17 @@ export class RecordHistory {
     const head = await this.counters.headSequence();
     if (asOf < 1 || asOf > head) throw invalidField(field, `must be a sequence from 1 to ${head}, the last entry's`);
     return asOf;
+  }
+
+  /**
+   * The same for what several records decide together: the last entry of the change that the moment falls into. All of
+   * it takes effect at once, so in between there never was anything to read.
+   * @param member of the details of all its entries: a text that says what it led to.
+   */
+  async wholeChangeAt(asOf: Moment, member: string, field: string): Promise<number> {
+    const sequence = await this.sequenceAt(asOf, field);
+    // The entries of a change share their time.
+    return typeof asOf === 'string' ? sequence : this.past.lastWithSame(member, sequence);
   }
 
   private async findPast<Row extends GovernedRow>(

@@ -1,8 +1,9 @@
 import { Logger } from '@nestjs/common';
-import type { SqlConnection } from '../database/sql-connection';
+import type { SqlSessions } from '../database/sql-connection';
 import { Repeated } from '../shared/repeated';
-import { readHead } from './head/head-row';
-import type { Projections } from './writing/projections';
+import type { LedgerPosition } from './chain/ledger-position';
+import { type KnownHead, readHead } from './head/known-head';
+import type { Projection, Projections } from './writing/projections';
 import { SingleFlight } from '../shared/single-flight';
 
 /** Average polling interval in milliseconds: what another process has committed becomes visible within a second. */
@@ -11,38 +12,51 @@ const INTERVAL = 300;
 /** Picks up what other processes have committed, periodically and on demand, without taking the batch lock. */
 export class ReplicaPoll {
   private readonly logger = new Logger('Ledger');
-  /** A caller that arrives during a poll shares the next one. */
-  private readonly polls = new SingleFlight<never, void>(() => this.poll());
+  /** A caller that arrives while the head is read shares the next reading. */
+  private readonly heads = new SingleFlight<never, LedgerPosition | undefined>(() => this.head());
   private readonly repeated = new Repeated(
     INTERVAL,
-    () => this.now(),
+    () => this.poll(),
     (error) => this.report(error),
   );
   private hasFailed = false;
 
   constructor(
-    private readonly connection: SqlConnection,
+    private readonly connection: SqlSessions,
     private readonly projections: Projections,
+    private readonly known: KnownHead,
   ) {}
 
   begin(): void {
     this.repeated.begin();
   }
 
-  /** Resolves when everything committed before the call is known. */
-  now(): Promise<void> {
-    return this.polls.call(0);
+  /** Resolves when everything committed before the call is known, to one projection or to all. */
+  async now(memory?: Projection): Promise<void> {
+    const head = await this.heads.call(0);
+    if (head !== undefined) await this.projections.refresh(this.connection, head, memory);
   }
 
   async stop(): Promise<void> {
     await this.repeated.stop();
-    await this.polls.ended();
+    await this.heads.ended();
+    await this.projections.ended();
   }
 
-  private async poll(): Promise<void> {
+  private async head(): Promise<LedgerPosition | undefined> {
     const head = await readHead(this.connection);
-    if (head !== undefined) await this.projections.refresh(this.connection, head);
-    this.hasFailed = false;
+    if (head !== undefined) this.known.seen(head);
+    return head;
+  }
+
+  /** Does not wait for the refreshes: while one takes long, the others go on. */
+  private async poll(): Promise<void> {
+    const head = await this.heads.call(0);
+    if (head === undefined) return;
+    this.projections.refresh(this.connection, head).then(
+      () => (this.hasFailed = false),
+      (error: unknown) => this.report(error),
+    );
   }
 
   /** Reports once, until a poll succeeds again. */

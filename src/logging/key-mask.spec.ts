@@ -1,17 +1,17 @@
 import { cutText, maskKeys } from './key-mask';
 
 describe('maskKeys', () => {
-  it('takes every key out, as often as it occurs', () => {
+  it('masks every occurrence of a key', () => {
     const mask = maskKeys(['the-current-key', 'the-previous-key']);
     expect(mask('{"msg":"the-current-key the-previous-key the-current-key"}')).toBe('{"msg":"[key] [key] [key]"}');
   });
 
-  it('finds a key that JSON writes with escapes', () => {
+  it('finds a key that contains JSON escapes', () => {
     const key = 'quo"te\\and-more';
     expect(maskKeys([key])(JSON.stringify({ msg: `got ${key}` }))).toBe('{"msg":"got [key]"}');
   });
 
-  it('leaves lines readable when a key is as short as a word', () => {
+  it('keeps lines readable if a key is as short as a word', () => {
     expect(maskKeys(['level'])('{"level":"info"}')).toBe('{"level":"info"}');
   });
 
@@ -34,7 +34,7 @@ describe('maskKeys', () => {
       expect(logged(cutText(`x ${secret}`, secret.length - 1))).toMatch(/^\{"msg":"x \[key\]…"\}$/);
     });
 
-    it('but neither the prefix of a key nor a word with a dot', () => {
+    it('except for the prefix of a key, or a word with a dot', () => {
       const line = JSON.stringify({ msg: 'agk_01ARZ3NDEKTSV4RRFFQ69G5FAV keyJar.open eyJ' });
       expect(mask(line)).toBe(line);
     });
@@ -64,17 +64,17 @@ describe('maskKeys', () => {
       ['differently often', key.replace('c', '%2563').replace('d', '%64').replace('e', '%252565')],
     ])('%s', (_, text) => expect(logged(text)).toBe(masked));
 
-    it('behind what another encoded character would end with', () => {
+    it('after the last digit of another encoded character', () => {
       expect(logged(`%${encode(key)}`)).toBe('{"path":"/é/%[key]/b","msg":"é"}');
     });
 
     it('twice in a row', () => expect(logged(encode(key + key))).toBe('{"path":"/é/[key][key]/b","msg":"é"}'));
 
-    it('and shows nothing of a text that is encoded more often than anybody means', () => {
+    it('and hides a text that is encoded excessively often', () => {
       expect(logged(key.replace('c', `%${'25'.repeat(8)}63`))).toBe('{"path":"[key]","msg":"é"}');
     });
 
-    it('and leaves everything else as it is', () => {
+    it('and leaves everything else unchanged', () => {
       const text = 'a%20b%2520%zz%C3%A9%e9"\\\u0001';
       expect(logged(text)).toBe(JSON.stringify({ path: `/é/${text}/b`, msg: 'é' }));
     });
@@ -101,7 +101,7 @@ describe('maskKeys', () => {
       }
     });
 
-    it('and leaves what else was cut as it is', () => {
+    it('and leaves other truncated text unchanged', () => {
       for (const path of ['/the/end%', '/the/e%6', '/the/end', '/the/ab', '/ü%20%zz%%']) {
         const line = JSON.stringify({ path: `${path}…`, msg: '…' });
         expect(mask(line)).toBe(line);

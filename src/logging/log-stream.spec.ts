@@ -10,7 +10,7 @@ describe('GatheredLines', () => {
 
   beforeEach(() => written.splice(0));
 
-  it('writes the lines of a turn together, after it', async () => {
+  it('writes the lines of one iteration of the event loop together, after it', async () => {
     for (let count = 0; count < 3; count += 1) lines.write(INFO);
     expect(written).toEqual([]);
     await nextTurn();
@@ -20,7 +20,7 @@ describe('GatheredLines', () => {
     expect(written).toEqual([INFO.repeat(3), INFO]);
   });
 
-  it.each(['warn', 'error', 'fatal'])('writes a line of level %s at once, behind those before it', async (level) => {
+  it.each(['warn', 'error', 'fatal'])('writes a line of level %s at once, after the earlier ones', async (level) => {
     const line = WARNING.replace('warn', level);
     lines.write(INFO);
     lines.write(line);
@@ -29,7 +29,7 @@ describe('GatheredLines', () => {
     expect(written).toHaveLength(1);
   });
 
-  it('writes what it has when the process ends', () => {
+  it('writes the remaining lines when the process ends', () => {
     lines.write(INFO);
     lines.flush();
     lines.flush();

@@ -15,14 +15,14 @@ describe('serializeError', () => {
     });
   });
 
-  it('says of a plain error what it is', () => {
+  it('describes a plain error', () => {
     expect(serializeError(new TypeError('not a function'))).toMatchObject({
       type: 'TypeError',
       message: 'not a function',
     });
   });
 
-  it('leaves what is not an error alone', () => {
+  it('leaves other values unchanged', () => {
     expect(serializeError('text')).toBe('text');
   });
 });

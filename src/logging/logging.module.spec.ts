@@ -114,7 +114,7 @@ describe('LoggingModule', () => {
     expect(texts.map((text) => text.split('"requestId":').length - 1)).toEqual(texts.map(() => 1));
   });
 
-  it('says of a request whose client left that it has no status', async () => {
+  it('reports no status for a request whose client left', async () => {
     const url = await start({});
     lines.splice(0);
     await expect(request(url).get('/things/7/leave')).rejects.toThrow();
@@ -122,7 +122,7 @@ describe('LoggingModule', () => {
     expect(lines).toMatchObject([{ status: null, msg: 'request aborted', level: 'info' }]);
   });
 
-  it('takes a message, what belongs to it, an error, or an error in two texts', async () => {
+  it('accepts a message, its parameters, an error, or an error as two texts', async () => {
     await start({});
     lines.splice(0);
     const logger = new Logger('Things');
@@ -141,7 +141,7 @@ describe('LoggingModule', () => {
     );
   });
 
-  it('has no route for what no route matches', async () => {
+  it('has no route for a request that matches none', async () => {
     await request(await start({}))
       .get('/nothing')
       .expect(404);
@@ -194,7 +194,7 @@ describe('LoggingModule', () => {
     }
   });
 
-  it('writes nothing of a long path that is encoded again and again', async () => {
+  it('writes nothing of a long path that is encoded repeatedly', async () => {
     await request(await start({}))
       .get(`/nothing/${'%252525252525252541'.repeat(700)}`)
       .expect(404);

@@ -88,7 +88,7 @@ function registerState(metrics: Metrics, ledger: LedgerService): void {
     () => ledger.head.sequence,
   );
   metrics.gauge(
-    'governance_ledger_former_heads',
+    'governance_ledger_previous_heads',
     'Previous versions of the head row that the server still keeps, for example for a long snapshot; each batch reads past all of them.',
     () => within(ledger.deadHeadVersions(), LONGEST_READ, NaN),
   );

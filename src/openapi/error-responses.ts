@@ -11,7 +11,7 @@ import type {
 import type { ErrorCode } from '../errors/error-codes';
 import { type AnyErrorCode, errorRow } from '../errors/module-error-code';
 import type { DocumentedRoute } from './documented-route';
-import { commonHeaderReferences, REPLAYED } from './common-headers';
+import { commonHeaderReferences, REPLAYED } from './documented-headers';
 import { errorSchemaName } from './error-schemas';
 
 const JSON_TYPE = 'application/json';

@@ -1,7 +1,7 @@
 import { RequestMethod } from '@nestjs/common';
 import type { HeadersObject, OpenAPIObject, OperationObject, ParameterObject, ResponseObject } from '@nestjs/swagger';
 import type { RouteScopes } from '../http/request/route-marks';
-import { commonHeaderReferences, REPLAYED } from './common-headers';
+import { commonHeaderReferences, REPLAYED } from './documented-headers';
 import type { DocumentedRoute } from './documented-route';
 import { addErrorResponses, errorCodesOf } from './error-responses';
 import { completeRequestBody } from './request-bodies';

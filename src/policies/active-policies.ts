@@ -15,6 +15,7 @@ import { POLICY } from './policy.kind';
 import { POLICY_ACTIONS } from './policy-notes';
 import { PolicyCapacity } from './policy-capacity';
 import type { PolicyPatterns } from './policy-capacity';
+import { inSlices, Slices } from '../shared/slices';
 import { unreportedWarnings } from './unreported-warnings';
 
 /** Most policies read at once; fewer if they are large. */
@@ -51,7 +52,7 @@ export class ActivePolicies implements OnModuleInit {
     this.evaluator.addAll(policies);
     for (const policy of policies) this.room.take(policy);
     if (this.room.excess !== undefined) this.logger.warn(this.room.excess);
-    this.warnOf(policies);
+    await this.warnOf(policies);
     this.ledger.follow(this.rows, upTo);
   }
 
@@ -63,6 +64,11 @@ export class ActivePolicies implements OnModuleInit {
   /** For evaluations outside commands: the policies as they are now, whatever changes meanwhile. Has to be closed. */
   snapshot(): PolicySnapshot {
     return this.evaluator.snapshot();
+  }
+
+  /** Resolves when every change that is on disk, as far as this process knows, has taken effect. */
+  get upToDate(): Promise<unknown> {
+    return this.rows.kept;
   }
 
   /** Differs whenever another set is in force. */
@@ -96,31 +102,36 @@ export class ActivePolicies implements OnModuleInit {
    * The same for several that come into force together while others are removed.
    * @throws CONFLICT when there is no room.
    */
-  requireRoomForAll(added: readonly PolicyPatterns[], removed: readonly Policy[]): void {
-    const fault = this.room.faultOfAll(
-      added,
-      removed.map(({ id }) => id),
-    );
+  async requireRoomForAll(added: readonly PolicyPatterns[], removed: readonly Policy[], slices: Slices): Promise<void> {
+    const removedIds = removed.map(({ id }) => id);
+    const fault = await this.room.faultOfAll(added, removedIds, slices);
     if (fault !== undefined) throw conflict(fault);
   }
 
-  /** Puts policies in force, or removes them, according to their status, once the command is on disk. */
-  follow(transaction: LedgerTransaction, ...policies: readonly Policy[]): void {
-    this.rows.follow(transaction, ...policies);
+  /**
+   * Puts policies in force, or removes them, according to their status, once the command is on disk. To be called once with
+   * all that a command changes: between two calls, evaluations would see a set that was never in force.
+   */
+  follow(transaction: LedgerTransaction, policies: readonly Policy[]): void {
+    this.rows.follow(transaction, policies);
   }
 
-  private apply(policies: readonly Policy[]): void {
+  /** In chunks; takes effect at once. */
+  private async apply(policies: readonly Policy[]): Promise<void> {
     const added = policies.filter(({ status }) => status === 'active');
     const removed = policies.flatMap(({ id, status }) => (status === 'active' ? [] : [id]));
-    this.evaluator.removeAll(removed);
+    const slices = Slices.ofWrite();
+    await inSlices(this.evaluator.change(added, removed), slices);
     for (const id of removed) this.room.free(id);
-    this.evaluator.addAll(added);
-    for (const policy of added) this.room.take(policy);
-    this.warnOf(added);
+    for (const policy of added) {
+      if (slices.areDue) await slices.next();
+      this.room.take(policy);
+    }
+    await this.warnOf(added);
   }
 
-  private warnOf(policies: readonly Policy[]): void {
-    for (const line of unreportedWarnings(policies)) this.logger.warn(line);
+  private async warnOf(policies: readonly Policy[]): Promise<void> {
+    for (const line of await unreportedWarnings(policies)) this.logger.warn(line);
   }
 
   private async readPoliciesInForce(): Promise<Policy[]> {

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { AGENT } from '../agents/agent.kind';
+import { RecordReader } from '../ledger/reading/record-reader';
 import { Slices } from '../shared/slices';
-import { ApproverSearch } from './approval/approver-search';
+import { ApproverSearch, approverWarnings } from './approval/approver-search';
 import { conditionWarnings, policyWarnings } from './evaluation/policy-warnings';
-import { MistakenSubjects } from './mistaken-subjects';
+import { mistakenName, mistakenSubjects } from './mistaken-subjects';
 import type { PolicyContent } from './policy-content';
 
 /**
@@ -13,31 +15,45 @@ import type { PolicyContent } from './policy-content';
 export class CreationWarnings {
   constructor(
     private readonly approvers: ApproverSearch,
-    private readonly mistaken: MistakenSubjects,
+    private readonly records: RecordReader,
   ) {}
 
   async of(policy: PolicyContent): Promise<string[]> {
-    return this.warningsOf(policy, await this.approvers.warnings(policy.approval?.approvers ?? []));
+    return (await this.ofAll([policy])).get(policy) ?? [];
   }
 
-  /** In chunks; equal groups of approvers are looked up only once. */
+  /** In chunks. What all of them name is looked up together. */
   async ofAll(policies: readonly PolicyContent[]): Promise<ReadonlyMap<PolicyContent, string[]>> {
+    const agents = await this.mistakenAgents(policies);
+    const known = await this.approvers.knownFor(policies.flatMap(({ approval }) => approval?.approvers ?? []));
     const slices = new Slices();
-    const ofGroups = new Map<string, string[]>();
     const warnings = new Map<PolicyContent, string[]>();
     for (const policy of policies) {
-      await slices.next();
-      const groups = policy.approval?.approvers ?? [];
-      const key = JSON.stringify(groups);
-      const found = ofGroups.get(key) ?? (await this.approvers.warnings(groups));
-      ofGroups.set(key, found);
-      warnings.set(policy, await this.warningsOf(policy, found));
+      if (slices.areDue) await slices.next();
+      const { approval, subjects } = policy;
+      const ofGroups = approval === null ? [] : approverWarnings(approval.approvers, known);
+      const mistaken = mistakenSubjects(subjects, agents);
+      warnings.set(policy, [...policyWarnings(policy), ...mistaken, ...conditionWarnings(policy), ...ofGroups]);
     }
     return warnings;
   }
 
-  private async warningsOf(policy: PolicyContent, ofGroups: readonly string[]): Promise<string[]> {
-    const mistaken = await this.mistaken.warnings(policy.subjects);
-    return [...policyWarnings(policy), ...mistaken, ...conditionWarnings(policy), ...ofGroups];
+  /** The names of agents that subjects may have meant. */
+  private async mistakenAgents(policies: readonly PolicyContent[]): Promise<ReadonlySet<string>> {
+    const slices = new Slices();
+    const names = new Set<string>();
+    for (const { subjects } of policies) {
+      if (slices.areDue) await slices.next();
+      for (const subject of subjects) {
+        const name = mistakenName(subject);
+        if (name !== null) names.add(name);
+      }
+    }
+    const agents = await this.records.allAmong(
+      AGENT,
+      ['name'],
+      Array.from(names, (name) => [name]),
+    );
+    return new Set(agents.map(({ name }) => name));
   }
 }

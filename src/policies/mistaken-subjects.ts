@@ -1,26 +1,22 @@
-import { Injectable } from '@nestjs/common';
-import { findAgent } from '../agents/find-agent';
-import { RecordReader } from '../ledger/reading/record-reader';
+import { normaliseAgentName } from '../agents/agent-name';
 import { parseSubject } from './patterns/subject-pattern';
 
-/** Finds agents that were probably meant where a subject is read as one that is not an agent. */
-@Injectable()
-export class MistakenSubjects {
-  constructor(private readonly records: RecordReader) {}
+/**
+ * The name that a subject would have as an agent. Null where it cannot be mistaken for one: only `<type>:<id>` can, which
+ * is read as a subject that is not an agent.
+ */
+export function mistakenName(subject: string): string | null {
+  const pattern = parseSubject(subject);
+  return pattern.kind === 'other' && pattern.id !== '*' ? normaliseAgentName(subject) : null;
+}
 
-  /** Names the subjects that are read as `<type>:<id>` although an agent has that very name. */
-  async warnings(subjects: readonly string[]): Promise<string[]> {
-    const warnings = await Promise.all(subjects.map((subject) => this.warningOf(subject)));
-    return warnings.flat();
-  }
-
-  private async warningOf(subject: string): Promise<string[]> {
+/** Names the subjects that were probably meant as an agent. @param agents names that agents have. */
+export function mistakenSubjects(subjects: readonly string[], agents: ReadonlySet<string>): string[] {
+  return subjects.flatMap((subject) => {
+    const name = mistakenName(subject);
     const pattern = parseSubject(subject);
-    if (pattern.kind !== 'other' || pattern.id === '*') return [];
-    if ((await findAgent(this.records, subject)) === undefined) return [];
+    if (pattern.kind !== 'other' || name === null || !agents.has(name)) return [];
     const { type, id } = pattern;
-    return [
-      `"${subject}" means "${id}" of the type "${type}", not the agent with that name, which is "agent:${subject}".`,
-    ];
-  }
+    return `"${subject}" means "${id}" of the type "${type}", not the agent with that name, which is "agent:${subject}".`;
+  });
 }

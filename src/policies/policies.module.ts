@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { LedgerModule } from '../ledger/ledger.module';
 import { ApproverSearch } from './approval/approver-search';
 import { CreationWarnings } from './creation-warnings';
-import { MistakenSubjects } from './mistaken-subjects';
 import { PoliciesController } from './policies.controller';
 import { PolicyConditions1764100000041 } from './policy-conditions.migration';
 import { PolicyApproval1764100000030 } from './policy-approval.migration';
@@ -26,7 +25,7 @@ import { POLICY } from './policy.kind';
     }),
   ],
   controllers: [PoliciesController],
-  providers: [ApproverSearch, PoliciesService, ActivePolicies, PastPolicies, CreationWarnings, MistakenSubjects],
+  providers: [ApproverSearch, PoliciesService, ActivePolicies, PastPolicies, CreationWarnings],
   exports: [ActivePolicies, PastPolicies, CreationWarnings],
 })
 export class PoliciesModule {}

@@ -58,10 +58,13 @@ export class PoliciesService {
       const previous = await inForce(transaction, name);
       this.activePolicies.requireRoom(content, previous);
       const id = transaction.newId(POLICY);
-      const policySet = this.supersede(transaction, previous, id);
+      const policySet = this.setWith(id, previous);
+      const superseded = supersede(transaction, previous, { supersededBy: id, policySet });
       const policy = { id, ...content, status: 'active', warnings, createdAt: transaction.now } as const;
       const note = noteOn(policy, 'policy.created', { policySet });
-      return this.followed(transaction, transaction.insert(POLICY, policy, note));
+      const created = transaction.insert(POLICY, policy, note);
+      this.activePolicies.follow(transaction, [...superseded, created]);
+      return created;
     });
   }
 
@@ -75,12 +78,12 @@ export class PoliciesService {
       if (policy.status === 'active') return policy;
       const previous = await inForce(transaction, policy.name);
       this.activePolicies.requireRoom(policy, previous);
-      const policySet = this.supersede(transaction, previous, id);
-      const active = { ...policy, status: 'active' } as const;
-      return this.followed(
-        transaction,
-        transaction.update(POLICY, active, noteOn(policy, 'policy.activated', { policySet })),
-      );
+      const policySet = this.setWith(id, previous);
+      const superseded = supersede(transaction, previous, { supersededBy: id, policySet });
+      const note = noteOn(policy, 'policy.activated', { policySet });
+      const active = transaction.update(POLICY, { ...policy, status: 'active' } as const, note);
+      this.activePolicies.follow(transaction, [...superseded, active]);
+      return active;
     });
   }
 
@@ -90,27 +93,29 @@ export class PoliciesService {
       const policy = await existing(transaction, id);
       if (policy.status === 'superseded') throw notInForce(policy);
       if (policy.status === 'inactive') return policy;
-      const inactive = { ...policy, status: 'inactive' } as const;
       const policySet = this.activePolicies.policySetWith([], [id]);
       const note = noteOn(policy, 'policy.deactivated', { policySet });
-      return this.followed(transaction, transaction.update(POLICY, inactive, note));
+      const inactive = transaction.update(POLICY, { ...policy, status: 'inactive' } as const, note);
+      this.activePolicies.follow(transaction, [inactive]);
+      return inactive;
     });
   }
 
-  /** Returns the set that is in force once the successor is. */
-  private supersede(transaction: LedgerTransaction, previous: Policy | undefined, supersededBy: string): string {
-    if (previous === undefined) return this.activePolicies.policySetWith([supersededBy], []);
-    const policySet = this.activePolicies.policySetWith([supersededBy], [previous.id]);
-    const superseded = { ...previous, status: 'superseded' } as const;
-    const note = noteOn(previous, 'policy.superseded', { supersededBy, policySet });
-    this.followed(transaction, transaction.update(POLICY, superseded, note));
-    return policySet;
+  /** The set once a policy is in force in place of the previous version, if there is one. */
+  private setWith(id: string, previous: Policy | undefined): string {
+    return this.activePolicies.policySetWith([id], previous === undefined ? [] : [previous.id]);
   }
+}
 
-  private followed(transaction: LedgerTransaction, policy: Policy): Policy {
-    this.activePolicies.follow(transaction, policy);
-    return policy;
-  }
+/** Returns what it has changed. */
+function supersede(
+  transaction: LedgerTransaction,
+  previous: Policy | undefined,
+  details: { readonly supersededBy: string; readonly policySet: string },
+): Policy[] {
+  if (previous === undefined) return [];
+  const note = noteOn(previous, 'policy.superseded', details);
+  return [transaction.update(POLICY, { ...previous, status: 'superseded' } as const, note)];
 }
 
 async function existing(transaction: LedgerTransaction, id: string): Promise<Policy> {

@@ -1,3 +1,4 @@
+import type { Slices } from '../shared/slices';
 import type { PolicyRules } from './evaluation/compiled-policy';
 
 /** The most policies in force, and the most bytes of all their patterns: both are held in memory. */
@@ -41,14 +42,21 @@ export class PolicyCapacity {
     return growth > 0 && this.text + growth > maxPolicyText ? this.tooMuchText(this.text + growth) : undefined;
   }
 
-  /** Why policies cannot come into force while others are removed; undefined if they can. */
-  faultOfAll(added: readonly PolicyPatterns[], removedIds: readonly string[]): string | undefined {
+  /** Why policies cannot come into force while others are removed; undefined if they can. In chunks. */
+  async faultOfAll(
+    added: readonly PolicyPatterns[],
+    removedIds: readonly string[],
+    slices: Slices,
+  ): Promise<string | undefined> {
     const { maxPolicies, maxPolicyText } = this.limits;
     const count = this.texts.size + added.length - removedIds.length;
     if (count > maxPolicies)
       return `${count} policies would be in force, and MAX_POLICIES allows ${maxPolicies}. Take some out of force.`;
-    const freed = removedIds.reduce((sum, id) => sum + (this.texts.get(id) ?? 0), 0);
-    const growth = added.reduce((sum, policy) => sum + textOf(policy), -freed);
+    let growth = -removedIds.reduce((sum, id) => sum + (this.texts.get(id) ?? 0), 0);
+    for (const policy of added) {
+      if (slices.areDue) await slices.next();
+      growth += textOf(policy);
+    }
     return growth > 0 && this.text + growth > maxPolicyText ? this.tooMuchText(this.text + growth) : undefined;
   }
 

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RequiredApprovals } from '../config/configuration';
+import type { JsonValue } from '../json/json-value';
+import { canonicalJson } from '../ledger/chain/canonical-json';
 import { filledApproval } from './approval/given-approval';
 import type { CreatePolicyRequest } from './dto/create-policy.request';
 import type { PolicyRules } from './evaluation/compiled-policy';
@@ -29,5 +31,10 @@ export function contentOf(request: CreatePolicyRequest, required: RequiredApprov
 
 /** The first member in which two contents differ, comparing lists in order; undefined if they are equal. */
 export function firstDifference(left: PolicyContent, right: PolicyContent): keyof PolicyContent | undefined {
-  return COMPARED.find((member) => !isDeepStrictEqual(left[member], right[member]));
+  return COMPARED.find((member) => !areEqual(left[member], right[member]));
+}
+
+/** A zero has no sign once it is stored. */
+function areEqual(left: PolicyContent[keyof PolicyContent], right: PolicyContent[keyof PolicyContent]): boolean {
+  return isDeepStrictEqual(left, right) || canonicalJson(left as JsonValue) === canonicalJson(right as JsonValue);
 }

@@ -1,4 +1,5 @@
 import { policyWarnings } from './evaluation/policy-warnings';
+import { Slices } from '../shared/slices';
 import type { Policy } from './policy.entity';
 
 /** Most log lines per start, and most warnings per line. */
@@ -7,13 +8,16 @@ const MOST_WARNINGS = 5;
 
 /**
  * Log lines about policies that match less than they seem to, because they list what an earlier version accepted and
- * this one does not. A policy's own `warnings` are not repeated. Denials come first.
+ * this one does not. A policy's own `warnings` are not repeated. Denials come first. In chunks.
  */
-export function unreportedWarnings(policies: readonly Policy[]): string[] {
-  const lines = [...policies].sort(denyingFirst).flatMap((policy) => {
+export async function unreportedWarnings(policies: readonly Policy[]): Promise<string[]> {
+  const slices = Slices.ofWrite();
+  const lines: string[] = [];
+  for (const policy of [...policies].sort(denyingFirst)) {
+    if (slices.areDue) await slices.next();
     const unsaid = policyWarnings(policy).filter((warning) => !policy.warnings.includes(warning));
-    return unsaid.length === 0 ? [] : [lineOn(policy, unsaid)];
-  });
+    if (unsaid.length > 0) lines.push(lineOn(policy, unsaid));
+  }
   if (lines.length <= MOST_LINES) return lines;
   return [...lines.slice(0, MOST_LINES), `${lines.length - MOST_LINES} more policies match less than they seem to.`];
 }

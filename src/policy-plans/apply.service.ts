@@ -15,8 +15,10 @@ import type { PolicyContent } from '../policies/policy-content';
 import { noteOn } from '../policies/policy-notes';
 import type { Policy } from '../policies/policy.entity';
 import { POLICY } from '../policies/policy.kind';
-import { comingIntoForce, goingOutOfForce, policyChanges, versionKey } from './policy-changes';
-import type { KnownPolicies, PolicyChange, WantedPolicies } from './policy-changes';
+import { policySetOf } from '../policies/evaluation/policy-set-hash';
+import { CurrentPolicies } from './current-policies';
+import { byVersion, comingIntoForce, goingOutOfForce, notInForce, policyChanges } from './policy-changes';
+import type { PolicyChange, WantedPolicies } from './policy-changes';
 
 /** A change, and the id of the policy that it puts in force, creates or removes. */
 interface IdentifiedChange {
@@ -35,6 +37,7 @@ export class ApplyService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly activePolicies: ActivePolicies,
+    private readonly current: CurrentPolicies,
     private readonly warnings: CreationWarnings,
     private readonly configuration: Configuration,
   ) {}
@@ -48,16 +51,20 @@ export class ApplyService {
     { base, policies, prune = false }: ApplyPoliciesRequest,
   ): Promise<AppliedPoliciesResponse> {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
-    // Who could approve is looked up outside the ledger's commands: it takes many reads.
+    // What takes many reads is done outside the ledger's commands. The content of a policy never changes.
     const warnings = await this.warnings.ofAll(wanted);
+    const read = await this.current.inForce();
+    const readSet = policySetOf(read.map(({ id }) => id));
     return this.ledger.write(caller, async (transaction) => {
       if (this.activePolicies.policySet !== base) throw anotherBase();
-      const changes = await changesFor(transaction, { policies: wanted, prune });
-      this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes));
-      const identified = changes.map((change) => ({ change, id: idOf(transaction, change) }));
+      const inForce = readSet === base ? read : await transaction.findAll(POLICY, { status: 'active' });
+      const slices = Slices.ofWrite();
+      const changes = await changesFor(transaction, { policies: wanted, prune }, inForce, slices);
+      await this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes), slices);
+      const identified = await identifiedChanges(transaction, changes);
       const policySet = this.setAfter(identified);
       const changed = await this.carryOut(transaction, identified, { policySet, warnings });
-      if (changed.length > 0) this.activePolicies.follow(transaction, ...changed);
+      if (changed.length > 0) this.activePolicies.follow(transaction, changed);
       return { changes: identified.map(({ change, id }) => PolicyChangeResponse.from(change, id)), policySet };
     });
   }
@@ -76,7 +83,7 @@ export class ApplyService {
     changes: readonly IdentifiedChange[],
     { policySet, warnings }: { readonly policySet: string; readonly warnings: ReadonlyMap<PolicyContent, string[]> },
   ): Promise<Policy[]> {
-    const slices = new Slices();
+    const slices = Slices.ofWrite();
     const changed: Policy[] = [];
     for (const { change, id } of changes) {
       await slices.next();
@@ -99,23 +106,32 @@ export class ApplyService {
   }
 }
 
-async function changesFor(transaction: LedgerTransaction, wanted: WantedPolicies): Promise<PolicyChange[]> {
-  const inForce = await transaction.findAll(POLICY, { status: 'active' });
-  return policyChanges(wanted, { inForce, outOfForce: await outOfForce(transaction, wanted, inForce) });
+/** Also reads in the transaction what it will change. */
+async function changesFor(
+  transaction: LedgerTransaction,
+  wanted: WantedPolicies,
+  inForce: readonly Policy[],
+  slices: Slices,
+): Promise<PolicyChange[]> {
+  const others = await transaction.findAmong(POLICY, ['name', 'version'], notInForce(wanted.policies, inForce));
+  const changes = await policyChanges(wanted, { inForce, outOfForce: byVersion(others) }, slices);
+  const going = goingOutOfForce(changes).map(({ id }) => [id]);
+  await transaction.findAmong(POLICY, ['id'], going);
+  return changes;
 }
 
-async function outOfForce(
+/** In chunks. */
+async function identifiedChanges(
   transaction: LedgerTransaction,
-  { policies }: WantedPolicies,
-  inForce: readonly Policy[],
-): Promise<KnownPolicies['outOfForce']> {
-  const known = new Set(inForce.map(versionKey));
-  const found = new Map<string, Policy>();
-  for (const { name, version } of policies.filter((policy) => !known.has(versionKey(policy)))) {
-    const policy = await transaction.findBy(POLICY, { name, version });
-    if (policy !== undefined) found.set(versionKey(policy), policy);
+  changes: readonly PolicyChange[],
+): Promise<IdentifiedChange[]> {
+  const slices = Slices.ofWrite();
+  const identified: IdentifiedChange[] = [];
+  for (const change of changes) {
+    if (slices.areDue) await slices.next();
+    identified.push({ change, id: idOf(transaction, change) });
   }
-  return found;
+  return identified;
 }
 
 function idOf(transaction: LedgerTransaction, change: PolicyChange): string {

@@ -6,7 +6,7 @@ import type { Condition } from '../ledger/record-page';
 import type { PolicyContent } from '../policies/policy-content';
 import type { Policy } from '../policies/policy.entity';
 import { POLICY } from '../policies/policy.kind';
-import { versionKey } from './policy-changes';
+import { byVersion, notInForce } from './policy-changes';
 import type { KnownPolicies } from './policy-changes';
 
 /** Most policies read at once; fewer if they are large. */
@@ -37,16 +37,7 @@ export class CurrentPolicies {
   /** The existing policies that a plan has to know. */
   async knownFor(wanted: readonly PolicyContent[]): Promise<KnownPolicies> {
     const inForce = await this.inForce();
-    const known = new Set(inForce.map(versionKey));
-    return { inForce, outOfForce: await this.versions(wanted.filter((policy) => !known.has(versionKey(policy)))) };
-  }
-
-  private async versions(wanted: readonly PolicyContent[]): Promise<ReadonlyMap<string, Policy>> {
-    const found = new Map<string, Policy>();
-    for (const { name, version } of wanted) {
-      const policy = await this.records.findBy(POLICY, { name, version });
-      if (policy !== undefined) found.set(versionKey(policy), policy);
-    }
-    return found;
+    const others = await this.records.allAmong(POLICY, ['name', 'version'], notInForce(wanted, inForce));
+    return { inForce, outOfForce: byVersion(others) };
   }
 }

@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { ClientLeft } from '../http/answers/client-left.decorator';
 import { Caller } from '../http/pipeline/caller.decorator';
 import { BodyLimit, IgnoresIdempotencyKey, RequiresScope } from '../http/request/route-marks';
 import { ApplyPoliciesRequest, PlanPoliciesRequest } from './dto/plan-policies.request';
@@ -31,8 +32,12 @@ export class PlanController {
   })
   @ApiOkResponse({ type: PolicyPlanResponse, description: 'What would change.' })
   @ApiErrors('CONFLICT')
-  async plan(@Caller() caller: Caller, @Body() body: PlanPoliciesRequest): Promise<PolicyPlanResponse> {
-    return this.plans.plan(caller, body);
+  async plan(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Body() body: PlanPoliciesRequest,
+  ): Promise<PolicyPlanResponse> {
+    return this.plans.plan(caller, body, leaving);
   }
 
   @Post('apply')

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/configuration';
+import { BoundedQueue } from '../shared/bounded-queue';
+import { Slices } from '../shared/slices';
 import { ActivePolicies } from '../policies/active-policies';
 import type { PlanPoliciesRequest } from './dto/plan-policies.request';
 import { PolicyChangeResponse } from './dto/policy-plan.response';
 import type { PolicyPlanResponse } from './dto/policy-plan.response';
 import { CreationWarnings } from '../policies/creation-warnings';
 import { contentOf } from '../policies/policy-content';
-import { policySetOf } from '../policies/policy-set';
+import { policySetOf } from '../policies/evaluation/policy-set-hash';
 import type { PlannedPolicy } from './effects/effect';
 import type { Caller } from '../ledger/caller';
 import { replayPeriod } from './dto/replay-field.decorator';
@@ -18,13 +20,12 @@ import { CurrentPolicies } from './current-policies';
 import { comingIntoForce, goingOutOfForce, policyChanges } from './policy-changes';
 import type { PolicyChange } from './policy-changes';
 import type { Policy } from '../policies/policy.entity';
-import { SerialQueue } from './serial-queue';
 
 /** Computes what a set of policies would change. Writes nothing. */
 @Injectable()
 export class PlanService {
   /** Taken before anything is read: many large plans would read and hold a lot. */
-  private readonly queue = new SerialQueue('Another plan');
+  private readonly queue = new BoundedQueue('Another plan', { mostWaiting: 1 });
 
   constructor(
     private readonly current: CurrentPolicies,
@@ -39,27 +40,31 @@ export class PlanService {
   /**
    * @throws VALIDATION_ERROR when a version exists with other content, or a test names an agent that does not exist;
    * PERMISSION_DENIED when the caller may only ask tests for its own agent; CONFLICT when there is no room for the set;
-   * UNAVAILABLE when another plan is already waiting.
+   * UNAVAILABLE when another plan is already waiting; the reason of `leaving`.
+   * @param leaving aborted when nobody waits for the plan any more.
    */
-  async plan(caller: Caller, request: PlanPoliciesRequest): Promise<PolicyPlanResponse> {
-    const { planned, answer } = await this.queue.run(() => this.compared(caller, request));
+  async plan(caller: Caller, request: PlanPoliciesRequest, leaving: AbortSignal): Promise<PolicyPlanResponse> {
+    const { planned, answer } = await this.queue.run(() => this.compared(caller, request, leaving), leaving);
     const { replay } = request;
     if (replay === undefined) return answer;
     // Plans without replay do not wait for it.
-    return { ...answer, replay: await this.replays.run(caller, replayPeriod(replay), planned) };
+    return { ...answer, replay: await this.replays.run(caller, replayPeriod(replay), { planned, leaving }) };
   }
 
   private async compared(
     caller: Caller,
     { policies, prune = false, tests }: PlanPoliciesRequest,
+    leaving: AbortSignal,
   ): Promise<{ readonly planned: readonly PlannedPolicy[]; readonly answer: PolicyPlanResponse }> {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
+    if (tests !== undefined) await this.tests.requireMayAsk(caller, tests);
     const known = await this.current.knownFor(wanted);
-    const changes = policyChanges({ policies: wanted, prune }, known);
-    this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes));
-    const planned = plannedPolicies(known.inForce, changes);
+    const slices = new Slices();
+    const changes = await policyChanges({ policies: wanted, prune }, known, slices);
+    await this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes), slices);
+    const planned = await plannedPolicies(known.inForce, changes);
     const results = tests === undefined ? null : await this.tests.results(caller, tests, targetOf(planned));
-    const compared = await this.comparisons.compare(planned);
+    const compared = await this.comparisons.compare(planned, leaving);
     const answer = {
       base: policySetOf(known.inForce.map(({ id }) => id)),
       changes: changes.map((change) => PolicyChangeResponse.from(change)),
@@ -91,18 +96,24 @@ export class PlanService {
   }
 }
 
-/** All policies in force before or after. Those to be created come last, ordered by their provisional ids. */
-function plannedPolicies(inForce: readonly Policy[], changes: readonly PolicyChange[]): PlannedPolicy[] {
+/**
+ * All policies in force before or after. Those to be created come last, ordered by their provisional ids. In chunks.
+ */
+async function plannedPolicies(inForce: readonly Policy[], changes: readonly PolicyChange[]): Promise<PlannedPolicy[]> {
+  const slices = new Slices();
+  const policies: PlannedPolicy[] = [];
   const gone = new Set(goingOutOfForce(changes).map(({ id }) => id));
-  const before = inForce.map((policy) =>
-    planned(policy, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false }),
-  );
-  const coming = changes.flatMap((change, index): PlannedPolicy[] => {
-    const side = { isBefore: false, isAfter: true };
-    if (change.change === 'create') return [planned({ ...change.policy, id: idToBe(index) }, { ...side, isNew: true })];
-    return change.change === 'activate' ? [planned(change.policy, { ...side, isNew: false })] : [];
-  });
-  return [...before, ...coming];
+  for (const policy of inForce) {
+    if (slices.areDue) await slices.next();
+    policies.push(planned(policy, { isBefore: true, isAfter: !gone.has(policy.id), isNew: false }));
+  }
+  const side = { isBefore: false, isAfter: true };
+  for (const [index, { change, policy }] of changes.entries()) {
+    if (slices.areDue) await slices.next();
+    if (change === 'create') policies.push(planned({ ...policy, id: idToBe(index) }, { ...side, isNew: true }));
+    if (change === 'activate') policies.push(planned(policy, { ...side, isNew: false }));
+  }
+  return policies;
 }
 
 /** The policies that would be in force. */

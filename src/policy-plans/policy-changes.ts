@@ -3,6 +3,7 @@ import type { FieldFault } from '../errors/domain-error';
 import { firstDifference } from '../policies/policy-content';
 import type { PolicyContent } from '../policies/policy-content';
 import type { Policy } from '../policies/policy.entity';
+import type { Slices } from '../shared/slices';
 
 /** What has to be done about a policy; `replaced` is the version in force that it replaces. */
 export type PolicyChange =
@@ -19,36 +20,55 @@ export interface WantedPolicies {
 /** The existing policies. */
 export interface KnownPolicies {
   readonly inForce: readonly Policy[];
-  /** Versions in the desired set that exist but are not in force, by {@link versionKey}. */
+  /** Versions in the desired set that exist but are not in force, by {@link byVersion}. */
   readonly outOfForce: ReadonlyMap<string, Policy>;
 }
 
-export function versionKey({ name, version }: Pick<Policy, 'name' | 'version'>): string {
+function versionKey({ name, version }: Pick<Policy, 'name' | 'version'>): string {
   return JSON.stringify([name, version]);
 }
 
 /**
- * The changes that lead to the desired set, in its order, followed by what `prune` removes, by name.
+ * The changes that lead to the desired set, in its order, followed by what `prune` removes, by name. Compares in chunks.
  * @throws VALIDATION_ERROR when a version exists with other content.
  */
-export function policyChanges(
+export async function policyChanges(
   { policies, prune }: WantedPolicies,
   { inForce, outOfForce }: KnownPolicies,
-): PolicyChange[] {
+  slices: Slices,
+): Promise<PolicyChange[]> {
   const byName = new Map(inForce.map((policy) => [policy.name, policy]));
   const faults: FieldFault[] = [];
-  const changes = policies.map((policy, index): PolicyChange => {
-    const current = byName.get(policy.name);
+  const changes: PolicyChange[] = [];
+  for (const [index, policy] of policies.entries()) {
+    if (slices.areDue) await slices.next();
+    const current = byName.get(policy.name) ?? null;
     const isCurrent = current?.version === policy.version;
     const existing = isCurrent ? current : outOfForce.get(versionKey(policy));
-    if (existing === undefined) return { change: 'create', policy, replaced: current ?? null };
+    if (existing === undefined) {
+      changes.push({ change: 'create', policy, replaced: current });
+      continue;
+    }
     const member = firstDifference(existing, policy);
     if (member !== undefined) faults.push({ field: `policies[${index}].${member}`, message: differs(existing) });
-    if (isCurrent) return { change: 'keep', policy: existing, replaced: null };
-    return { change: 'activate', policy: existing, replaced: current ?? null };
-  });
+    if (isCurrent) changes.push({ change: 'keep', policy: existing, replaced: null });
+    else changes.push({ change: 'activate', policy: existing, replaced: current });
+  }
   if (faults.length > 0) throw invalid(faults);
   return prune ? [...changes, ...pruned(inForce, policies)] : changes;
+}
+
+/** The versions of the set that are not in force: whether they exist has to be looked up. */
+export function notInForce(
+  wanted: readonly PolicyContent[],
+  inForce: readonly Policy[],
+): [name: string, version: string][] {
+  const versions = new Map(inForce.map(({ name, version }) => [name, version]));
+  return wanted.flatMap(({ name, version }) => (versions.get(name) === version ? [] : [[name, version]]));
+}
+
+export function byVersion(policies: readonly Policy[]): ReadonlyMap<string, Policy> {
+  return new Map(policies.map((policy) => [versionKey(policy), policy]));
 }
 
 /** The policies that were not in force before. */

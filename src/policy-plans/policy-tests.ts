@@ -44,6 +44,12 @@ interface Asked {
 export class PolicyTests {
   constructor(private readonly evaluations: Evaluations) {}
 
+  /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
+  async requireMayAsk(caller: Caller, tests: readonly PolicyTest[]): Promise<void> {
+    const everybody = tests.map((test) => askedPermission(test, {}, '').who);
+    await this.evaluations.requireMayAsk(caller, everybody);
+  }
+
   /**
    * @param target the policies of the set.
    * @throws PERMISSION_DENIED when the caller may only ask for its own agent; VALIDATION_ERROR for agents that do not

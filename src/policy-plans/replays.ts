@@ -12,10 +12,10 @@ import type { Condition } from '../ledger/record-page';
 import type { GovernedRow } from '../ledger/record-kind';
 import type { PolicyEvaluator } from '../policies/evaluation/policy-evaluator';
 import type { PolicyEffect } from '../policies/evaluation/policy-effect';
+import { BoundedQueue } from '../shared/bounded-queue';
 import { Slices } from '../shared/slices';
 import type { PlannedPolicy, PlannedReference } from './effects/effect';
 import { evaluatorOf } from './evaluator-of';
-import { SerialQueue } from './serial-queue';
 
 /** Most executions read at once; fewer if they are large. */
 const CHUNK = 250;
@@ -30,6 +30,13 @@ const MOST_AGENTS = 5_000;
 export interface ReplayPeriod {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+}
+
+export interface ReplayOrder {
+  /** The policies in force before and after. */
+  readonly planned: readonly PlannedPolicy[];
+  /** Aborted when nobody waits for the result any more. */
+  readonly leaving: AbortSignal;
 }
 
 /** What a set of policies would have decided about recorded executions. */
@@ -55,7 +62,7 @@ type AskedExecution = Pick<Execution, (typeof ASKED)[number]> & GovernedRow;
 /** Evaluates recorded executions again, with the policies in force and with the planned ones. */
 @Injectable()
 export class Replays {
-  private readonly queue = new SerialQueue('Another replay');
+  private readonly queue = new BoundedQueue('Another replay', { mostWaiting: 1 });
 
   constructor(
     private readonly records: RecordReader,
@@ -66,13 +73,13 @@ export class Replays {
   /**
    * Newest first, each for the agent as it was then.
    * @param caller only executions that it may read are included.
-   * @throws UNAVAILABLE when another replay is already waiting.
+   * @throws UNAVAILABLE when another replay is already waiting; the reason of `leaving`.
    */
-  run(caller: Caller, period: ReplayPeriod, planned: readonly PlannedPolicy[]): Promise<Replay> {
-    return this.queue.run(() => this.replay(caller, period, planned));
+  run(caller: Caller, period: ReplayPeriod, order: ReplayOrder): Promise<Replay> {
+    return this.queue.run(() => this.replay(caller, period, order), order.leaving);
   }
 
-  private async replay(caller: Caller, period: ReplayPeriod, planned: readonly PlannedPolicy[]): Promise<Replay> {
+  private async replay(caller: Caller, period: ReplayPeriod, { planned, leaving }: ReplayOrder): Promise<Replay> {
     const { replayLimit, policyDefaultEffect: defaultEffect } = this.configuration;
     const end = performance.now() + LONGEST;
     const before = await evaluatorOf(planned.filter(({ isBefore }) => isBefore));
@@ -83,6 +90,7 @@ export class Replays {
     const examples: ReplayedExecution[] = [];
     let [executions, changed] = [0, 0];
     for await (const chunk of this.newestFirst(caller, period)) {
+      leaving.throwIfAborted();
       for (const execution of chunk) {
         await slices.next();
         if (executions >= replayLimit || performance.now() > end) return { executions, changed, cut: true, examples };

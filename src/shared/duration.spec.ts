@@ -34,7 +34,7 @@ describe('Durations', () => {
     expect(durationFault(text)).toContain('ISO 8601');
   });
 
-  it('says when one ends', () => {
+  it('determine when something ends', () => {
     expect(endOf('PT1H', '2026-11-20T23:30:00.000Z')).toBe('2026-11-21T00:30:00.000Z');
   });
 });

@@ -34,7 +34,7 @@ describe('SingleFlight', () => {
     await nextTurn();
   }
 
-  it('runs one at a time, which those share that came before it began', async () => {
+  it('runs one at a time, shared by all callers that came before it began', async () => {
     const first = runs.call(7, { wishes: ['a'] });
     const others = [runs.call(7, { wishes: ['b'] }), runs.call(7, { wishes: ['c'] })];
     expect(beginnings()).toEqual([7]);
@@ -47,7 +47,7 @@ describe('SingleFlight', () => {
     await runs.ended();
   });
 
-  it('lets the ordinary run wait for one other at most, and the others for one ordinary each', async () => {
+  it('lets the ordinary run wait for at most one other, and every other for one ordinary run', async () => {
     const calls = [5, 6, 7, ORDINARY].map((from) => runs.call(from));
     await endRun();
     calls.push(runs.call(ORDINARY));
@@ -58,12 +58,12 @@ describe('SingleFlight', () => {
     expect(beginnings()).toEqual([5, ORDINARY, 6, ORDINARY, 7]);
   });
 
-  it('refuses the fifth other that would wait, and never the ordinary one', async () => {
+  it('refuses a fifth waiting run, but never the ordinary one', async () => {
     const calls = [1, 2, 3, 4, 5, 5, ORDINARY, ORDINARY].map((from) => runs.call(from));
     await expect(runs.call(6)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await endRun();
     await endRun();
-    // The ordinary run, and the first of the waiting ones, have begun: there is a place.
+    // The ordinary run and the first waiting one have begun, so there is a free place.
     expect(beginnings()).toEqual([1, ORDINARY, 2]);
     calls.push(runs.call(6));
     await expect(runs.call(7)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -71,7 +71,7 @@ describe('SingleFlight', () => {
     await Promise.all(calls);
   });
 
-  it('goes on for those that stay, and ends when the last has left', async () => {
+  it('continues for the remaining callers, and ends when the last one has left', async () => {
     const [one, two] = [new AbortController(), new AbortController()];
     const running = runs.call(5, { leaving: one.signal });
     const waiting = [runs.call(6, { leaving: one.signal }), runs.call(6, { leaving: two.signal })];
@@ -89,7 +89,7 @@ describe('SingleFlight', () => {
     expect(beginnings()).toEqual([5, 6]);
   });
 
-  it('rejects all that share a run that fails, and goes on', async () => {
+  it('rejects all callers of a failed run, and continues', async () => {
     const failing = new SingleFlight<never, never>((from) => Promise.reject(new Error(`failed ${from}`)));
     const calls = [1, 2, 2, 3].map((from) => failing.call(from));
     expect(

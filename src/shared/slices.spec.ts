@@ -1,6 +1,6 @@
 import { Slices } from './slices';
 
-/** Works for so many slices, and notes the turn of the loop in which each of them began. */
+/** Works for this many slices, and records the iteration of the event loop in which each began. */
 async function work(slices: Slices, count: number, noteTurn: () => void): Promise<void> {
   for (let slice = 0; slice < count; slice += 1) {
     while (!slices.areDue);
@@ -10,7 +10,7 @@ async function work(slices: Slices, count: number, noteTurn: () => void): Promis
 }
 
 describe('Slices', () => {
-  it('do one slice in each turn of the event loop, whoever it is of', async () => {
+  it('run one slice per iteration of the event loop, of all work together', async () => {
     let turn = 0;
     let isOver = false;
     const countTurns = (): void => {
@@ -27,7 +27,7 @@ describe('Slices', () => {
     expect(new Set(turns).size).toBe(turns.length);
   });
 
-  it('get their turns in the order in which they came', async () => {
+  it('run in the order of arrival', async () => {
     const order: number[] = [];
     await Promise.all(
       [0, 1, 2].map(async (number) => {
@@ -35,5 +35,17 @@ describe('Slices', () => {
       }),
     );
     expect(order).toEqual([0, 1, 2, 0, 1, 2]);
+  });
+
+  it('give three turns of four to what writes wait for', async () => {
+    const order: string[] = [];
+    const readers = [0, 1, 2, 3].map(async () => work(await Slices.inTurn(), 3, () => order.push('reader')));
+    const writer = work(Slices.ofWrite(), 30, () => order.push('write'));
+    await Promise.all([...readers, writer]);
+    const last = order.lastIndexOf('write');
+    const between = order.slice(order.indexOf('write'), last).join(' ');
+    expect(between).not.toContain('reader reader');
+    expect(between).toContain('reader write write write reader write write write reader');
+    expect(order.slice(last + 1).length).toBeGreaterThan(2);
   });
 });

@@ -1,8 +1,15 @@
 /** Milliseconds of work before yielding to the event loop. */
 const LONGEST = 5;
 
-/** Work waiting for its next turn, in order of arrival. */
-const waiting: (() => void)[] = [];
+/** Pieces of work waiting for their next turn, in order of arrival. */
+type Lane = (() => void)[];
+
+const ordinary: Lane = [];
+/** Work that all writes wait for. It gets three turns of four: readers in large numbers would hold it up for seconds. */
+const writes: Lane = [];
+const MOST_IN_A_ROW = 3;
+let writesInARow = 0;
+let turnsOfWrites = 0;
 
 /**
  * Divides long work into slices, so that the event loop can serve others in between. Each iteration of the loop runs one slice,
@@ -11,9 +18,16 @@ const waiting: (() => void)[] = [];
 export class Slices {
   private began = performance.now();
 
+  constructor(private readonly lane: Lane = ordinary) {}
+
+  /** For work in a batch or after its commit, which all writes wait for. */
+  static ofWrite(): Slices {
+    return new Slices(writes);
+  }
+
   /** For work known to be long: starts in its own iteration of the loop. */
   static async inTurn(): Promise<Slices> {
-    await ownTurn();
+    await ownTurn(ordinary);
     return new Slices();
   }
 
@@ -25,19 +39,33 @@ export class Slices {
   /** To be called between small steps of the work: yields when the slice is used up. */
   async next(): Promise<void> {
     if (!this.areDue) return;
-    await ownTurn();
+    await ownTurn(this.lane);
     this.began = performance.now();
   }
 }
 
-function ownTurn(): Promise<void> {
+/** How many turns such work has had: it gets on, however long the turns of others take. */
+export function writeTurns(): number {
+  return turnsOfWrites;
+}
+
+/** Runs work that is divided into small steps. */
+export async function inSlices(steps: Generator<void>, slices: Slices): Promise<void> {
+  while (steps.next().done !== true) if (slices.areDue) await slices.next();
+}
+
+function ownTurn(lane: Lane): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(giveTurn);
+    if (ordinary.length + writes.length === 0) setImmediate(giveTurn);
+    lane.push(resolve);
   });
 }
 
 function giveTurn(): void {
-  waiting.shift()?.();
+  const isWrite = writes.length > 0 && (ordinary.length === 0 || writesInARow < MOST_IN_A_ROW);
+  writesInARow = isWrite ? writesInARow + 1 : 0;
+  if (isWrite) turnsOfWrites += 1;
+  (isWrite ? writes : ordinary).shift()?.();
   // An immediate set here runs in the next iteration.
-  if (waiting.length > 0) setImmediate(giveTurn);
+  if (ordinary.length + writes.length > 0) setImmediate(giveTurn);
 }

@@ -53,12 +53,12 @@ describe('startFailure', () => {
       expect(message).not.toContain('\n');
     });
 
-    it('for anything that explains itself', () => {
+    it('for any other error with a message', () => {
       const { message, exitCode } = startFailure(new Error('The head row is missing.'));
       expect([message, exitCode]).toEqual(['The service could not start: The head row is missing.', 1]);
     });
 
-    it('for what is not even an error', () => {
+    it('for a value that is not an error', () => {
       expect(startFailure('a string').message).toBe('The service could not start: a string');
     });
   });

@@ -13,7 +13,7 @@ describe('The keys of an issuer', () => {
   afterEach(() => jest.useRealTimers());
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it.each([0.5, 1, 1.5])('are at most ten minutes old, looked at every %d minutes', async (gap) => {
+  it.each([0.5, 1, 1.5])('are at most ten minutes old if they are used every %d minutes', async (gap) => {
     const keys = new KeySet(path, (error) => {
       throw error;
     });

@@ -11,7 +11,7 @@ import { RecordReader } from '../ledger/reading/record-reader';
 import { parseSubject } from '../policies/patterns/subject-pattern';
 import { Repeated } from '../shared/repeated';
 import { KeySet } from './key-set';
-import { isOver, readToken, signingKey, type TokenHolder, tokenHolder, type UnverifiedToken } from './token';
+import { isOver, type Members, readClaims, readToken, signingKey, type TokenHolder, tokenHolder } from './token';
 import type { TokenIssuer } from './token-issuer';
 import { issuersIn } from './token-issuers-file';
 
@@ -26,7 +26,7 @@ interface KnownIssuer {
 }
 
 interface VerifiedToken {
-  readonly token: UnverifiedToken;
+  readonly claims: Members;
   readonly thumbprint: string;
 }
 
@@ -68,24 +68,25 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
 
   async holderOf(text: string, digest: Buffer): Promise<Identity | null> {
     const name = digest.toString('base64');
-    const token = this.verified.get(name)?.token ?? readToken(text);
-    const known = typeof token?.claims['iss'] === 'string' ? this.issuers.get(token.claims['iss']) : undefined;
-    if (token === undefined || known === undefined) return null;
-    const holder = tokenHolder(token.claims, known.issuer, Date.now());
-    if (holder === undefined || !(await this.isSigned(name, token, known.keys))) return null;
+    const claims = this.verified.get(name)?.claims ?? readToken(text)?.claims;
+    const known = typeof claims?.['iss'] === 'string' ? this.issuers.get(claims['iss']) : undefined;
+    if (claims === undefined || known === undefined) return null;
+    const holder = tokenHolder(claims, known.issuer, Date.now());
+    if (holder === undefined || !(await this.isSigned(name, text, known))) return null;
     return this.identityOf(holder, known.issuer);
   }
 
-  private async isSigned(name: string, token: UnverifiedToken, keys: KeySet): Promise<boolean> {
+  private async isSigned(name: string, text: string, { issuer, keys }: KnownIssuer): Promise<boolean> {
     const before = this.verified.get(name);
     // A key that is no longer listed is not trusted.
     if (before !== undefined && keys.current.some(({ thumbprint }) => thumbprint === before.thumbprint)) return true;
     this.verified.delete(name);
-    const key = signingKey(token, await keys.keysFor(token.kid));
-    if (key === undefined) return false;
+    const token = readToken(text);
+    const key = token && signingKey(token, await keys.keysFor(token.kid));
+    if (token === undefined || key === undefined) return false;
     const [oldest] = this.verified.keys();
     if (this.verified.size >= MOST_VERIFIED && oldest !== undefined) this.verified.delete(oldest);
-    this.verified.set(name, { token, thumbprint: key.thumbprint });
+    this.verified.set(name, { claims: readClaims(token.claims, issuer), thumbprint: key.thumbprint });
     return true;
   }
 

@@ -11,9 +11,11 @@ const LEEWAY = 30;
 /** The last second that a timestamp can express: a token may expire later. */
 const LATEST_END = Date.parse('9999-12-31T23:59:59Z') / 1000;
 const PART = /^[A-Za-z0-9_-]+$/;
+/** What no agent's name holds, and no database stores. */
+const UNSTORABLE = /[\p{Cc}\p{Surrogate}]/u;
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'at+jwt'];
 
-type Members = Readonly<Record<string, unknown>>;
+export type Members = Readonly<Record<string, unknown>>;
 
 /** A token as it is parsed, before anything in it is trusted. */
 export interface UnverifiedToken {
@@ -71,11 +73,17 @@ export function signingKey(token: UnverifiedToken, keys: readonly TokenKey[]): T
 /** What an issuer's token says about its holder. */
 export interface TokenHolder {
   readonly actorId: string;
-  /** Name or id of an agent; null if the claim is missing. */
+  /** Name or id of an agent; null if the claim is missing, or cannot be one. */
   readonly agent: string | null;
   readonly scopes: readonly Scope[];
   /** Seconds since 1970. */
   readonly expiresAt: number;
+}
+
+/** The claims that `tokenHolder` reads: of a token that is remembered, the others would only take memory. */
+export function readClaims(claims: Members, { agentClaim, scopesClaim }: TokenIssuer): Members {
+  const read = new Set(['iss', 'aud', 'exp', 'nbf', 'sub', agentClaim, scopesClaim]);
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => read.has(name)));
 }
 
 /** Undefined unless the claims are those of a token that is valid here and now. @param now milliseconds since 1970. */
@@ -89,13 +97,17 @@ export function tokenHolder(claims: Members, issuer: TokenIssuer, now: number): 
   if (typeof sub !== 'string' || !isSubject(sub)) return undefined;
   const actorId = `${issuer.issuer}#${sub}`;
   if (Array.from(actorId).length > LONGEST_ACTOR) return undefined;
-  const agent = claims[issuer.agentClaim];
   return {
     actorId,
-    agent: typeof agent === 'string' ? agent : null,
+    agent: agentIn(claims[issuer.agentClaim]),
     scopes: scopesOf(claims, issuer),
     expiresAt: Math.min(exp, LATEST_END),
   };
+}
+
+/** Looked up together with the agents of other requests, which it must not spoil. */
+function agentIn(claim: unknown): string | null {
+  return typeof claim === 'string' && !UNSTORABLE.test(claim) ? claim : null;
 }
 
 /** @param now milliseconds since 1970. */
@@ -105,7 +117,7 @@ export function isOver(expiresAt: number, now: number): boolean {
 
 function isSubject(sub: string): boolean {
   const length = Array.from(sub).length;
-  return length >= 1 && length <= LONGEST_SUBJECT && !/\p{Cc}/u.test(sub) && !/\p{Cs}/u.test(sub);
+  return length >= 1 && length <= LONGEST_SUBJECT && !UNSTORABLE.test(sub);
 }
 
 function scopesOf(claims: Members, { scopes, scopesClaim }: TokenIssuer): Scope[] {

@@ -1,4 +1,4 @@
-import type { TreeNode } from '../ledger/merkle/tree-frontier';
+import type { TreeNode } from '../ledger/merkle/tree';
 import type { TreeReader } from '../ledger/reading/tree-reader';
 import { KeptSubtrees, type RecomputedTree } from './tree-check';
 

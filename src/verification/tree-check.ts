@@ -1,6 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { TreeFrontier, type TreeNode } from '../ledger/merkle/tree-frontier';
-import { leafHash, type TreeHash } from '../ledger/merkle/tree-hash';
+import { leafHash, TreeFrontier, type TreeHash, type TreeNode } from '../ledger/merkle/tree';
 
 /** The Merkle tree computed from the entries. */
 export interface RecomputedTree {

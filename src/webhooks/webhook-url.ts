@@ -28,11 +28,11 @@ export function webhookUrlFault(text: string, terms: WebhookTerms): string | und
 }
 
 /** Whether a host is an address that is refused. */
-export function isRefusedLiteral(host: string): boolean {
+function isRefusedLiteral(host: string): boolean {
   return isIP(host) !== 0 && isRefusedAddress(host);
 }
 
 /** The host of a URL, an IPv6 address without its brackets. */
-export function hostOf({ hostname }: URL): string {
+function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }

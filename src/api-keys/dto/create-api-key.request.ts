@@ -1,3 +1,4 @@
+import { normaliseAgentName } from '../../agents/agent-name';
 import { sampleId } from '../../openapi/sample-id';
 import { WholeRequest } from '../../http/validation/dto-shape';
 import { ExpiryField } from '../../http/validation/expiry-field';
@@ -34,6 +35,7 @@ export class CreateApiKeyRequest {
 
   @OptionalText({
     max: 500,
+    normalise: normaliseAgentName,
     description:
       'Id or name of the only agent that the holder may act as. Without it the key is not bound to an agent.',
     example: sampleId('agt'),

@@ -8,7 +8,7 @@ describe('A prepared query', () => {
     expect(preparedQuery('SELECT $1 + 1', [1]).name).not.toBe(first.name);
   });
 
-  it('has none beyond a number of texts, so that sessions do not keep ever more', () => {
+  it('has none beyond a maximum number of texts, so that sessions do not grow for ever', () => {
     const names = Array.from({ length: 1_000 }, (_unused, index) => preparedQuery(`SELECT ${index}`, []).name);
     expect(new Set(names).size).toBeLessThan(400);
     expect(names.at(-1)).toBeUndefined();

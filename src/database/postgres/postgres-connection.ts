@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { DatabaseFault } from '../database-fault';
 import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
 import { connectionFault, endsSession, postgresFault } from './postgres-fault';
+import { Slices } from '../../shared/slices';
 import { ServerReach } from './server-reach';
 
 /** Milliseconds the server has to close a session; one that is unreachable never does. */
@@ -78,7 +79,16 @@ export class PostgresConnection implements SqlConnection {
   }
 
   async runAll(statements: readonly SqlStatement[]): Promise<void> {
-    await Promise.all(statements.map(({ sql, parameters }) => this.run(sql, parameters)));
+    const slices = Slices.ofWrite();
+    const answers: Promise<void>[] = [];
+    for (const { sql, parameters } of statements) {
+      // Large parameters are encoded here.
+      if (slices.areDue) await slices.next();
+      const answer = this.run(sql, parameters);
+      answer.catch(() => undefined);
+      answers.push(answer);
+    }
+    await Promise.all(answers);
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { DataSourceOptions } from 'typeorm';
 import { Database } from '../database';
 import type { SchemaContribution, Opening } from '../start-condition';
-import type { SqlConnection } from '../sql-connection';
+import type { SqlConnection, SqlSessions } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
 import { POSTGRES_DIALECT } from './postgres-dialect';
 import { migrate } from './postgres-migrations';
@@ -34,9 +34,9 @@ export class PostgresDatabase extends Database {
   readonly dialect = POSTGRES_DIALECT;
   readonly isShared = true;
   readonly location: string;
-  readonly points: SqlConnection;
-  readonly lists: SqlConnection;
-  readonly chain: SqlConnection;
+  readonly points: SqlSessions;
+  readonly lists: SqlSessions;
+  readonly chain: SqlSessions;
   private readonly lease: PostgresLease;
   private readonly reach: ServerReach;
   private readonly server: WriterServer;
@@ -93,7 +93,7 @@ export class PostgresDatabase extends Database {
     return connection;
   }
 
-  openSideWriter(): Promise<SqlConnection> {
+  openSideWriter(): Promise<SqlSessions> {
     return Promise.resolve(new PostgresSessions(leaseConfig(this.url), 1, this.server));
   }
 

@@ -29,28 +29,31 @@ describe('A fault', () => {
     expect(postgresFault(serverError(code))).toMatchObject({ kind, driverCode: code });
   });
 
-  it.each(['EPIPE', 'ECONNRESET', 'ETIMEDOUT'])('of the network, such as %s, means that the server is away', (code) => {
-    const error = Object.assign(new Error('broken'), { code });
-    expect(postgresFault(error)).toMatchObject({ kind: 'unavailable', driverCode: code });
-    expect(postgresFault(new Error('Query read timeout'))).toMatchObject({ kind: 'unavailable' });
-  });
+  it.each(['EPIPE', 'ECONNRESET', 'ETIMEDOUT'])(
+    'of the network, such as %s, means that the server is unreachable',
+    (code) => {
+      const error = Object.assign(new Error('broken'), { code });
+      expect(postgresFault(error)).toMatchObject({ kind: 'unavailable', driverCode: code });
+      expect(postgresFault(new Error('Query read timeout'))).toMatchObject({ kind: 'unavailable' });
+    },
+  );
 
-  it('says nothing of values', () => {
+  it('contains no values', () => {
     expect(JSON.stringify(postgresFault(serverError('23505')))).not.toContain('secret');
     expect(postgresFault(serverError('23505')).message).toBe('The server says so.');
   });
 
-  it('ends the session when it is the last the server says', () => {
+  it('ends the session if it is the last message of the server', () => {
     expect(endsSession(serverError('57P01'))).toBe(true);
     expect(endsSession(serverError('57014'))).toBe(false);
   });
 
-  it('ends the session when it comes from the network or the driver, not from us', () => {
+  it('ends the session if it comes from the network or the driver, not from our code', () => {
     expect(endsSession(new Error('Query read timeout'))).toBe(true);
     expect(endsSession(new DatabaseFault('unavailable', 'UNCONFIRMED', 'A standby may not have it.'))).toBe(false);
   });
 
-  it('of a host with several addresses names them all, and never a password', () => {
+  it('of a host with several addresses names them all, but never a password', () => {
     const error = new AggregateError([
       new Error('connect ECONNREFUSED ::1:5432'),
       new Error('connect ECONNREFUSED 127.0.0.1:5432'),

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import type { SqlConnection } from '../sql-connection';
+import type { SqlSessions } from '../sql-connection';
 
 /** Milliseconds that a renewal lasts: a process suspended for less keeps its executions. */
 const LEASE = 60_000;
@@ -38,8 +38,8 @@ export class PostgresLease {
 
   /** @param session writes the lease; it may repeat statements, which are idempotent. */
   constructor(
-    private readonly session: SqlConnection,
-    private readonly reader: SqlConnection,
+    private readonly session: SqlSessions,
+    private readonly reader: SqlSessions,
   ) {}
 
   /** Throws when the server cannot be reached. */

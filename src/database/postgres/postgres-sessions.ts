@@ -1,5 +1,6 @@
 import type { ClientConfig } from 'pg';
-import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
+import { DatabaseFault } from '../database-fault';
+import type { SqlRow, SqlSessions, SqlValue } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
 import { requirePrimary, type Primary } from './server-requirements';
 import type { WriterServer } from './writer-server';
@@ -8,8 +9,7 @@ import type { WriterServer } from './writer-server';
  * A pool of sessions for idempotent statements. Each statement goes to the least busy session; sessions that are lost,
  * or on another server than the writer's, are replaced.
  */
-export class PostgresSessions implements SqlConnection {
-  readonly isLost = false;
+export class PostgresSessions implements SqlSessions {
   private readonly sessions: readonly Session[];
 
   constructor(config: ClientConfig, sessions: number, server: WriterServer) {
@@ -25,11 +25,6 @@ export class PostgresSessions implements SqlConnection {
     await this.all(sql, parameters);
   }
 
-  /** One after another: each may get another session. */
-  async runAll(statements: readonly SqlStatement[]): Promise<void> {
-    for (const { sql, parameters } of statements) await this.all(sql, parameters);
-  }
-
   async close(): Promise<void> {
     await Promise.all(this.sessions.map((session) => session.close()));
   }
@@ -42,6 +37,7 @@ class Session {
   private connection: PostgresConnection | null = null;
   private opening: Promise<PostgresConnection> | null = null;
   private primary: Primary | null = null;
+  private isClosed = false;
 
   constructor(
     private readonly config: ClientConfig,
@@ -58,6 +54,8 @@ class Session {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true;
+    await this.opening?.catch(() => null);
     await this.connection?.close();
   }
 
@@ -74,11 +72,16 @@ class Session {
 
   private async current(): Promise<PostgresConnection> {
     if (this.connection?.isLost === false && this.isWithWriter()) return this.connection;
+    // A host name may have led an earlier attempt to another server: its failure is not this statement's.
+    const opened = await this.opening?.catch(() => null);
+    if (opened) return opened;
     this.opening ??= this.reopen().finally(() => (this.opening = null));
     return this.opening;
   }
 
   private async reopen(): Promise<PostgresConnection> {
+    // A statement may have waited for an opening that failed.
+    if (this.isClosed) throw new DatabaseFault('unavailable', 'CLOSED', 'The sessions are closed.');
     const previous = this.connection;
     this.connection = null;
     await previous?.close();

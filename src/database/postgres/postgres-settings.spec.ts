@@ -32,7 +32,7 @@ describe('The settings of a session', () => {
     expect(readerConfig('postgres://app@db/records').options).toBe('-c default_transaction_read_only=on');
   });
 
-  it('bound every wait, in an order that lets the server speak before it is given up', () => {
+  it('limit every wait, in an order that lets the server answer before the client gives up', () => {
     const { lock_timeout, statement_timeout, query_timeout, connectionTimeoutMillis } = writerConfig(URL_WITH_ALL);
     expect(Number(lock_timeout)).toBeLessThan(Number(statement_timeout));
     expect(Number(statement_timeout)).toBeLessThan(Number(query_timeout));

@@ -30,7 +30,7 @@ describe('A server', () => {
     await expect(requireDurability(serverWith(settings))).rejects.toThrow(message);
   });
 
-  it('that is a standby is refused, in whatever session', async () => {
+  it('that is a standby is refused for every kind of session', async () => {
     const all = jest.fn().mockResolvedValue([{ system: '1', timeline: null }]);
     await expect(
       requirePrimary({ isLost: false, all, run: jest.fn(), runAll: jest.fn(), close: jest.fn() }),

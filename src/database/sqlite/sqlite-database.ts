@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { warnWhereOthersMayWrite } from '../../shared/folder';
@@ -10,15 +10,7 @@ import type { SchemaContribution, Opening } from '../start-condition';
 import type { SqlConnection } from '../sql-connection';
 import type { FileDriver } from './file-driver';
 import { SQLITE_DIALECT } from './sqlite-dialect';
-import {
-  identityOf,
-  isStillInPlace,
-  refuseHardLinks,
-  refuseReadOnly,
-  resolveDatabaseFile,
-  freeSpaceAt,
-  type FileIdentity,
-} from './sqlite-file';
+import { refuseHardLinks, refuseReadOnly, resolveDatabaseFile, freeSpaceAt } from './sqlite-file';
 import { SqliteLock } from './locked-file';
 import { openingError } from './sqlite-fault';
 import { applyReaderSettings, applyWriterSettings, PASSING_CACHE_SIZE } from './sqlite-settings';
@@ -177,4 +169,22 @@ async function migrate(path: string, schema: SchemaContribution, driver: FileDri
   } finally {
     await dataSource.destroy();
   }
+}
+
+/** Device and inode distinguish a file from one that has replaced it. */
+interface FileIdentity {
+  readonly path: string;
+  readonly device: number;
+  readonly inode: number;
+}
+
+function identityOf(path: string): FileIdentity {
+  const { dev, ino } = statSync(path);
+  return { path, device: dev, inode: ino };
+}
+
+/** False once the file was removed or replaced: what is written then is lost when the process ends. */
+function isStillInPlace({ path, device, inode }: FileIdentity): boolean {
+  const now = statSync(path, { throwIfNoEntry: false });
+  return now?.dev === device && now.ino === inode;
 }

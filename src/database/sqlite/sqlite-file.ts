@@ -56,26 +56,8 @@ export function refuseReadOnly(path: string): void {
   }
 }
 
-/** Device and inode distinguish a file from one that has replaced it. */
-export interface FileIdentity {
-  readonly path: string;
-  readonly device: number;
-  readonly inode: number;
-}
-
 /** Bytes free on its disk for users other than the superuser. */
 export async function freeSpaceAt(path: string): Promise<number> {
   const { bavail, bsize } = await statfs(dirname(path));
   return bavail * bsize;
-}
-
-export function identityOf(path: string): FileIdentity {
-  const { dev, ino } = statSync(path);
-  return { path, device: dev, inode: ino };
-}
-
-/** False once the file was removed or replaced: what is written then is lost when the process ends. */
-export function isStillInPlace({ path, device, inode }: FileIdentity): boolean {
-  const now = statSync(path, { throwIfNoEntry: false });
-  return now?.dev === device && now.ino === inode;
 }

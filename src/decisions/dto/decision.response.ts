@@ -135,9 +135,22 @@ export class DecisionResponse {
     const { expiresAt, createdAt, updatedAt, resolvedAt, executionId, actionHash, executeWithin } = row;
     const given = givenApprovals(row);
     return {
-      ...{ id, type, title, description, context, proposedBy, riskLevel, status, requiredApprovals },
+      id,
+      type,
+      title,
+      description,
+      context,
+      proposedBy,
+      riskLevel,
+      status,
+      requiredApprovals,
       reviews: row.reviews.map(ReviewResponse.from),
-      ...{ expiresAt, createdAt, updatedAt, resolvedAt, executionId, actionHash },
+      expiresAt,
+      createdAt,
+      updatedAt,
+      resolvedAt,
+      executionId,
+      actionHash,
       approvers: row.approvers?.map((group, index) => ({ ...group, given: given[index] ?? 0 })) ?? null,
       executeWithin,
     };

@@ -111,9 +111,23 @@ export class ExecutionResponse {
     const { reason, actionHash, approvedUntil, decisionId, result, failureReason, createdAt, completedAt } = row;
     const policies = row.policies.map(DecidingPolicyResponse.from);
     return {
-      ...{ id, agentId, agentName, action, resourceType, resourceId, parameters, outcome },
-      ...{ reason, actionHash, approvedUntil, policies },
-      ...{ decisionId, result, failureReason, createdAt, completedAt },
+      id,
+      agentId,
+      agentName,
+      action,
+      resourceType,
+      resourceId,
+      parameters,
+      outcome,
+      reason,
+      actionHash,
+      approvedUntil,
+      policies,
+      decisionId,
+      result,
+      failureReason,
+      createdAt,
+      completedAt,
     };
   }
 }

@@ -5,7 +5,7 @@ import { type DomainError, unavailable } from '../../errors/domain-error';
 import { clientAddress, countedClient } from '../request/client-address';
 import type { ServiceRequest } from '../request/service-request';
 import { onAnswerOver } from './answer-over';
-import { isLonger } from './text-length';
+import { isLonger } from './json-parts';
 
 /**
  * Answers up to this many bytes need no reservation: the number of connections limits them, and large answers cannot

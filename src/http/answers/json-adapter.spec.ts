@@ -9,7 +9,7 @@ describe('messageClasses', () => {
 
   afterEach(() => server.close());
 
-  it('makes requests and responses that Express takes as they are, with all that it gives them', async () => {
+  it('creates requests and responses that Express uses unchanged, with all of its members', async () => {
     const application = express();
     const seen: object[] = [];
     application.get('/things/:id', (request: Request, response: Response) => {

@@ -1,56 +1,66 @@
 import { StoredJson } from '../../json/stored-json';
 import { preparedText } from '../../ledger/chain/canonical-json';
 
-/** Levels of an answer that may contain stored JSON: a record, or a part of one. */
+/** Levels of an answer that may contain stored JSON or long lists: a record, or a part of one. */
 const RECORD_LEVELS = 3;
+/** Characters of a list beyond which its items are rendered one by one. */
+const LONG_LIST = 64 * 1024;
 
 interface PageAnswer {
   readonly data: readonly unknown[];
 }
 
 /**
- * Whether an answer is better rendered in chunks: a page of a list, or a record with JSON that is available as text.
+ * Whether an answer is better rendered in chunks: a page of a list, or a record with long lists, or with JSON that is
+ * available as text.
  */
 export function isDivisible(answer: unknown): answer is object {
-  return isPage(answer) || holdsText(answer);
+  return isPage(answer) || holdsParts(answer);
 }
 
 /**
- * What JSON.stringify writes for an answer, in chunks: for a page at least one per record; JSON available as text is
- * copied.
+ * What JSON.stringify writes for an answer, in chunks: for a page, and for a long list, at least one per item; JSON available as
+ * text is copied.
  */
 export function* jsonParts(answer: object): Generator<string> {
   if (!isPage(answer)) {
-    yield* partsOfRecord(answer);
+    yield* partsOf(answer);
     return;
   }
   const { data, ...others } = answer;
-  let before = '{"data":[';
-  for (const record of data) {
-    yield before;
-    yield* partsOfRecord(record);
-    before = ',';
-  }
+  yield '{"data":';
+  yield* partsOfList(data);
   const rest = JSON.stringify(others).slice(1);
-  yield `${data.length === 0 ? before : ''}]${rest === '}' ? '' : ','}${rest}`;
+  yield `${rest === '}' ? '' : ','}${rest}`;
 }
 
-function* partsOfRecord(record: unknown): Generator<string> {
-  const known = knownText(record);
-  if (known !== undefined) {
-    yield known;
-  } else if (!holdsText(record)) {
-    yield JSON.stringify(record ?? null);
-  } else {
-    let before = '{';
-    for (const [name, member] of Object.entries(record)) {
-      if (member === undefined) continue;
-      yield `${before}${JSON.stringify(name)}:`;
-      yield* partsOfRecord(member);
-      before = ',';
-    }
-    yield '}';
+function* partsOf(value: unknown): Generator<string> {
+  const known = knownText(value);
+  if (known !== undefined) yield known;
+  else if (!holdsParts(value)) yield JSON.stringify(value ?? null);
+  else if (Array.isArray(value)) yield* partsOfList(value);
+  else yield* partsOfMembers(value);
+}
+
+function* partsOfList(list: readonly unknown[]): Generator<string> {
+  let before = '[';
+  for (const item of list) {
+    yield before;
+    yield* partsOf(item);
+    before = ',';
   }
+  yield list.length === 0 ? '[]' : ']';
+}
+
+function* partsOfMembers(record: object): Generator<string> {
+  let before = '{';
+  for (const [name, member] of Object.entries(record)) {
+    if (member === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    yield* partsOf(member);
+    before = ',';
+  }
+  yield '}';
 }
 
 /** Pages of lists: their rows come first. */
@@ -65,11 +75,32 @@ function knownText(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null ? preparedText(value) : undefined;
 }
 
-function holdsText(value: unknown, levels = RECORD_LEVELS): value is object {
+/** Whether a value has text that can be copied, is a long list, or holds either. */
+function holdsParts(value: unknown, levels = RECORD_LEVELS): value is object {
   if (knownText(value) !== undefined) return true;
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || levels === 1) return false;
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return isLonger(value, LONG_LIST);
+  if (levels === 1) return false;
   for (const name in value) {
-    if (holdsText((value as Record<string, unknown>)[name], levels - 1)) return true;
+    if (holdsParts((value as Record<string, unknown>)[name], levels - 1)) return true;
   }
   return false;
+}
+
+/** Whether a value has more characters as JSON than the limit; examines no more of it than necessary. */
+export function isLonger(value: unknown, most: number): boolean {
+  return remaining(value, most) < 0;
+}
+
+/** How many characters of the limit are left; negative if it is exceeded. Escapes are not counted. */
+function remaining(value: unknown, most: number): number {
+  if (typeof value === 'string') return most - value.length;
+  let left = most - 1;
+  if (typeof value !== 'object' || value === null) return left;
+  const isList = Array.isArray(value);
+  for (const name in value) {
+    if (left < 0) return left;
+    left = remaining((value as Record<string, unknown>)[name], left - (isList ? 0 : name.length));
+  }
+  return left;
 }

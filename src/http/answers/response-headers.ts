@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { isCurrentCopy, revisionTag } from '../conditional/precondition';
+import { isCurrentCopy } from '../conditional/precondition';
 import type { ServiceRequest } from '../request/service-request';
 
 /** Header of an answer that replays the answer to an earlier request. */
@@ -36,7 +36,8 @@ function revisioned(answer: unknown, request: ServiceRequest, response: Response
   if (typeof revision !== 'number') {
     return answer;
   }
-  response.setHeader('ETag', revisionTag(revision));
+  // A strong entity tag.
+  response.setHeader('ETag', `"${revision}"`);
   if (READS.has(request.method) && isCurrentCopy(request.headers['if-none-match'], revision)) {
     response.status(304);
     return undefined;

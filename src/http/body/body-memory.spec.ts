@@ -53,7 +53,7 @@ class Coming {
 }
 
 describe('BodyMemory', () => {
-  it('takes every body in, in whatever pieces they come, and holds no more than one above its size', async () => {
+  it('admits every body, in whatever pieces they arrive, and exceeds its size by one body at most', async () => {
     const body = fc.record({
       client: fc.constantFrom('a', 'b', 'c'),
       length: fc.integer({ min: 1, max: LARGEST }),

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { ServerResponse, IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Configuration } from '../../config/configuration';
 import { type DomainError, invalidField } from '../../errors/domain-error';
 import { bodyTooSlow, payloadTooLarge, unsupportedEncoding, unsupportedMediaType } from '../request/request-errors';
@@ -8,13 +8,12 @@ import type { BodyLimitSetting } from '../request/route-marks';
 import type { ServiceRequest } from '../request/service-request';
 import { BodyMemory } from './body-memory';
 import { BodyReservation, SMALL_BODY } from './body-reservation';
-import { announcedLength, announcesBody } from './unread-body';
 
 @Injectable()
 export class BodyReader {
   constructor(
     private readonly configuration: Configuration,
-    private readonly room: BodyMemory,
+    private readonly memory: BodyMemory,
   ) {}
 
   /**
@@ -56,8 +55,17 @@ export class BodyReader {
   }
 
   private reservation(request: ServiceRequest, response: ServerResponse, most: number): BodyReservation {
-    return new BodyReservation(this.room, countedClient(clientAddress(request)), response, most);
+    return new BodyReservation(this.memory, countedClient(clientAddress(request)), response, most);
   }
+}
+
+/** Whether the request announces a body. */
+export function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || announcedLength(headers['content-length']) > 0;
+}
+
+function announcedLength(contentLength: string | undefined): number {
+  return contentLength === undefined ? 0 : Number(contentLength);
 }
 
 function requireJson(request: ServiceRequest): void {
@@ -113,8 +121,8 @@ function collect(request: ServiceRequest, limit: number, share: BodyReservation 
 }
 
 const JSON_TYPE = 'application/json';
-const CHARSET = /^charset[ \t]*=[ \t]*"?([^"\s]*)"?$/i;
-const UTF_8 = /^utf-?8$/i;
+const CHARSET = /^charset[ \t]*(?:=|$)/i;
+const UTF_8 = /^charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")$/i;
 
 /** Whether a body is sent without compression or any other content encoding. */
 function isPlain({ 'content-encoding': encoding }: IncomingHttpHeaders): boolean {
@@ -131,7 +139,7 @@ function unusualTypeFault(contentType: string): string | undefined {
   if (type.toLowerCase() !== JSON_TYPE) {
     return 'Send the body as Content-Type: application/json.';
   }
-  const charsets = parameters.flatMap((parameter) => CHARSET.exec(parameter)?.[1] ?? []);
+  const charsets = parameters.filter((parameter) => CHARSET.test(parameter));
   return charsets.every((charset) => UTF_8.test(charset)) ? undefined : 'Send the body in UTF-8.';
 }
 

@@ -12,7 +12,7 @@ export class BodyReservation {
   private bytes = 0;
 
   constructor(
-    private readonly room: BodyMemory,
+    private readonly memory: BodyMemory,
     private readonly client: string,
     private readonly response: ServerResponse,
     /** The body's length, or the largest allowed if that is not known. */
@@ -21,7 +21,7 @@ export class BodyReservation {
 
   /** Before a body of known length is read: waits if there is no room for all of it now; null if there is. */
   begin(): Promise<void> | null {
-    return this.room.isFreeFor(this.rest) ? null : this.takeRest();
+    return this.memory.isFreeFor(this.rest) ? null : this.takeRest();
   }
 
   /**
@@ -31,7 +31,7 @@ export class BodyReservation {
   grow(arrived: number): Promise<void> | null {
     if (arrived <= SMALL_BODY || arrived <= this.bytes) return null;
     const { client, bytes: held } = this;
-    if (!this.room.tryTake({ client, held, bytes: arrived - held })) return this.takeRest();
+    if (!this.memory.tryTake({ client, held, bytes: arrived - held })) return this.takeRest();
     this.hold(arrived);
     return null;
   }
@@ -39,7 +39,7 @@ export class BodyReservation {
   /** Releases everything above this many bytes. */
   shrinkTo(bytes: number): void {
     if (bytes >= this.bytes) return;
-    this.room.giveBack(this.client, this.bytes - bytes);
+    this.memory.giveBack(this.client, this.bytes - bytes);
     this.bytes = bytes;
   }
 
@@ -48,7 +48,7 @@ export class BodyReservation {
   }
 
   private async takeRest(): Promise<void> {
-    await this.room.wait(this.rest, this.response.req);
+    await this.memory.wait(this.rest, this.response.req);
     this.hold(this.most);
   }
 

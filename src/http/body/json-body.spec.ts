@@ -22,7 +22,7 @@ function pathOf(path: string, key: string): string {
 }
 
 describe('scanJson', () => {
-  it('finds what is unsound in any value, where it is', () => {
+  it('finds the faults of any value, with their paths', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 3 }),
       fc.constantFrom('\0', '\ud800', 'a\udc00', '\u{1f600}', '__proto__', '"\\', '1e999', '\\u0000', '{', '['),
@@ -56,7 +56,7 @@ describe('scanJson', () => {
     expect(scanJson('9007199254740992.0').faults).toEqual([]);
   });
 
-  it('takes an integer beyond 2^53−1 in exactly the digits that ECMAScript prints', () => {
+  it('accepts an integer beyond 2^53−1 in exactly the digits that ECMAScript prints', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 22n), max: 10n ** 22n }), (integer) => {
         const isSafe = Number.isSafeInteger(Number(integer));
@@ -70,7 +70,7 @@ describe('scanJson', () => {
     expect(scanJson('[1000000000000000000000,18446744073709551616]').faults).toHaveLength(2);
   });
 
-  it('takes digits and letters in texts for what they are', () => {
+  it('ignores digits and letters inside texts', () => {
     expect(scanJson('{"1e999":"12345678901234567890","b":"1e999 {[{[","c":"\\\\u0000 \\"__proto__"}').faults).toEqual(
       [],
     );
@@ -93,7 +93,7 @@ describe('scanJson', () => {
 });
 
 describe('parseJsonBody', () => {
-  it('gives each of the large bodies that have come at once a turn of its own', async () => {
+  it('parses each of several large bodies in a separate iteration of the event loop', async () => {
     const body = Buffer.from(JSON.stringify({ text: 'x'.repeat(100_000) }));
     let turn = 0;
     const countTurns = (): void => {
@@ -104,4 +104,28 @@ describe('parseJsonBody', () => {
     const turns = await Promise.all([1, 2, 3].map(() => Promise.resolve(parseJsonBody(body)).then(() => turn)));
     expect(new Set(turns).size).toBe(3);
   });
+});
+
+describe('A large body', () => {
+  const PART = 16 * 1024;
+  const DEEP = `${'['.repeat(31)}${']'.repeat(31)}`;
+
+  it.each(['"\\u0000"', '12345678901234567', '1e999', '{"__proto__":1}', DEEP, '"[\\\\\\"[", 1e999'])(
+    'is scanned across the parts in which it is scanned, for %s',
+    async (fault) => {
+      for (let before = 0; before <= 34; before += 1) {
+        const start = `{"a":[${'1,'.repeat(PART)}"`;
+        const filler = 'x'.repeat(5 * PART - start.length - before - 2);
+        const body = (found: string): Buffer => Buffer.from(`${start}${filler}",${found},1]}`);
+        const outcome = await Promise.resolve()
+          .then(() => parseJsonBody(body(fault)))
+          .then(
+            ({ faults }) => faults.length,
+            () => 'refused',
+          );
+        expect({ before, outcome }).toEqual({ before, outcome: fault === DEEP ? 'refused' : 1 });
+        expect((await parseJsonBody(body('"[[[[[[[[\\"[[[[["'))).faults).toEqual([]);
+      }
+    },
+  );
 });

@@ -117,6 +117,8 @@ function placeOf(error: unknown, text: string): string {
 
 /** An escape, a forbidden key, or a number long enough to lose digits or to overflow: only these need the full scan. */
 const WORTH_SCANNING = /\\u|__proto__|\d{16}|[eE]\+?\d{3}/;
+/** Length of the longest text that this pattern has to see as a whole. */
+const LONGEST_FIND = 16;
 const OPENING = /[{[]/g;
 
 /** Characters processed between two checks of the clock. */
@@ -133,9 +135,7 @@ export function scanJson(text: string): JsonScan {
 
 /** The same, in chunks, so that other requests are not blocked. */
 async function scanJsonInSlices(text: string, slices: Slices): Promise<JsonScan> {
-  const hasNothing = isOrdinary(text);
-  await slices.next();
-  if (hasNothing) return NOTHING_FOUND;
+  if (await isOrdinaryInSlices(text, slices)) return NOTHING_FOUND;
   const scanner = new JsonScanner(text);
   for (;;) {
     const found = scanner.advance(PART);
@@ -145,7 +145,21 @@ async function scanJsonInSlices(text: string, slices: Slices): Promise<JsonScan>
 }
 
 function isOrdinary(text: string): boolean {
-  return !WORTH_SCANNING.test(text) && (!hasManyOpenings(text) || !isDeep(text));
+  return !WORTH_SCANNING.test(text) && (!hasManyOpenings(text) || !levelsOf(text).areTooMany);
+}
+
+async function isOrdinaryInSlices(text: string, slices: Slices): Promise<boolean> {
+  for (let start = 0; start < text.length; start += PART) {
+    if (WORTH_SCANNING.test(text.slice(start, start + PART + LONGEST_FIND))) return false;
+    if (slices.areDue) await slices.next();
+  }
+  if (!hasManyOpenings(text)) return true;
+  let levels = levelsOf(text, PART);
+  while (levels.index < text.length && !levels.areTooMany) {
+    if (slices.areDue) await slices.next();
+    levels = levelsOf(text, levels.index + PART, levels);
+  }
+  return !levels.areTooMany;
 }
 
 /** Whether the text has enough opening brackets to be too deep at all. */
@@ -157,16 +171,26 @@ function hasManyOpenings(text: string): boolean {
   return true;
 }
 
-/** Considers only brackets outside strings, in a fraction of the time that the full scan takes. */
-function isDeep(text: string): boolean {
-  let levels = 0;
-  let isInText = false;
-  for (let index = 0; index < text.length && levels <= MOST_LEVELS; index += 1) {
+/** How deep a text is nested at an index. */
+interface Levels {
+  readonly index: number;
+  readonly levels: number;
+  readonly isInText: boolean;
+  /** Whether there were too many at some point before it. */
+  readonly areTooMany: boolean;
+}
+
+const OUTSIDE: Levels = { index: 0, levels: 0, isInText: false, areTooMany: false };
+
+/** Considers only brackets outside strings, in a fraction of the time that the full scan takes; from an index on. */
+function levelsOf(text: string, end = text.length, from = OUTSIDE): Levels {
+  let { index, levels, isInText } = from;
+  for (; index < text.length && index < end && levels <= MOST_LEVELS; index += 1) {
     const code = text.charCodeAt(index);
     if (code === QUOTE) isInText = !isInText;
     else if (isInText) index += code === BACKSLASH ? 1 : 0;
     else if (code === OPEN_BRACKET || code === OPEN_BRACE) levels += 1;
     else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) levels -= 1;
   }
-  return levels > MOST_LEVELS;
+  return { index, levels, isInText, areTooMany: levels > MOST_LEVELS };
 }

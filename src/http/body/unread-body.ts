@@ -1,17 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { announcesBody } from './body-reader';
 
 /** Milliseconds a client has to read its answer before the connection is cut. */
 const LINGER = 1000;
-
-/** Whether the request announces a body. */
-export function announcesBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || announcedLength(headers['content-length']) > 0;
-}
-
-export function announcedLength(contentLength: string | undefined): number {
-  return contentLength === undefined ? 0 : Number(contentLength);
-}
 
 export function hasUnreadBody(request: IncomingMessage): boolean {
   return !request.readableEnded && announcesBody(request);

@@ -16,11 +16,6 @@ export interface Precondition {
 
 const NO_PRECONDITION: Precondition = { require: () => undefined };
 
-/** The strong entity tag of a revision. */
-export function revisionTag(revision: number): string {
-  return `"${revision}"`;
-}
-
 /** Reads `If-Match`: absent, `*`, or a list of entity tags, of which a weak one never matches. Undefined when malformed. */
 export function parseIfMatch(header: string | undefined): Precondition | undefined {
   if (header === undefined || header.trim() === '*') {

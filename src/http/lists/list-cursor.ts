@@ -21,9 +21,9 @@ export class CursorCodec {
   private readonly acceptedKeys: readonly Buffer[];
 
   /** Seals with a key derived from `secret`; cursors sealed with a previous secret are accepted as well. */
-  constructor(secret: string, formerSecrets: readonly string[] = []) {
+  constructor(secret: string, previousSecrets: readonly string[] = []) {
     this.sealingKey = derivedKey(secret);
-    this.acceptedKeys = [this.sealingKey, ...formerSecrets.map(derivedKey)];
+    this.acceptedKeys = [this.sealingKey, ...previousSecrets.map(derivedKey)];
   }
 
   encode({ list, filters, order, total, position }: ListCursor): string {

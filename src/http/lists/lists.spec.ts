@@ -14,7 +14,7 @@ describe('Lists', () => {
     return lists.open(name, filters, DEFAULTS).answer(PAGE, (row) => row).nextCursor ?? '';
   }
 
-  it('opens a first page with what the client asked, or the defaults', () => {
+  it("opens a first page with the client's parameters, or the defaults", () => {
     expect(lists.open('things', {}, DEFAULTS).request([])).toEqual({
       conditions: [],
       limit: 50,
@@ -27,7 +27,7 @@ describe('Lists', () => {
     expect(asked).toMatchObject({ limit: 3, offset: 4, order: 'desc' });
   });
 
-  it('opens a next page where the one before ended, with its total, order and filters', () => {
+  it('opens the next page where the previous one ended, with its total, order and filters', () => {
     const first = lists.open('things', { order: 'desc', type: 'x' }, DEFAULTS);
     const { nextCursor } = first.answer(PAGE, (row) => row);
     const next = lists.open('things', { cursor: nextCursor ?? '', limit: 3 }, DEFAULTS);
@@ -35,13 +35,13 @@ describe('Lists', () => {
     expect(next.request([])).toMatchObject({ limit: 3, offset: 0, order: 'desc', position: 7, total: 9 });
   });
 
-  it('goes on from the sequence of rows that are entries themselves', () => {
+  it('continues from the sequence if the rows are entries themselves', () => {
     const entries = { rows: [{ sequence: 5 }], total: 9, more: true };
     const { nextCursor } = lists.open('audit', {}, DEFAULTS).answer(entries, (row) => row);
     expect(lists.open('audit', { cursor: nextCursor ?? '' }, DEFAULTS).request([]).position).toBe(5);
   });
 
-  it('gives no cursor on the last page', () => {
+  it('has no cursor on the last page', () => {
     const last = lists.open('things', {}, DEFAULTS).answer({ ...PAGE, more: false }, (row) => row);
     expect(last).toEqual({ data: [{ createdSequence: 7 }], total: 9 });
   });
@@ -56,7 +56,7 @@ describe('Lists', () => {
 describe('CursorCodec', () => {
   const cursor = { list: 'things', filters: { type: 'é"' }, order: 'desc', total: 9, position: 7 } as const;
 
-  it('reads what it wrote, and what its previous secret wrote', () => {
+  it('reads its own cursors, and those sealed with its previous secret', () => {
     expect(new CursorCodec('a').decode(new CursorCodec('a').encode(cursor))).toEqual(cursor);
     expect(new CursorCodec('b', ['a']).decode(new CursorCodec('a').encode(cursor))).toEqual(cursor);
     expect(new CursorCodec('b').decode(new CursorCodec('a').encode(cursor))).toBeUndefined();
@@ -66,7 +66,7 @@ describe('CursorCodec', () => {
     expect(new CursorCodec('a').encode(cursor)).toMatch(/^[A-Za-z0-9_-]+$/);
   });
 
-  it('reads nothing that differs from what it wrote in any character', () => {
+  it('reads nothing that differs from a cursor in any character', () => {
     const codec = new CursorCodec('a');
     const text = codec.encode(cursor);
     for (let index = 0; index < text.length; index += 1) {

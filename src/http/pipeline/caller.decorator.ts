@@ -11,7 +11,7 @@ export const Caller = createParamDecorator((_data: unknown, context: ExecutionCo
   const { idempotencyKey: key } = request;
   if (key === undefined) return caller;
   const { requestId, ip } = caller;
-  return callerOf(caller, { requestId, ip, idempotency: idempotentRequest(key, request, response, caller.actor) });
+  return callerOf(caller, { requestId, ip, idempotency: idempotentRequest(key, request, response, caller) });
 });
 
 export type Caller = LedgerCaller;

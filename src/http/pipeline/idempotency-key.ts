@@ -1,14 +1,14 @@
 import type { Response } from 'express';
 import type { FieldFault } from '../../errors/domain-error';
 import { canonicalJson } from '../../ledger/chain/canonical-json';
-import type { Actor } from '../../ledger/caller';
+import type { Caller } from '../../ledger/caller';
 import { IdempotentRequest } from '../../ledger/idempotent-request';
 import type { JsonObject } from '../../json/json-value';
 import { REPLAYED } from '../answers/response-headers';
 import type { ServiceRequest } from '../request/service-request';
 
 /** In lower case, as Node presents header names. */
-const KEY = 'idempotency-key';
+export const IDEMPOTENCY_KEY = 'idempotency-key';
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
 /**
@@ -16,12 +16,12 @@ const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
  * are idempotent already, so the header is ignored there.
  */
 export function readIdempotencyKey(request: ServiceRequest, answersSecret: boolean): readonly FieldFault[] {
-  const key = request.method === 'POST' ? request.headers[KEY] : undefined;
+  const key = request.method === 'POST' ? request.headers[IDEMPOTENCY_KEY] : undefined;
   if (typeof key !== 'string') return [];
   request.idempotencyKey = key;
   const field = 'header.Idempotency-Key';
   if (answersSecret) return [{ field, message: 'must be left out: the answer contains a secret, which is not stored' }];
-  if ((request.headersDistinct[KEY] ?? []).length > 1) return [{ field, message: 'must be given once' }];
+  if ((request.headersDistinct[IDEMPOTENCY_KEY] ?? []).length > 1) return [{ field, message: 'must be given once' }];
   return VISIBLE_ASCII.test(key)
     ? []
     : [{ field, message: 'must be 1 to 255 visible ASCII characters, without spaces' }];
@@ -35,13 +35,18 @@ export function idempotentRequest(
   key: string,
   request: ServiceRequest,
   response: Response,
-  { type, id }: Actor,
+  caller: Pick<Caller, 'actor' | 'agentId'>,
 ): IdempotentRequest {
   const content = (): string => canonicalJson([request.body as JsonObject, request.query as JsonObject]);
-  return new IdempotentRequest([type, id, request.method, ...routeOf(request), key], content, () => {
+  return new IdempotentRequest([...nameOf(caller), request.method, ...routeOf(request), key], content, () => {
     // The client may have been answered already, for sending too slowly.
     if (!response.headersSent) response.setHeader(REPLAYED, 'true');
   });
+}
+
+/** The subject of a token may speak for several agents: with each of them it is a separate caller. */
+function nameOf({ actor: { type, id }, agentId }: Pick<Caller, 'actor' | 'agentId'>): string[] {
+  return type === 'token' && agentId !== null ? [type, id, agentId] : [type, id];
 }
 
 /** The path, normalised: percent-encoding, a trailing slash, the case of its fixed parts. */

@@ -9,13 +9,13 @@ import { type JsonBody, parseJsonBody } from '../body/json-body';
 import { shownKey } from '../body/json-path';
 import { closeInsteadOfReading, hasUnreadBody } from '../body/unread-body';
 import { ifMatchFaults } from '../conditional/if-match.decorator';
-import { readIdempotencyKey } from './idempotency-key';
+import { IDEMPOTENCY_KEY, readIdempotencyKey } from './idempotency-key';
 import { lastEventIdFaults } from './last-event-id.decorator';
 import { ListPlaces } from '../lists/list-places';
-import { parseQueryString, type QueryString } from '../query/query-string';
+import { NO_QUERY, parseQueryString, type QueryString } from '../query/query-string';
 import type { RouteTraits, TakenPart } from '../request/route-traits';
 import type { Exchange, ServiceRequest } from '../request/service-request';
-import { checkTogether, InputCheck } from '../validation/input-check';
+import { checkTogether, InputCheck } from '../validation/request-validation.pipe';
 
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
@@ -63,7 +63,7 @@ export class RequestInputGuard implements CanActivate {
 }
 
 function provideInput(request: ServiceRequest, traits: RouteTraits, body: JsonBody | undefined): void {
-  const query = parseQueryString(request.url, traits.repeatable);
+  const query = request.url.includes('?') ? parseQueryString(request.url, traits.repeatable) : NO_QUERY;
   const faults = inputFaults(request, traits, query, body);
   // The list of faults is full: no further ones would be reported.
   if (faults.length > 0 && FaultList.of(faults).isFull) throw invalid(faults);
@@ -91,7 +91,7 @@ function inputFaults(
   const faults: FieldFault[] = [];
   if (traits.checksIfMatch) faults.push(...ifMatchFaults(request.headers['if-match']));
   if (traits.checksLastEventId) faults.push(...lastEventIdFaults(request.headers['last-event-id']));
-  faults.push(...readIdempotencyKey(request, traits.answersSecret));
+  if (request.headers[IDEMPOTENCY_KEY] !== undefined) faults.push(...readIdempotencyKey(request, traits.answersSecret));
   faults.push(...query.faults);
   if (query.parameters.size > 0) faults.push(...unknownNames(query.parameters.keys(), traits.query, unknownParameter));
   if (body === undefined) return faults;

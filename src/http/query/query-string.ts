@@ -6,7 +6,7 @@ export interface QueryString {
   readonly faults: readonly FieldFault[];
 }
 
-const EMPTY: QueryString = { parameters: new Map(), faults: [] };
+export const NO_QUERY: QueryString = { parameters: new Map(), faults: [] };
 const NONE: ReadonlySet<string> = new Set();
 
 type Parameters = Map<string, string | string[]>;
@@ -18,7 +18,7 @@ type Parameters = Map<string, string | string[]>;
 export function parseQueryString(target: string, repeatable: ReadonlySet<string> = NONE): QueryString {
   const start = target.indexOf('?');
   if (start < 0 || start === target.length - 1) {
-    return EMPTY;
+    return NO_QUERY;
   }
   const parameters: Parameters = new Map();
   const faults = new Map<string, string>();

@@ -13,8 +13,8 @@ import type { Identity } from '../../ledger/caller';
 import { Authentication } from '../authentication/authentication';
 import { routeTraits } from '../request/route-traits';
 import type { Exchange, ServiceRequest } from '../request/service-request';
-import { clientAddress } from '../request/client-address';
-import { RateLimits, type RateStanding } from './rate-limits';
+import { clientAddress, countedClient } from '../request/client-address';
+import { RateLimits, type RateLimitStatus } from './rate-limits';
 
 const ALLOWED = Promise.resolve(true);
 
@@ -45,40 +45,30 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     this.warnOfProxy(request);
     if (this.authentication.needsVerification(request)) return this.verify(request, response);
     const identity = this.authentication.identify(request);
-    const standing =
+    const status =
       identity instanceof Promise
-        ? identity.then((found) => this.standing(request, found))
-        : this.standing(request, identity);
+        ? unlessUnknown(identity).then((found) => this.status(request, found))
+        : this.status(request, identity);
     const { isUncounted } = request.traits;
-    return standing instanceof Promise
-      ? standing.then((counted) => admit(response, counted, isUncounted))
-      : admit(response, standing, isUncounted);
+    return status instanceof Promise
+      ? status.then((counted) => admit(response, counted, isUncounted))
+      : admit(response, status, isUncounted);
   }
 
   /** Verifying a signature takes time, so strangers get that only within their limit. */
   private async verify(request: ServiceRequest, response: Response): Promise<boolean> {
     const { rateLimitBucket, isUncounted } = request.traits;
-    const { remaining } = await this.limits.peek(rateLimitBucket, clientAddress(request));
-    const found = remaining === 0 ? null : await this.identified(request);
-    return admit(response, await this.standing(request, found), isUncounted);
-  }
-
-  /** Also null if the issuer of a token cannot be reached: the next guard reports that. */
-  private async identified(request: ServiceRequest): Promise<Identity | null> {
-    try {
-      return await this.authentication.identify(request);
-    } catch (error) {
-      if (error instanceof DomainError) return null;
-      throw error;
-    }
+    const { remaining } = await this.limits.peek(rateLimitBucket, countedClient(clientAddress(request)));
+    const found = remaining === 0 ? null : await unlessUnknown(this.authentication.identify(request));
+    return admit(response, await this.status(request, found), isUncounted);
   }
 
   /** Clients with a key have a bucket of their own, or strangers behind the same proxy could use it up. */
-  private standing(request: ServiceRequest, identity: Identity | null): RateStanding | Promise<RateStanding> {
+  private status(request: ServiceRequest, identity: Identity | null): RateLimitStatus | Promise<RateLimitStatus> {
     const { rateLimitBucket, keyHoldersBucket, isUncounted } = request.traits;
     const bucket = identity === null ? rateLimitBucket : keyHoldersBucket;
-    const address = clientAddress(request);
-    return isUncounted ? this.limits.peek(bucket, address) : this.limits.count(bucket, address);
+    const client = countedClient(clientAddress(request));
+    return isUncounted ? this.limits.peek(bucket, client) : this.limits.count(bucket, client);
   }
 
   /** Once: a proxy missing from TRUST_PROXY makes one client of all behind it. */
@@ -92,17 +82,29 @@ export class AppThrottlerGuard extends ThrottlerGuard {
   }
 }
 
-function admit(response: Response, standing: RateStanding, isUncounted: boolean): Promise<boolean> {
-  for (const [name, value] of standing.headers) {
+/**
+ * Also null if nobody can be looked up now, neither in the database nor at the issuer of a token. A public route answers
+ * nevertheless; for any other, the next guard asks again and reports the failure.
+ */
+async function unlessUnknown(identity: Identity | null | Promise<Identity | null>): Promise<Identity | null> {
+  try {
+    return await identity;
+  } catch {
+    return null;
+  }
+}
+
+function admit(response: Response, status: RateLimitStatus, isUncounted: boolean): Promise<boolean> {
+  for (const [name, value] of status.headers) {
     response.setHeader(name, value);
   }
-  if (standing.exceeded && !isUncounted) {
-    throw rateLimited(standing);
+  if (status.exceeded && !isUncounted) {
+    throw rateLimited(status);
   }
   return ALLOWED;
 }
 
-function rateLimited(standing: RateStanding): DomainError {
-  const message = `At most ${standing.limit} requests are allowed per window. Try again in ${standing.retryAfter} s.`;
-  return new DomainError('RATE_LIMITED', message, { headers: { 'Retry-After': String(standing.retryAfter) } });
+function rateLimited(status: RateLimitStatus): DomainError {
+  const message = `At most ${status.limit} requests are allowed per window. Try again in ${status.retryAfter} s.`;
+  return new DomainError('RATE_LIMITED', message, { headers: { 'Retry-After': String(status.retryAfter) } });
 }

@@ -16,7 +16,7 @@ describe('FixedWindows', () => {
     expect(windows.hit('a', 1899).hits).toBe(2);
   });
 
-  it('never remembers more clients than it may', () => {
+  it('never remembers more clients than its maximum', () => {
     const windows = new FixedWindows(60_000, 1000);
     let most = 0;
     for (let index = 0; index < 1_000_000; index += 1) {
@@ -34,7 +34,7 @@ describe('FixedWindows', () => {
     expect(windows.size).toBe(2);
   });
 
-  it('begins anew when the clock goes back', () => {
+  it('starts a new window if the clock is set back', () => {
     const windows = new FixedWindows(1000, 1_000_000);
     for (let index = 0; index < 1000; index += 1) windows.hit(`client ${index}`, 90_000_000);
     windows.hit('a', 90_000_000);

@@ -65,7 +65,7 @@ const REMEMBERED_CLIENTS = 100_000;
 /** Counts requests per client and bucket in fixed windows. */
 export interface RequestCounter {
   /**
-   * Counts the given number of requests: one, or none to ask for the standing only. Synchronous if the count is in
+   * Counts the given number of requests: one, or none to read the count only. Synchronous if the count is in
    * memory, otherwise a promise that never rejects.
    */
   hit(bucket: string, client: string, requests: number): RateWindow | Promise<RateWindow>;

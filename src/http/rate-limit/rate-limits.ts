@@ -1,12 +1,11 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
-import { countedClient } from '../request/client-address';
 import type { RateWindow, RequestCounter } from './fixed-windows';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
-/** A client's standing against the limit. */
-export interface RateStanding {
+/** How much of its limit a client has used. */
+export interface RateLimitStatus {
   readonly limit: number;
   readonly remaining: number;
   /** Seconds until the window resets, at least one. */
@@ -24,16 +23,16 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
   ) {}
 
   /**
-   * Counts a request from `address` and returns the client's standing in the bucket: synchronously if the count is in
+   * Counts a request of a client (see `countedClient`) and returns its status in the bucket: synchronously if the count is in
    * memory, since a promise per request would cost more than the count. The promise never rejects.
    */
-  count(bucket: string, address: string): RateStanding | Promise<RateStanding> {
-    return this.standing(bucket, address, 1);
+  count(bucket: string, client: string): RateLimitStatus | Promise<RateLimitStatus> {
+    return this.status(bucket, client, 1);
   }
 
   /** The same without counting the request. */
-  peek(bucket: string, address: string): RateStanding | Promise<RateStanding> {
-    return this.standing(bucket, address, 0);
+  peek(bucket: string, client: string): RateLimitStatus | Promise<RateLimitStatus> {
+    return this.status(bucket, client, 0);
   }
 
   /** The same through the throttler's own interface. */
@@ -47,12 +46,12 @@ export class RateLimits implements ThrottlerStorage, OnApplicationShutdown {
     this.counter.close();
   }
 
-  private standing(bucket: string, address: string, requests: number): RateStanding | Promise<RateStanding> {
-    const window = this.counter.hit(bucket, countedClient(address), requests);
-    return window instanceof Promise ? window.then((counted) => this.standingOf(counted)) : this.standingOf(window);
+  private status(bucket: string, client: string, requests: number): RateLimitStatus | Promise<RateLimitStatus> {
+    const window = this.counter.hit(bucket, client, requests);
+    return window instanceof Promise ? window.then((counted) => this.statusOf(counted)) : this.statusOf(window);
   }
 
-  private standingOf({ hits, resetsAt }: RateWindow): RateStanding {
+  private statusOf({ hits, resetsAt }: RateWindow): RateLimitStatus {
     const { limit } = this;
     const remaining = Math.max(0, limit - hits);
     return {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { countedClient, unmapped } from '../request/client-address';
-import type { Turns } from './turns';
+import type { PipelinedRequests } from './pipelined-requests';
 
 /**
  * The share of all connections that one client may hold unless a setting says otherwise, and the share kept free of
@@ -39,7 +39,7 @@ export class ConnectionLimiter {
 
   constructor(
     server: Server,
-    private readonly turns: Turns,
+    private readonly pipelined: PipelinedRequests,
     private readonly limits: ConnectionLimits,
   ) {
     this.mostPerClient = limits.mostPerClient ?? Math.max(LEAST_PER_CLIENT, partOf(limits.most));
@@ -88,7 +88,7 @@ export class ConnectionLimiter {
   }
 
   private oldestIdleOf({ connections }: Holder): Socket | undefined {
-    for (const socket of connections) if (this.turns.pendingOn(socket) === null) return socket;
+    for (const socket of connections) if (this.pipelined.pendingOn(socket) === null) return socket;
     return undefined;
   }
 

@@ -4,11 +4,11 @@ import type { Duplex } from 'node:stream';
 import { DomainError, invalidField } from '../../errors/domain-error';
 import { errorBody, errorStatus } from '../answers/error-answer';
 import { requestIdFor } from '../request/request-id';
-import { unmapped } from '../request/client-address';
+import { countedClient, unmapped } from '../request/client-address';
 import { SHARED_BUCKET } from '../request/route-marks';
-import type { RateLimits, RateStanding } from '../rate-limit/rate-limits';
+import type { RateLimits, RateLimitStatus } from '../rate-limit/rate-limits';
 import type { ServiceRequest } from '../request/service-request';
-import type { Turns } from './turns';
+import type { PipelinedRequests } from './pipelined-requests';
 
 const HEADERS_TOO_LARGE = new DomainError('HEADERS_TOO_LARGE', 'The request line and headers are too large together.');
 const TOO_SLOW = invalidField('request', 'must arrive in time');
@@ -16,14 +16,14 @@ const MALFORMED = invalidField('request', 'must be valid HTTP');
 const NO_TUNNELS = invalidField('request', 'must not ask for a tunnel');
 
 /** Answers what Node refuses before there is a request, in our shape, counted like any other. */
-export function answerRefusedRequests(server: Server, turns: Turns, limits: RateLimits): void {
+export function answerRefusedRequests(server: Server, pipelined: PipelinedRequests, limits: RateLimits): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    if (turns.pendingOn(socket) === null) refuse(socket, NO_TUNNELS, limits);
+    if (pipelined.pendingOn(socket) === null) refuse(socket, NO_TUNNELS, limits);
     // Node has detached the socket, and with it the answer that was being written.
     else socket.destroy();
   });
   server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
-    const pending = turns.pendingOn(socket);
+    const pending = pipelined.pendingOn(socket);
     if (pending === null) {
       refuse(socket, errorFor(fault), limits);
     } else if (!pending.req.complete) {
@@ -56,13 +56,13 @@ function refuse(socket: Duplex, error: DomainError, limits: RateLimits): void {
     socket.destroy();
     return;
   }
-  const address = unmapped((socket as Socket).remoteAddress ?? '');
-  const answer = (standing: RateStanding): void => {
-    if (socket.writable) socket.end(refusal(error, standing.headers), () => socket.destroy());
+  const client = countedClient(unmapped((socket as Socket).remoteAddress ?? ''));
+  const answer = (status: RateLimitStatus): void => {
+    if (socket.writable) socket.end(refusal(error, status.headers), () => socket.destroy());
   };
-  const standing = limits.count(SHARED_BUCKET, address);
-  if (standing instanceof Promise) void standing.then(answer);
-  else answer(standing);
+  const status = limits.count(SHARED_BUCKET, client);
+  if (status instanceof Promise) void status.then(answer);
+  else answer(status);
 }
 
 function refusal(error: DomainError, rateHeaders: readonly (readonly [string, string])[]): string {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ConnectionLimits, ConnectionLimiter } from './connection-limiter';
-import { Turns } from './turns';
+import { PipelinedRequests } from './pipelined-requests';
 import type { RateLimits } from '../rate-limit/rate-limits';
 import type { ServiceRequest } from '../request/service-request';
 import { readTarget } from './readable-target';
@@ -26,7 +26,7 @@ const MOST_HEADER_BYTES = 16 * 1024;
 const MOST_HEADERS = 0;
 
 /** Limits what clients may use of a server: time, bytes and connections. To be called before it listens. */
-export function limitServer(server: Server, limits: ConnectionLimits): Turns {
+export function limitServer(server: Server, limits: ConnectionLimits): PipelinedRequests {
   server.headersTimeout = HEADERS_TIMEOUT;
   server.requestTimeout = REQUEST_TIMEOUT;
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT;
@@ -34,10 +34,10 @@ export function limitServer(server: Server, limits: ConnectionLimits): Turns {
   // These are constructor options, but the server already exists.
   Object.assign(server, { connectionsCheckingInterval: CHECKING_INTERVAL, maxHeaderSize: MOST_HEADER_BYTES });
   server.prependListener('connection', (socket: Socket) => socket.on('error', outliveReset));
-  const turns = new Turns(server);
-  server.setTimeout(STALLED_TIMEOUT, (socket) => endStalled(socket, turns));
-  new ConnectionLimiter(server, turns, limits);
-  return turns;
+  const pipelined = new PipelinedRequests(server);
+  server.setTimeout(STALLED_TIMEOUT, (socket) => endStalled(socket, pipelined));
+  new ConnectionLimiter(server, pipelined, limits);
+  return pipelined;
 }
 
 /**
@@ -48,16 +48,16 @@ const outliveReset = (): void => undefined;
 
 /**
  * A socket times out when nothing moves on it, but Node waits on while the client reads nothing. Only an answer that is
- * ready to be read is given up, with what the system has buffered of it: one that is still being computed may take any
- * time. A connection without a request has been idle for as long as it may.
+ * ready to be read is given up, together with the part that the system has buffered: one that is still being computed
+ * may take any time. A connection without a request has been idle for as long as it may.
  */
-function endStalled(socket: Socket, turns: Turns): void {
-  if (turns.pendingOn(socket) === null) socket.destroy();
+function endStalled(socket: Socket, pipelined: PipelinedRequests): void {
+  if (pipelined.pendingOn(socket) === null) socket.destroy();
   else if (socket.writableLength > 0) socket.resetAndDestroy();
 }
 
 /** Configures Node's server to send our answers in place of its own. */
-export function prepareServer(server: Server, turns: Turns, limits: RateLimits): void {
+export function prepareServer(server: Server, pipelined: PipelinedRequests, limits: RateLimits): void {
   // Node would answer a request without Host itself, in another shape; `readTarget` refuses it after the guards.
   Object.assign(server, { requireHostHeader: false });
   server.prependListener('request', readTarget);
@@ -69,5 +69,5 @@ export function prepareServer(server: Server, turns: Turns, limits: RateLimits):
     // An unknown expectation may be ignored; Node would refuse it in another shape.
     server.emit('request', request, response);
   });
-  answerRefusedRequests(server, turns, limits);
+  answerRefusedRequests(server, pipelined, limits);
 }

@@ -94,13 +94,13 @@ describe('shutDown', () => {
     await shutDown(application);
   });
 
-  it('asks long work to end', async () => {
+  it('signals long-running work to end', async () => {
     const { answer } = await askForWork('watching');
     await shutDown(application);
     expect(await answer).toMatchObject({ status: 200, text: 'cut short' });
   });
 
-  it('lets nobody connect any more while it still answers', async () => {
+  it('accepts no new connections while it still answers', async () => {
     const { answer } = await askForWork('long');
     const stopped = shutDown(application);
     while (application.getHttpServer().listening) await sleep(10);
@@ -110,7 +110,7 @@ describe('shutDown', () => {
     await stopped;
   });
 
-  it('is not held up by connections that ask nothing', async () => {
+  it('is not delayed by idle connections', async () => {
     await ask('quick');
     const silent = connect(Number(new URL(url).port), '127.0.0.1');
     await once(silent, 'connect');

@@ -1,4 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { unavailable } from '../../errors/domain-error';
 import type { Exchange } from '../request/service-request';
@@ -7,9 +8,19 @@ import type { Exchange } from '../request/service-request';
 @Injectable()
 export class ShutdownGate implements CanActivate {
   private readonly closing = new AbortController();
-  private readonly unanswered = new Set<ServerResponse>();
+  /**
+   * The responses to come; null in a free place. Places are used again: the tables of a set that changes with each
+   * request become garbage that keeps later requests alive until V8 collects its old generation.
+   */
+  private readonly unanswered: (ServerResponse | null)[] = [];
+  private readonly freePlaces: number[] = [];
   private onEmpty: (() => void) | null = null;
   private lastArrival = 0;
+
+  constructor() {
+    // As many requests wait for it as are held and followed at a time; Node.js would warn of a leak.
+    setMaxListeners(0, this.closing.signal);
+  }
 
   /** Aborted when shutdown begins: long-running requests then answer with what they have. */
   get signal(): AbortSignal {
@@ -36,8 +47,9 @@ export class ShutdownGate implements CanActivate {
       response.setHeader('Connection', 'close');
       throw unavailable('The service is stopping.');
     }
-    this.unanswered.add(response);
-    response.on('close', () => this.leave(response));
+    const place = this.freePlaces.pop() ?? this.unanswered.length;
+    this.unanswered[place] = response;
+    response.on('close', () => this.leave(place));
     return true;
   }
 
@@ -46,7 +58,7 @@ export class ShutdownGate implements CanActivate {
     this.closing.abort();
     this.lastArrival = performance.now();
     for (const response of this.unanswered) {
-      if (!response.headersSent) response.setHeader('Connection', 'close');
+      if (response?.headersSent === false) response.setHeader('Connection', 'close');
     }
   }
 
@@ -58,12 +70,13 @@ export class ShutdownGate implements CanActivate {
     });
   }
 
-  private leave(response: ServerResponse): void {
-    this.unanswered.delete(response);
+  private leave(place: number): void {
+    this.unanswered[place] = null;
+    this.freePlaces.push(place);
     this.resolveWhenEmpty();
   }
 
   private resolveWhenEmpty(): void {
-    if (this.unanswered.size === 0) this.onEmpty?.();
+    if (this.freePlaces.length === this.unanswered.length) this.onEmpty?.();
   }
 }

@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from '../../json/json-value';
 import { listsDto, WholeRequest } from './dto-shape';
 import { type FieldText, isRequired, optionalMark, type Presence, shown } from './field-text';
 import { CheckedBy, type FaultInside } from './member-rule';
+import { freeFormRule, integerFault, scalarRule } from './value-rules';
 
 export interface FreeFormField extends FieldText<JsonObject>, Presence {
   /** Faults in members whose meaning the service knows. */
@@ -14,22 +15,11 @@ export interface FreeFormField extends FieldText<JsonObject>, Presence {
 
 /** An object whose content belongs to the client and is returned as it was sent. */
 export function FreeFormObject(field: FreeFormField): PropertyDecorator {
-  const { rule } = field;
   return applyDecorators(
     ...optionalMark(field),
-    CheckedBy('freeFormObject', (value) => freeFormFault(value, rule)),
+    CheckedBy('freeFormObject', freeFormRule(field.rule)),
     ApiProperty({ type: 'object', additionalProperties: true, selfRequired: isRequired(field), ...shown(field) }),
   );
-}
-
-function freeFormFault(value: unknown, rule: FreeFormField['rule']): string | readonly FaultInside[] | undefined {
-  if (value === undefined) {
-    return 'is required';
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return 'must be an object';
-  }
-  return rule?.(value as JsonObject);
 }
 
 /** Any JSON value, kept as it was sent. It may be left out; `null` counts as left out. */
@@ -44,23 +34,9 @@ export function JsonField(field: FieldText<JsonValue>): PropertyDecorator {
 export function ScalarField(field: FieldText<string | number | boolean> & { maxLength: number }): PropertyDecorator {
   const { maxLength } = field;
   return applyDecorators(
-    CheckedBy('scalar', (value) => scalarFault(value, maxLength)),
+    CheckedBy('scalar', scalarRule(maxLength)),
     ApiProperty({ oneOf: [{ type: 'string', maxLength }, { type: 'number' }, { type: 'boolean' }], ...shown(field) }),
   );
-}
-
-function scalarFault(value: unknown, maxLength: number): string | undefined {
-  if (value === undefined) {
-    return 'is required';
-  }
-  if (typeof value === 'number' || typeof value === 'boolean') {
-    return undefined;
-  }
-  if (typeof value !== 'string') {
-    return 'must be a string, a number or a boolean';
-  }
-  const isLong = value.length > 2 * maxLength || (value.length > maxLength && Array.from(value).length > maxLength);
-  return isLong ? `must have at most ${maxLength} characters` : undefined;
 }
 
 export interface IntegerLimits extends FieldText<number>, Presence {
@@ -76,15 +52,6 @@ export function IntegerField(field: IntegerLimits): PropertyDecorator {
     CheckedBy('integer', (value) => integerFault(value, min, max)),
     ApiProperty({ type: 'integer', minimum: min, maximum: max, required: isRequired(field), ...shown(field) }),
   );
-}
-
-/** What is wrong with a whole number; undefined when nothing is. */
-export function integerFault(value: unknown, min: number, max: number): string | undefined {
-  if (value === undefined) {
-    return 'is required';
-  }
-  const isInside = typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
-  return isInside ? undefined : `must be an integer from ${min} to ${max}`;
 }
 
 /** A list whose items are DTOs; they are validated in chunks, so that a long list blocks nobody. */

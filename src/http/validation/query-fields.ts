@@ -2,12 +2,10 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsOptional } from 'class-validator';
-import { integerFault } from './body-fields';
 import { type ChoiceText, type FieldText, shown, shownChoice } from './field-text';
 import { CheckedBy } from './member-rule';
-import { oneOfFault } from './text-fields';
-import { type TextLimits, type TextListLimits, textFault, textListFault } from './text-rules';
 import { parseTimestampOrDate } from './timestamp';
+import { integerFault, oneOfFault, type TextLimits, type TextListLimits, textListFault, textRule } from './value-rules';
 
 const DIGITS = /^\d{1,16}$/;
 /** A time whose offset lost its `+`, which means a space in a query. */
@@ -56,7 +54,7 @@ export function QueryText(
   const { max, normalise } = field;
   return queryField(
     (text) => normalise?.(text) ?? text,
-    CheckedBy('queryText', (value) => textFault(value, field)),
+    CheckedBy('queryText', textRule(field)),
     ApiPropertyOptional({ type: String, maxLength: max, ...shown(field) }),
   );
 }

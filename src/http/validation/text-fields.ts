@@ -11,8 +11,8 @@ import {
   shownChoice,
 } from './field-text';
 import { CheckedBy } from './member-rule';
-import { leastLength, type TextLimits, type TextListLimits, textFault, textListFault } from './text-rules';
 import { parseTimestamp } from './timestamp';
+import { leastLength, oneOfFault, type TextLimits, type TextListLimits, textListFault, textRule } from './value-rules';
 
 export interface TextField extends TextLimits, FieldText<string> {
   /** Normalises the text before it is checked. */
@@ -34,7 +34,7 @@ function text(field: TextField, present: Presence): PropertyDecorator {
   return applyDecorators(
     ...optionalMark(present),
     ...(normalise === undefined ? [] : [Transform(({ value }) => onText(value, normalise))]),
-    CheckedBy('text', (value) => textFault(value, field)),
+    CheckedBy('text', textRule(field)),
     ApiProperty({
       type: String,
       required: isRequired(present),
@@ -74,14 +74,6 @@ export function OneOf(values: readonly string[], field: ChoiceText & Presence): 
     CheckedBy('oneOf', (value) => oneOfFault(value, values)),
     ApiProperty({ ...shownChoice(values, field), required: isRequired(field), ...shown(field) }),
   );
-}
-
-/** What is wrong with a choice among texts; undefined when it is one of them. */
-export function oneOfFault(value: unknown, values: readonly string[]): string | undefined {
-  if (typeof value === 'string' && values.includes(value)) {
-    return undefined;
-  }
-  return value === undefined ? `is required: one of ${values.join(', ')}` : `must be one of ${values.join(', ')}`;
 }
 
 /** An RFC 3339 time with a zone; the DTO holds it in UTC with milliseconds. */

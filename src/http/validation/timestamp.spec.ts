@@ -50,7 +50,7 @@ describe('parseTimestamp', () => {
 });
 
 describe('parseTimestampOrDate', () => {
-  it('takes a date alone as midnight UTC', () => {
+  it('reads a date alone as midnight UTC', () => {
     expect(parseTimestampOrDate('2026-11-20')).toBe('2026-11-20T00:00:00.000Z');
     expect(parseTimestampOrDate('2026-11-20T06:18:03Z')).toBe('2026-11-20T06:18:03.000Z');
     expect(parseTimestampOrDate('2026-11-31')).toBeUndefined();

@@ -4,8 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject, JsonValue } from '../../json/json-value';
 import { Slices } from '../../shared/slices';
-import { canonicalJson, prepareCanonicalJson } from './canonical-json';
-import { CanonicalWriter } from './canonical-writer';
+import { CanonicalWriter, canonicalJson, prepareCanonicalJson } from './canonical-json';
 
 /** The test data of https://github.com/cyberphone/json-canonicalization, if it is checked out next to the project. */
 const VECTORS = join(__dirname, '../../../../shared/vectors/jcs/testdata');
@@ -65,7 +64,7 @@ describe('Canonical JSON', () => {
     expect(canonicalJson(value)).toBe(sorted);
   });
 
-  it('treats members like those of every object as ordinary ones', () => {
+  it('treats members with names of built-in ones as ordinary members', () => {
     const value = parsed('{"toString":1,"constructor":{"prototype":[]},"toJSON":"x"}');
     expect(canonicalJson(value)).toBe('{"constructor":{"prototype":[]},"toJSON":"x","toString":1}');
   });
@@ -113,7 +112,7 @@ describe('Canonical JSON', () => {
     );
   });
 
-  it('is the same where parts of it were made beforehand', async () => {
+  it('is the same if parts of it were prepared', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), async (first, members) => {
         const value = { b: [members, first], a: members } as JsonValue;
@@ -125,9 +124,9 @@ describe('Canonical JSON', () => {
     );
   });
 
-  it('sorts many names in another part of the work than it lists and writes them in', () => {
+  it('lists, sorts and writes many names in separate steps', () => {
     const many = Object.fromEntries(Array.from({ length: 2_000 }, (_unused, index) => [`n${index}`, index]));
-    const writer = new CanonicalWriter(many, () => undefined);
+    const writer = new CanonicalWriter(many);
     expect(writer.advance(1_000)).toBe(false);
     expect(writer.text).toBe('{');
     while (!writer.advance(1_000));

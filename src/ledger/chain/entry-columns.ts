@@ -28,10 +28,6 @@ export const ENTRY_COLUMNS: readonly (ColumnDefinition & { readonly name: keyof 
   { name: 'hash', type: 'text' },
 ];
 
-export function entryValues(entry: StoredEntry): SqlValue[] {
-  return ENTRY_COLUMNS.map(({ name }) => entry[name]);
-}
-
 /** Parses the JSON text of a list of rows, each a list of values in column order, into entries. */
 export function entriesFromJson(text: string): StoredEntry[] {
   return (JSON.parse(text) as SqlValue[][]).map(entryOf);

@@ -17,14 +17,14 @@ describe('ULIDs', () => {
     );
   });
 
-  it('carry the time, unless a later one was given before', () => {
+  it('contain the time, unless an earlier one has a later time', () => {
     const sequence = new UlidSequence(FIRST_ULID);
     expect(decodeTime(sequence.next(1_763_600_000_000))).toBe(1_763_600_000_000);
     expect(decodeTime(sequence.next(1_763_600_000_001))).toBe(1_763_600_000_001);
     expect(decodeTime(sequence.next(5))).toBe(1_763_600_000_001);
   });
 
-  it('go on where a previous sequence ended', () => {
+  it('continue where a previous sequence ended', () => {
     const previous = new UlidSequence(FIRST_ULID).next(1_763_600_000_000);
     expect(new UlidSequence(previous).next(1_763_600_000_000) > previous).toBe(true);
   });

@@ -3,21 +3,24 @@ import { unavailable, type DomainError } from '../../errors/domain-error';
 
 /** Why nothing may be written although the database would accept it. Causes are independent of each other. */
 export class WriteStops {
+  /** The error with which writes are refused; null while they are accepted. Read by every write, so it is kept ready. */
+  refusal: DomainError | null = null;
   private readonly messages = new Map<string, string>();
 
   /** @param message for the callers that are refused. */
   stop(cause: string, message: string): void {
     this.messages.set(cause, message);
+    this.keepRefusal();
   }
 
   lift(cause: string): void {
     this.messages.delete(cause);
+    this.keepRefusal();
   }
 
-  /** The error with which writes are refused; null when they are accepted. */
-  get refusal(): DomainError | null {
+  private keepRefusal(): void {
     const [message] = this.messages.values();
-    return message === undefined ? null : unavailable(message);
+    this.refusal = message === undefined ? null : unavailable(message);
   }
 }
 

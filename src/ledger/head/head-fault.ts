@@ -1,6 +1,5 @@
 import type { LedgerPosition } from '../chain/ledger-position';
-import { TreeFrontier } from '../merkle/tree-frontier';
-import { isTreeHash } from '../merkle/tree-hash';
+import { isTreeHash, TreeFrontier } from '../merkle/tree';
 import { SCHEMA_VERSION } from '../schema/schema-version';
 import { isUlid } from '../chain/ulid-sequence';
 

@@ -1,6 +1,22 @@
 import { DatabaseFault } from '../../database/database-fault';
-import { headFault } from './head-fault';
+import type { SqlConnection } from '../../database/sql-connection';
+import { GENESIS_HASH } from '../chain/hash-chain';
 import type { LedgerPosition } from '../chain/ledger-position';
+import { FIRST_ULID } from '../chain/ulid-sequence';
+import { TreeFrontier } from '../merkle/tree';
+import { RAISE_VERSION, SCHEMA_VERSION } from '../schema/schema-version';
+import { headFault } from './head-fault';
+
+const SELECT_HEAD = `SELECT "sequence", "hash", "timestamp", "lastUlid", "effectSequence", "frontier", "schemaVersion" FROM "ledger_head" WHERE "id" = 1`;
+const INSERT_HEAD = `INSERT INTO "ledger_head" ("id", "sequence", "hash", "timestamp", "lastUlid", "effectSequence", "frontier", "schemaVersion") VALUES (1, 0, $1, $2, $3, 0, $4, $5) ON CONFLICT ("id") DO NOTHING`;
+/**
+ * Writes a page without changing anything: it proves that a commit reaches the disk, and a standby where the commit
+ * waits for one.
+ */
+export const TOUCH_HEAD = `UPDATE "ledger_head" SET "id" = "id" WHERE "id" = 1`;
+
+/** A single statement, so that head and entries come from the same snapshot while another process starts to write. */
+const SELECT_ORPHANS = `SELECT max("sequence") AS "sequence" FROM "ledger_entries" WHERE NOT EXISTS (SELECT 1 FROM "ledger_head")`;
 
 /** The end of the chain as far as this process has written or read it. A head record must not contradict it. */
 export class KnownHead {
@@ -23,19 +39,36 @@ export class KnownHead {
     this.known = headFault(head, null) === null ? head : null;
   }
 
-  /** A batch has moved the head here. */
+  /** A batch has moved it here. */
   moved(head: LedgerPosition): void {
     this.last = head;
     this.known = head;
   }
 
-  /** Reads the head record and checks it against what was known when the read began. */
-  async read(ask: () => Promise<LedgerPosition | undefined>): Promise<LedgerPosition> {
+  /**
+   * Another process may have moved it here. To be called before memory follows what that process has written: a database
+   * that lacks it would never undo it there.
+   */
+  seen(head: LedgerPosition): void {
+    if (!isAsLeft(head, this.known) && headFault(head, this.known) === null) this.advance(head);
+  }
+
+  /** Checks the head record, which is just being read, against what was known when the read began. */
+  async checked(reading: Promise<LedgerPosition | undefined>): Promise<LedgerPosition> {
     const { known } = this;
-    const head = await ask();
-    const fault = isAsLeft(head, known) ? null : headFault(head, known);
-    if (head !== undefined && fault === null) return head;
+    const head = await reading;
+    if (head !== undefined && isAsLeft(head, known)) return head;
+    const fault = headFault(head, known);
+    if (head !== undefined && fault === null) {
+      this.advance(head);
+      return head;
+    }
     throw new DatabaseFault('unavailable', 'HEAD', `The head record of the ledger ${fault ?? 'is gone'}.`);
+  }
+
+  /** What was read may be older than what is known by now. */
+  private advance(head: LedgerPosition): void {
+    if (this.known !== null && head.sequence > this.known.sequence) this.moved(head);
   }
 }
 
@@ -51,4 +84,27 @@ function isAsLeft(head: LedgerPosition | undefined, known: LedgerPosition | null
     head.frontier === known.frontier &&
     head.schemaVersion === known.schemaVersion
   );
+}
+
+/** The head record as stored. Whoever writes after it must have `KnownHead` check it first. */
+export async function readHead(
+  connection: Pick<SqlConnection, 'all'>,
+  lockRow = '',
+): Promise<LedgerPosition | undefined> {
+  const [row] = await connection.all<LedgerPosition>(SELECT_HEAD + lockRow);
+  return row;
+}
+
+/** Creates the head of an empty ledger. Entries without a head mean that somebody removed it: then startup fails. */
+export async function ensureHead(connection: SqlConnection): Promise<void> {
+  const [last] = await connection.all<{ sequence: number | null }>(SELECT_ORPHANS);
+  if (typeof last?.sequence === 'number') {
+    throw new Error(
+      `The ledger has entries up to sequence ${last.sequence} but no head: the database was altered. ` +
+        'Restore it from a backup; nothing is written to a chain whose end is unknown.',
+    );
+  }
+  const { text } = TreeFrontier.empty();
+  await connection.run(INSERT_HEAD, [GENESIS_HASH, new Date(0).toISOString(), FIRST_ULID, text, SCHEMA_VERSION]);
+  await connection.run(RAISE_VERSION);
 }

@@ -29,7 +29,7 @@ const idempotencyKeySql = oncePerDialect((dialect) => ({
     dialect,
     TABLE,
     COLUMNS.filter(({ name }) => name !== 'answer').map(({ name }) => quoted(name)),
-    'id',
+    ['id'],
   ),
   write: write(dialect),
 }));

@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto';
 import { isConsistent, isIncluded } from './proof-check';
 import { consistencyRanges, inclusionRanges, type LeafRange } from './proof-ranges';
 import { StoredHashes, storedRanges } from './stored-hashes';
-import { KEPT_LEVELS, TreeFrontier, type TreeNode } from './tree-frontier';
-import { EMPTY_ROOT, leafHash } from './tree-hash';
+import { EMPTY_ROOT, KEPT_LEVELS, leafHash, TreeFrontier, type TreeNode } from './tree';
 
-/** RFC 6962, section 2.1, taken literally. */
+/** RFC 6962, section 2.1, implemented literally. */
 function treeHash(entries: readonly string[]): string {
   if (entries.length === 0) return sha256();
   const [only] = entries;
@@ -58,7 +57,7 @@ describe('The tree', () => {
     expect(TreeFrontier.empty()).toMatchObject({ size: 0, root: EMPTY_ROOT, text: '0:' });
   });
 
-  it('keeps every complete subtree of each eighth level, once', () => {
+  it('stores every complete subtree of each eighth level, once', () => {
     const { nodes } = grown(LARGEST);
     expect(nodes).toEqual([
       { level: KEPT_LEVELS, position: 0, hash: treeHash(ENTRIES.slice(0, 256)) },
@@ -66,7 +65,7 @@ describe('The tree', () => {
     ]);
   });
 
-  it('keeps the subtrees of higher levels, too', () => {
+  it('also stores the subtrees of higher levels', () => {
     const frontier = TreeFrontier.empty();
     const nodes: TreeNode[] = [];
     for (let leaf = 0; leaf < 65_536; leaf += 1) frontier.append(leafHash(ENTRIES[leaf % LARGEST] ?? ''), nodes);
@@ -74,7 +73,7 @@ describe('The tree', () => {
     expect(nodes.at(-1)).toEqual({ level: 16, position: 0, hash: frontier.root });
   });
 
-  it('grows on from its text as it would have grown', () => {
+  it('continues to grow from its text as it would have without', () => {
     fc.assert(
       fc.property(anySize, anySize, (one, other) => {
         const [first, second] = [Math.min(one, other), Math.max(one, other)];
@@ -99,7 +98,7 @@ describe('The tree', () => {
     expect(TreeFrontier.parse(text)).toBeNull();
   });
 
-  it('has another leaf for what is not a hash', () => {
+  it('has a distinct leaf for something that is not a hash', () => {
     const [entry = ''] = ENTRIES;
     const leaves = [entry, entry.toUpperCase(), `${entry}00`, entry.slice(2), '', 'x'].map(leafHash);
     expect(new Set(leaves).size).toBe(leaves.length);
@@ -144,7 +143,7 @@ describe('Proofs', () => {
     );
   });
 
-  it('are not made where a kept hash is missing', () => {
+  it('fail if a stored hash is missing', () => {
     const ranges = inclusionRanges(550, LARGEST);
     expect(() => roots(ranges, { nodes: tree.nodes.slice(1) })).toThrow('level 8, position 0');
   });

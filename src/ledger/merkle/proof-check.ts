@@ -1,4 +1,4 @@
-import { isTreeHash, nodeHash, type TreeHash } from './tree-hash';
+import { isTreeHash, nodeHash, type TreeHash } from './tree';
 
 export interface TreeHead {
   readonly size: number;

@@ -1,7 +1,6 @@
 import type { LeafRange } from './proof-ranges';
 import { TreeDamagedError } from './tree-damaged.error';
-import { KEPT_LEVELS } from './tree-frontier';
-import { isTreeHash, joinedHash, nodeHash, type TreeHash } from './tree-hash';
+import { isTreeHash, joinedHash, KEPT_LEVELS, nodeHash, type TreeHash } from './tree';
 
 /** Consecutive stored hashes: of leaves (level 0), or of kept subtrees. `end` is exclusive. */
 export interface StoredRange {
@@ -10,7 +9,7 @@ export interface StoredRange {
   readonly end: number;
 }
 
-/** A gap of fewer unneeded hashes is read along rather than split into another statement. */
+/** Up to this many unneeded hashes are read as well, to save another statement. */
 const GAP = 16;
 
 /** What has to be read to compute the roots of the given ranges. */

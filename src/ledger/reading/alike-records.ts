@@ -11,22 +11,22 @@ import { columnOf, type PageSource, Parameters, WhereClause } from './where-clau
 
 /** Records with the same traits. */
 export interface Alike<Traits> {
-  /** Null where they are long: such records are to be read one by one. */
+  /** Null if they are long: such records have to be read one by one. */
   readonly traits: Traits | null;
   readonly sequences: readonly number[];
 }
 
-/** What of a column counts: the SQL of a value that stands for the column's own. */
+/** How a column is compared: SQL for a value that stands for the column's own. */
 export type Trait = (column: string, parameters: Parameters) => string;
 
-/** Bytes of JSON beyond which a trait is long: of many records that differ, memory holds so much for each. */
+/** Bytes of JSON above which a trait counts as long: memory holds up to this much for each record that differs. */
 const LONG = 2_048;
 const IS_LONG = '#long';
 const SEQUENCES = '#sequences';
 
 /**
- * @internal Looks through many records of which most are alike. The database puts those with the same traits together, so what is
- * judged by traits alone is judged once for all of them.
+ * @internal Looks through many records, most of which are alike. The database groups those with the same traits, so
+ * that a judgement by traits alone is made once per group.
  */
 @Injectable()
 export class AlikeRecords {
@@ -35,7 +35,7 @@ export class AlikeRecords {
     private readonly catalog: RecordCatalog,
   ) {}
 
-  /** The records that meet the conditions, so many at a time in order; each chunk is read when it is asked for. */
+  /** The records that meet the conditions, in order and in chunks; each chunk is read when it is asked for. */
   async *chunks<Row extends GovernedRow, Name extends ColumnOf<Row>>(
     kind: RecordKind<Row>,
     traits: Readonly<Record<Name, Trait>>,

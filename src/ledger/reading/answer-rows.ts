@@ -4,9 +4,9 @@ import { Slices } from '../../shared/slices';
 import type { RecordCodec, StoredRow } from '../records/record-codec';
 import type { GovernedRow } from '../record-kind';
 
-/** Decoding so many rows takes less than a slice, unless they are large. */
+/** Decoding this many rows takes less than a slice, unless they are large. */
 const FEW = 10;
-/** Characters of JSON that few rows may have together. */
+/** Most characters of JSON that so few rows may have together to be decoded at once. */
 const FEW_CHARACTERS = 64 * 1024;
 
 /**

@@ -25,14 +25,14 @@ describe('DataLoader', () => {
     reader = new DataLoader(database.readAmong);
   });
 
-  it('reads at once when nothing is under way', async () => {
+  it('reads immediately if no statement is running', async () => {
     const read = reader.find('a');
     expect(database.statements.map(({ values }) => values)).toEqual([['a']]);
     await database.end();
     await expect(read).resolves.toBe('row of a');
   });
 
-  it('reads together what arrives while a statement is under way, and never from that statement', async () => {
+  it('combines reads that arrive during a statement, and never answers them from that statement', async () => {
     const reads = ['a', 'a', 'b', 'missing'].map((value) => reader.find(value));
     await database.end();
     expect(database.statements.map(({ values }) => values)).toEqual([['a'], ['a', 'b', 'missing']]);
@@ -40,14 +40,14 @@ describe('DataLoader', () => {
     await expect(Promise.all(reads)).resolves.toEqual(['row of a', 'row of a', 'row of b', undefined]);
   });
 
-  it('goes on in further statements when more wait than one takes', async () => {
+  it('uses further statements if more reads wait than fit into one', async () => {
     const reads = Array.from({ length: 600 }, (_, index) => reader.find(String(index)));
     for (let statement = 0; statement < 4; statement += 1) await database.end();
     expect(database.statements.map(({ values }) => values.length)).toEqual([1, 256, 256, 87]);
     await expect(Promise.all(reads)).resolves.toHaveLength(600);
   });
 
-  it('fails the reads of a failed statement, and no others', async () => {
+  it('fails only the reads of a failed statement', async () => {
     const [first, second] = [reader.find('a'), reader.find('b')];
     const refused = expect(first).rejects.toThrow('gone');
     await database.end(new Error('gone'));

@@ -16,6 +16,12 @@ const SELECT_STAND = SELECT_STATE.replace('"state"', '"sequence", "state"');
 const SELECT_LAST =
   `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" <= $1 ` +
   `ORDER BY "timestamp" DESC, "sequence" DESC LIMIT 1`;
+const SELECT_ENTRY = `SELECT "timestamp", "details" FROM "ledger_entries" WHERE "sequence" = $1`;
+/** Canonical JSON contains a text with quotation marks as a member alone: within a value they are escaped. */
+const SELECT_LAST_BEFORE_OTHERS =
+  `SELECT coalesce((SELECT "sequence" - 1 FROM "ledger_entries" WHERE "sequence" > $1 ` +
+  `AND NOT ("timestamp" = $2 AND "details" LIKE $3) ORDER BY "sequence" LIMIT 1), ` +
+  `(SELECT max("sequence") FROM "ledger_entries")) AS "sequence"`;
 
 /** Records read at once. */
 const CHUNK = 100;
@@ -102,5 +108,24 @@ export class PastRecords {
   async lastAt(time: string): Promise<number> {
     const [entry] = await this.database.points.all<{ sequence: number }>(SELECT_LAST, [time]);
     return entry?.sequence ?? 0;
+  }
+
+  /**
+   * Sequence of the last of the adjacent entries that have the same time, and in their details the same text under the
+   * name; the sequence itself where its entry has none.
+   */
+  async lastWithSame(name: string, sequence: number): Promise<number> {
+    const { points } = this.database;
+    const [entry] = await points.all<{ timestamp: string; details: string }>(SELECT_ENTRY, [sequence]);
+    if (entry === undefined) return sequence;
+    const text = ((await parseInSlices(entry.details, new Slices())) as JsonObject)[name];
+    if (typeof text !== 'string') return sequence;
+    const member = `%"${name}":${JSON.stringify(text)}%`;
+    const [last] = await points.all<{ sequence: number }>(SELECT_LAST_BEFORE_OTHERS, [
+      sequence,
+      entry.timestamp,
+      member,
+    ]);
+    return last?.sequence ?? sequence;
   }
 }

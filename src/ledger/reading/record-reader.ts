@@ -89,15 +89,14 @@ export class RecordReader {
     return { ...page, rows: (await rowsForAnswers(codec, page.rows)) as Row[] };
   }
 
-  /** @internal The records with one of the values in the column of a unique key, by that value. */
+  /** @internal The records that have one of the keys, each the values of the columns of a unique key. */
   allAmong<Row extends GovernedRow>(
     kind: RecordKind<Row>,
-    column: ColumnOf<Row>,
-    values: readonly string[],
-  ): Promise<ReadonlyMap<string, Row>> {
+    columns: readonly ColumnOf<Row>[],
+    keys: readonly (readonly string[])[],
+  ): Promise<Row[]> {
     visibilityOf(kind, undefined);
-    const found = rowsAmong(this.database, this.catalog.codec(kind), column, values);
-    return found as Promise<unknown> as Promise<ReadonlyMap<string, Row>>;
+    return rowsAmong(this.database, this.catalog.codec(kind), columns, keys) as Promise<unknown> as Promise<Row[]>;
   }
 
   /**
@@ -170,7 +169,7 @@ export class RecordReader {
   async pageOf(source: PageSource, request: PageRequest): Promise<Page<SqlRow>> {
     const { limit } = request;
     const mostBytes = shareOf(limit);
-    const listed = await this.read(source, { ...request, mostBytes });
+    const listed = await this.read(source, { mostBytes, ...request });
     const sizes = listed.rows.map((row) => Number(row[SIZE_COLUMN]));
     if (sizes.every((size) => size <= mostBytes)) return this.cut(source, request, listed);
     const fitting = { ...request, limit: rowsThatFit(sizes.slice(0, limit)) };
@@ -234,7 +233,7 @@ export class RecordReader {
     const rows =
       values.length === 1
         ? await this.database.points.all(codec.selectWhere([column]), values)
-        : await this.database.points.all(codec.selectAmong(column), [arraysOfOne(values)]);
+        : await this.database.points.all(codec.selectAmong([column]), [arraysOfOne(values)]);
     const decoded = await rowsForAnswers(codec, rows);
     return new Map(decoded.map((row, index) => [String(rows[index]?.[column]), row]));
   }

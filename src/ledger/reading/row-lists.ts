@@ -1,11 +1,11 @@
 import { DatabaseFault } from '../../database/database-fault';
 import { quoted, type Dialect, type StorageForms } from '../../database/dialect';
-import type { SqlConnection, SqlRow, SqlValue } from '../../database/sql-connection';
+import type { SqlSessions, SqlRow, SqlValue } from '../../database/sql-connection';
 import { storedValue } from '../records/stored-form';
 
 /** A table to read from, and the columns to read, in this order. */
 export interface RowSource {
-  readonly connection: SqlConnection;
+  readonly connection: SqlSessions;
   readonly dialect: Dialect;
   readonly columns: readonly string[];
 }

@@ -2,7 +2,6 @@ import type { Database } from '../../database/database';
 import type { SqlRow } from '../../database/sql-connection';
 import type { GovernedRow } from '../record-kind';
 import { SIZE, type RecordCodec } from '../records/record-codec';
-import { arraysOfOne } from '../records/statements';
 import { rowsForAnswers } from './answer-rows';
 import { readRows } from './row-lists';
 
@@ -13,39 +12,41 @@ const MOST_BYTES = 4 * 1024;
 /** Larger rows that one statement reads. */
 const LARGE_AT_ONCE = 20;
 
-/** The rows with one of the values in the column of a unique key, in few statements; by that value. */
+/** The values of the columns of a unique key. */
+type Key = readonly string[];
+
+/** The rows that have one of the keys, in few statements. */
 export async function rowsAmong(
   { points: connection, dialect }: Database,
   codec: RecordCodec,
-  column: string,
-  values: readonly string[],
-): Promise<Map<string, GovernedRow>> {
-  const { sql, isSized } = codec.selectSmallAmong(column);
+  columns: readonly string[],
+  keys: readonly Key[],
+): Promise<GovernedRow[]> {
+  const { sql, isSized } = codec.selectSmallAmong(columns);
   const source = {
     connection,
     dialect,
     columns: [...codec.columns.map(({ name }) => name), ...(isSized ? [SIZE] : [])],
   };
-  const found = new Map<string, GovernedRow>();
+  const found: GovernedRow[] = [];
   const add = async (rows: readonly SqlRow[]): Promise<void> => {
-    const decoded = await rowsForAnswers(codec, rows);
-    decoded.forEach((row, index) => found.set(String(rows[index]?.[column]), row));
+    found.push(...(await rowsForAnswers(codec, rows)));
   };
   const isSmall = (row: SqlRow): boolean => codec.sizeOf(row) <= MOST_BYTES;
-  const large: string[] = [];
-  for (const some of chunksOf(values, AT_ONCE)) {
-    const among = [arraysOfOne(some), ...(isSized ? [MOST_BYTES] : [])];
+  const large: Key[] = [];
+  for (const some of chunksOf(keys, AT_ONCE)) {
+    const among = [JSON.stringify(some), ...(isSized ? [MOST_BYTES] : [])];
     const rows = await readRows(source, sql, among);
     await add(rows.filter(isSmall));
-    large.push(...rows.filter((row) => !isSmall(row)).map((row) => String(row[column])));
+    for (const row of rows) if (!isSmall(row)) large.push(columns.map((name) => String(row[name])));
   }
   for (const some of chunksOf(large, LARGE_AT_ONCE))
-    await add(await connection.all(codec.selectAmong(column), [arraysOfOne(some)]));
+    await add(await connection.all(codec.selectAmong(columns), [JSON.stringify(some)]));
   return found;
 }
 
-function chunksOf(values: readonly string[], size: number): string[][] {
-  const chunks: string[][] = [];
-  for (let start = 0; start < values.length; start += size) chunks.push(values.slice(start, start + size));
+function chunksOf(keys: readonly Key[], size: number): (readonly Key[])[] {
+  const chunks: (readonly Key[])[] = [];
+  for (let start = 0; start < keys.length; start += size) chunks.push(keys.slice(start, start + size));
   return chunks;
 }

@@ -1,11 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../../database/database';
-import { treeOf, TreeFrontier, type TreeNode } from '../merkle/tree-frontier';
+import { leafHash, TreeFrontier, type TreeHash, type TreeNode, treeOf } from '../merkle/tree';
 import type { TreeHead } from '../merkle/proof-check';
 import { consistencyRanges, inclusionRanges, type LeafRange } from '../merkle/proof-ranges';
 import { type StoredRange, StoredHashes, storedRanges } from '../merkle/stored-hashes';
 import { TreeDamagedError } from '../merkle/tree-damaged.error';
-import { leafHash, type TreeHash } from '../merkle/tree-hash';
 import { isUnwritable, writtenRows } from './row-lists';
 
 /** Qualified: SQLite takes the bare name of a missing column for a string literal. */

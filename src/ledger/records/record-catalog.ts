@@ -7,6 +7,7 @@ import type { AnyRecordKind } from '../record-kind';
 /** Every kind of record the ledger knows, in order of registration: owners before the kinds that belong to them. */
 @Injectable()
 export class RecordCatalog {
+  readonly all: readonly RecordCodec[];
   private readonly codecs = new Map<AnyRecordKind, RecordCodec>();
 
   constructor(
@@ -16,10 +17,7 @@ export class RecordCatalog {
     for (const { instance } of discovery.getProviders()) {
       if (instance instanceof LedgerContribution) instance.kinds.forEach((kind) => this.add(kind));
     }
-  }
-
-  get all(): Iterable<RecordCodec> {
-    return this.codecs.values();
+    this.all = [...this.codecs.values()];
   }
 
   codec(kind: AnyRecordKind): RecordCodec {

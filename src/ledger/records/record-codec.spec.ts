@@ -38,18 +38,18 @@ describe('the hashed form of a record', () => {
   const earlier = new RecordCodec(FIRST_FORM, SQLITE_DIALECT);
   const later = new RecordCodec(LATER_FORM, SQLITE_DIALECT);
 
-  it('does not change when a kind is given a member that is unset', () => {
+  it('does not change if a kind gains a member that is unset', () => {
     expect(later.encode(NOTE).state).toBe(earlier.encode(NOTE).state);
   });
 
-  it('covers the later member, in its place, once it is set', () => {
+  it('includes the later member, in its place, once it is set', () => {
     const labelled: Note = { ...NOTE, labels: ['a'] };
     expect(later.encode(labelled).state).toBe('{"id":"not_1","labels":["a"],"text":"first"}');
     const placed: Note = { ...NOTE, tone: 'loud', places: ['b'] };
     expect(later.encode(placed).state).toBe('{"id":"not_1","places":["b"],"text":"first","tone":"loud"}');
   });
 
-  it('must be made of columns', () => {
+  it('must consist of columns', () => {
     const unknown = { ...FIRST_FORM, hashedMembers: ['id', 'title'] as unknown as ['id'] };
     expect(() => new RecordCodec(unknown, SQLITE_DIALECT)).toThrow('title of note is not a column of notes');
   });

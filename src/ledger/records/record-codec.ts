@@ -59,7 +59,7 @@ export class RecordCodec {
     this.insertRows = insertRows(dialect, this.table, this.columns);
     this.updateRows = updateRows(dialect, this.table, this.columns);
     this.deleteRows = deleteRows(dialect, this.table);
-    this.selectIds = selectAmong(dialect, this.table, ['"id"'], 'id');
+    this.selectIds = selectAmong(dialect, this.table, ['"id"'], ['id']);
     this.longColumns = this.columns.filter(({ type }) => type === 'json').map(({ name }) => name);
     const later = Object.keys(kind.laterMembers ?? {});
     this.state = [...kind.hashedMembers, ...later].sort().map((name) => this.stateMember(name));
@@ -88,12 +88,12 @@ export class RecordCodec {
     return `SELECT ${this.selected} FROM ${quoted(this.table)} WHERE "id" IN (${touched})`;
   }
 
-  /** Selects the rows whose column has one of the values in a JSON array of one-element arrays. */
-  selectAmong(column: string): string {
-    const key = `among ${column}`;
+  /** Selects the rows whose columns have the values of one of the arrays in a JSON array of arrays. */
+  selectAmong(columns: readonly string[]): string {
+    const key = `among ${columns.join()}`;
     const known = this.selections.get(key);
     if (known !== undefined) return known;
-    const sql = selectAmong(this.dialect, this.table, [this.selected], column);
+    const sql = selectAmong(this.dialect, this.table, [this.selected], columns);
     this.selections.set(key, sql);
     return sql;
   }
@@ -102,10 +102,10 @@ export class RecordCodec {
    * The same, without the free-form content of rows that have more bytes of it than the second parameter. If the kind
    * has no free-form content, there is no second parameter.
    */
-  selectSmallAmong(column: string): { readonly sql: string; readonly isSized: boolean } {
+  selectSmallAmong(columns: readonly string[]): { readonly sql: string; readonly isSized: boolean } {
     const isSized = this.longColumns.length > 0;
-    const key = `small among ${column}`;
-    const sql = this.selections.get(key) ?? selectAmong(this.dialect, this.table, this.smallColumns(), column);
+    const key = `small among ${columns.join()}`;
+    const sql = this.selections.get(key) ?? selectAmong(this.dialect, this.table, this.smallColumns(), columns);
     this.selections.set(key, sql);
     return { sql, isSized };
   }

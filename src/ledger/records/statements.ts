@@ -47,12 +47,20 @@ export function deleteRows(dialect: Dialect, table: string, column = 'id'): stri
 }
 
 /**
- * Selects these expressions from the rows whose text column has one of the values in a JSON array of one-element
+ * Selects these expressions from the rows whose text columns have the values of one of the arrays in a JSON array of
  * arrays.
  */
-export function selectAmong(dialect: Dialect, table: string, selected: readonly string[], column: string): string {
-  const value = dialect.jsonAt(0, { name: column, type: 'text' });
-  return `SELECT ${selected.join(', ')} FROM ${quoted(table)} WHERE ${quoted(column)} IN (SELECT ${value} FROM ${dialect.jsonElements('$1')})`;
+export function selectAmong(
+  dialect: Dialect,
+  table: string,
+  selected: readonly string[],
+  columns: readonly string[],
+): string {
+  const values = columns.map((name, index) => dialect.jsonAt(index, { name, type: 'text' })).join(', ');
+  return (
+    `SELECT ${selected.join(', ')} FROM ${quoted(table)} ` +
+    `WHERE (${columns.map(quoted).join(', ')}) IN (SELECT ${values} FROM ${dialect.jsonElements('$1')})`
+  );
 }
 
 const COUNTER_COLUMNS: readonly ColumnDefinition[] = [

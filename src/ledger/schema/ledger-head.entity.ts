@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { TreeFrontier } from '../merkle/tree-frontier';
+import { TreeFrontier } from '../merkle/tree';
 
 /** The end of the chain: one row, moved in the transaction of every batch. It reveals a truncated ledger. */
 @Entity('ledger_head')

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { ColumnDefinition } from '../../database/dialect';
 import type { SqlValue } from '../../database/sql-connection';
-import type { TreeNode } from '../merkle/tree-frontier';
+import type { TreeNode } from '../merkle/tree';
 
 /**
  * A complete subtree of the Merkle tree over 256 entries, 65,536, and so on: proofs are built from these and from

@@ -1,7 +1,6 @@
 import { Table, TableColumn, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { integerColumn, sequenceColumn, textColumn } from '../../database/columns';
-import { leafHash } from '../merkle/tree-hash';
-import { TreeFrontier, type TreeNode } from '../merkle/tree-frontier';
+import { leafHash, TreeFrontier, type TreeNode } from '../merkle/tree';
 import { TREE_NODES } from './ledger-tree-node.entity';
 
 /** Entries read, and nodes written, per statement. */

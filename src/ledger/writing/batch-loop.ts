@@ -9,6 +9,7 @@ import type { LedgerObserver, ObservedBatch } from '../ledger-observer';
 import { GatheredCommands, type LedgerQueue, type QueuedCommand } from './ledger-queue';
 import type { KnownHead } from '../head/known-head';
 import type { Leftovers } from './leftovers';
+import type { AfterCommit } from './pending-changes';
 import type { Projections } from './projections';
 import type { WriterConnection } from './writer-connection';
 
@@ -65,18 +66,16 @@ export class BatchLoop {
 
   private async work(): Promise<void> {
     if (this.writer.needsProbe) await this.writer.probe();
-    while (this.queue.length > 0 || this.canDelete) {
+    let isDeleting;
+    do {
       // Commands that arrive in the same turn of the event loop share the batch.
       await nextTurn();
       if (this.stops.refusal !== null) this.queue.refuse(this.stops.refusal);
-      else if (this.queue.length > 0) await this.nextBatch();
-      if (this.canDelete) await this.watched(() => this.deleteChunk());
-    }
+      else await this.nextBatch();
+      isDeleting = this.leftovers.areDue && !this.writer.hasFailed && this.stops.refusal === null;
+      if (isDeleting) await this.watched(() => this.deleteChunk());
+    } while (isDeleting || this.queue.length > 0);
     this.working = null;
-  }
-
-  private get canDelete(): boolean {
-    return this.leftovers.areDue && !this.writer.hasFailed && this.stops.refusal === null;
   }
 
   private async deleteChunk(): Promise<void> {
@@ -91,6 +90,7 @@ export class BatchLoop {
 
   private async nextBatch(): Promise<void> {
     const commands = new GatheredCommands(this.queue, this.batchLimit);
+    if (commands.all.length === 0) return;
     const began = performance.now();
     const batch = await this.watched(() => this.commit(commands));
     if (batch !== null) this.observer?.onBatch(observed(batch, performance.now() - began));
@@ -115,26 +115,29 @@ export class BatchLoop {
       return null;
     }
     // After the attempt: a failure here must not make a batch that is on disk run again.
-    this.settle(batch);
+    await this.settle(batch);
     return batch;
   }
 
-  private settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): void {
+  private async settle({ outcomes, rest, position, hasEntries, leavesRows }: CommittedBatch): Promise<void> {
     this.known.moved(position);
     this.batchLimit = Math.min(this.batchLimit * 2, MAXIMUM_BATCH);
     // A batch without an entry does not prove that one would reach the disk.
     if (hasEntries) this.writer.succeeded();
     if (leavesRows) this.leftovers.added();
     this.queue.putBack(rest);
-    for (const { effects } of outcomes) effects.forEach(applyEffect);
+    this.projections.applying(position.sequence);
+    for (const { effects } of outcomes) for (const effect of effects) await applied(effect);
     this.projections.applied(position.sequence);
     for (const { answer } of outcomes) answer();
   }
 
   private async onFailedBatch(commands: readonly QueuedCommand[], error: unknown): Promise<void> {
-    if (this.stops.refusal !== null) {
+    // Kept: the stop may be lifted during the rollback.
+    const { refusal: stopped } = this.stops;
+    if (stopped !== null) {
       await this.writer.rollBack();
-      for (const { reject } of commands) reject(this.stops.refusal);
+      for (const { reject } of commands) reject(stopped);
       return;
     }
     if (isUnavailable(error)) {
@@ -174,9 +177,9 @@ function observed({ outcomes, commitDuration }: CommittedBatch, duration: number
 }
 
 /** If memory missed a change that is on disk, every later decision would be wrong. */
-function applyEffect(effect: () => void): void {
+async function applied(effect: AfterCommit): Promise<void> {
   try {
-    effect();
+    await effect();
   } catch (error) {
     failStop(`A step after a committed change failed: ${String(error)}`);
   }

@@ -1,7 +1,8 @@
 import type { Database } from '../../database/database';
 import { firstOfBoth, type BatchTransaction } from './batch-transaction';
 import { Batch } from './batch';
-import type { CommitProof } from '../../database/sql-connection';
+import { type LedgerSql, ledgerSql } from './batch-sql';
+import type { CommitProof, SqlConnection } from '../../database/sql-connection';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
@@ -19,6 +20,8 @@ const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "seque
  * session that holds a lock and is idle for some seconds.
  */
 const LONGEST_HOLD = 500;
+/** Milliseconds after which a session that holds the head gets a statement: its server would end it if it were idle. */
+const KEPT = 1_000;
 /** Milliseconds after which a batch without idempotency keys removes expired ones as well. */
 const TIDYING_INTERVAL = 1_000;
 
@@ -48,8 +51,13 @@ export class BatchRunner {
   /** Monotonic milliseconds. */
   private tidiedAt = 0;
   private readonly commands = new CommandRunner();
+  private readonly sql: LedgerSql;
   /** What was already read for commands that were put back. */
   private carried: CarriedRows | null = null;
+  /** Whose transaction is open. */
+  private held: SqlConnection | null = null;
+  /** Restarted for each batch, which costs less than a timer for each. */
+  private readonly keeping = setTimeout(() => this.keepSession(), KEPT).unref();
 
   constructor(
     private readonly database: Database,
@@ -58,10 +66,20 @@ export class BatchRunner {
     private readonly transaction: BatchTransaction,
     private readonly projections: Projections,
     private readonly clock: LedgerClock,
-  ) {}
+  ) {
+    this.sql = ledgerSql(database.dialect);
+  }
 
   /** Throws when the batch as a whole failed; then nothing of it is in the database. */
   async commit(commands: GatheredCommands): Promise<CommittedBatch> {
+    try {
+      return await this.run(commands);
+    } finally {
+      this.held = null;
+    }
+  }
+
+  private async run(commands: GatheredCommands): Promise<CommittedBatch> {
     const { dialect } = this.database;
     const connection = await this.writer.current();
     const { carried } = this;
@@ -71,23 +89,31 @@ export class BatchRunner {
     const kept = new IdempotencyStore(connection, dialect);
     // Sent together, so that a remote server answers all in one round trip.
     const head = await firstOfBoth(this.transaction.begin(connection), prefetch(commands.all, stored, kept));
+    this.held = connection;
+    this.keeping.refresh();
     if (carried !== null && head.hash !== carried.hash) {
       stored.forgetAll();
       await stored.prefetch(lookupsOf(commands.all));
     }
     await Promise.all([prefetch(commands.gather(), stored, kept), this.projections.catchUp(connection, head)]);
-    const batch = new Batch(connection, dialect, this.catalog, stored, head);
+    const batch = new Batch(connection, this.sql, this.catalog, stored, head);
     const held = performance.now();
     const outcomes: CommandOutcome[] = [];
     for (const command of commands.all) {
+      const previous = outcomes.at(-1);
+      if (previous !== undefined) {
+        // Its effects must be applied before a later command runs.
+        if (previous.effects.length > 0 || batch.isFull || kept.isFull) break;
+        if (performance.now() - held > LONGEST_HOLD) break;
+      }
       const now = this.clock.timeAfter(batch.position.timestamp);
       const outcome = await this.commands.run(batch, kept, command, now);
       outcomes.push(outcome);
-      // Its effects must be applied before a later command runs.
-      if (outcome.effects.length > 0 || batch.isFull || kept.isFull) break;
-      if (performance.now() - held > LONGEST_HOLD) break;
+      // An abandoned command may have left one under way, which would mix with what the next command writes.
+      if (batch.flushed !== null) await batch.flushed;
     }
     const { proof, hasEntries } = await this.finish(batch, kept);
+    this.held = null;
     const began = performance.now();
     if (proof === null) await connection.run('ROLLBACK');
     else await this.transaction.commit(connection, proof);
@@ -95,6 +121,14 @@ export class BatchRunner {
     const rest = commands.all.slice(outcomes.length);
     if (rest.length > 0) this.carried = { stored, hash: batch.position.hash };
     return { outcomes, rest, position: batch.position, commitDuration, hasEntries, leavesRows: batch.leavesRows };
+  }
+
+  /** For commands that change thousands of records, whose work takes seconds. */
+  private keepSession(): void {
+    if (this.held === null) return;
+    // If it fails, so does the next statement of the batch.
+    this.held.run('SELECT 1').catch(() => undefined);
+    this.keeping.refresh();
   }
 
   /** Writes everything still pending. The proof is null when there is nothing to commit. */

@@ -3,8 +3,7 @@ import type { Database } from '../../database/database';
 import { DatabaseFault } from '../../database/database-fault';
 import type { SqlConnection, SqlValue, CommitProof } from '../../database/sql-connection';
 import { failStop } from '../head/fail-stop';
-import type { KnownHead } from '../head/known-head';
-import { readHead, TOUCH_HEAD } from '../head/head-row';
+import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { WriterConnection } from './writer-connection';
@@ -29,7 +28,7 @@ export class BatchTransaction {
    */
   begin(connection: SqlConnection): Promise<LedgerPosition> {
     return firstOfBoth(
-      this.known.read(() => this.lockedHead(connection)),
+      this.known.checked(this.lockedHead(connection)),
       // Under the lock: no other process can write a later time before this one does.
       this.clock.check(connection),
     );

@@ -1,64 +1,84 @@
-import { quoted, type Dialect } from '../../database/dialect';
+import { quoted } from '../../database/dialect';
 import type { SqlConnection, SqlStatement, SqlValue } from '../../database/sql-connection';
-import { BatchSql } from './batch-sql';
+import { BatchSql, type LedgerSql } from './batch-sql';
 import { entryCounts } from '../records/counter-name';
 import { SYSTEM_CALLER } from '../caller';
 import { seal, type StoredEntry } from '../chain/hash-chain';
 import { LEFTOVER_CHUNK } from './leftover-rows';
 import type { LedgerPosition } from '../chain/ledger-position';
-import { treeOf, type TreeFrontier, type TreeNode } from '../merkle/tree-frontier';
-import { leafHash } from '../merkle/tree-hash';
+import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import type { OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import { WriteBuffer } from './write-buffer';
 import { equalities } from '../records/statements';
 import type { ReadCache } from './read-cache';
+import { inSlices, Slices } from '../../shared/slices';
 import { UlidSequence } from '../chain/ulid-sequence';
 
 type Where = Readonly<Record<string, SqlValue>>;
 
+/** Entries of a command that are sealed in chunks. */
+const MANY = 100;
+/** Keys by which one statement reads rows. */
+const READ_AT_ONCE = 250;
 /** Characters of stored states after which a batch takes no further command: limits what one transaction sends. */
 const FULL = 8 * 1024 * 1024;
 
 /** The commands of one database transaction: what they changed so far, and what they read from the database. */
 export class Batch {
   readonly rows = new WriteBuffer();
-  private readonly ulids: UlidSequence;
+  readonly ulids: UlidSequence;
   private readonly writer: BatchSql;
   private readonly tree: TreeFrontier;
   private entries: StoredEntry[] = [];
   private nodes: TreeNode[] = [];
   private removals: OwnedRemoval[] = [];
   private size = 0;
+  private flushing: Promise<void> | null = null;
   /** True when rows are left to be deleted after the commit. */
   leavesRows = false;
 
   constructor(
     private readonly connection: SqlConnection,
-    dialect: Dialect,
+    sql: LedgerSql,
     readonly catalog: RecordCatalog,
     private readonly stored: ReadCache,
     public position: LedgerPosition,
   ) {
     this.ulids = new UlidSequence(position.lastUlid);
     this.tree = treeOf(position);
-    this.writer = new BatchSql(connection, dialect);
+    this.writer = new BatchSql(connection, sql);
   }
 
   get isFull(): boolean {
     return this.size > FULL || this.stored.isFull;
   }
 
-  nextUlid(now: string): string {
-    return this.ulids.next(Date.parse(now));
-  }
-
   /** Merges what a finished command changed, and seals its entries. Returns null when there is nothing to wait for. */
   join(command: PendingChanges): Promise<void> | null {
-    this.rows.addAll(command.rows);
+    if (command.entries.length > MANY) return this.joinInSlices(command);
     for (const pending of command.entries) this.addEntry(pending);
     this.writer.count(command.counts);
+    for (const change of command.rows.all) this.rows.put(change);
+    return this.joined(command);
+  }
+
+  private async joinInSlices(command: PendingChanges): Promise<void> {
+    const slices = Slices.ofWrite();
+    for (const pending of command.entries) {
+      this.addEntry(pending);
+      if (slices.areDue) await slices.next();
+    }
+    this.writer.count(command.counts);
+    for (const change of command.rows.all) {
+      this.rows.put(change);
+      if (slices.areDue) await slices.next();
+    }
+    await this.joined(command);
+  }
+
+  private joined(command: PendingChanges): Promise<void> | null {
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
     if (command.ownedRemovals.length === 0) return null;
     this.removals.push(...command.ownedRemovals);
@@ -67,8 +87,18 @@ export class Batch {
   }
 
   /** Writes what was merged, so that statements on the connection see it. */
-  async flush(): Promise<void> {
-    this.sendAll();
+  flush(): Promise<void> {
+    this.flushing = this.sendMerged();
+    return this.flushing;
+  }
+
+  /** The flush under way, or the last one: no other command may begin before it is over. */
+  get flushed(): Promise<void> | null {
+    return this.flushing;
+  }
+
+  private async sendMerged(): Promise<void> {
+    await this.sendAll();
     await this.writer.send();
   }
 
@@ -78,7 +108,7 @@ export class Batch {
    * @returns false when no entry was written.
    */
   async finish(others: readonly SqlStatement[]): Promise<boolean> {
-    this.sendAll();
+    await this.sendAll();
     this.position = { ...this.position, frontier: this.tree.text };
     const hasChanged = this.writer.moveHead(this.position);
     this.writer.addAll(others);
@@ -98,6 +128,24 @@ export class Batch {
     return this.stored.find(kind, key);
   }
 
+  async readAmong(
+    kind: AnyRecordKind,
+    columns: readonly string[],
+    keys: readonly (readonly string[])[],
+  ): Promise<GovernedRow[]> {
+    const codec = this.catalog.codec(kind);
+    const sql = codec.selectAmong(columns);
+    const slices = Slices.ofWrite();
+    const found: GovernedRow[] = [];
+    if (keys.length > 0) await this.flush();
+    for (let start = 0; start < keys.length; start += READ_AT_ONCE) {
+      const some = JSON.stringify(keys.slice(start, start + READ_AT_ONCE));
+      for (const row of await this.connection.all(sql, [some])) found.push(codec.decode(row));
+      await slices.next();
+    }
+    return found;
+  }
+
   /** @param newest at most this many, the newest; null: all. */
   async readAll(kind: AnyRecordKind, where: Where, newest: number | null): Promise<GovernedRow[]> {
     await this.flush();
@@ -112,18 +160,22 @@ export class Batch {
     return Number(row?.count ?? 0);
   }
 
-  private sendAll(): void {
+  /** In slices: a command may have changed thousands of rows. */
+  private sendAll(): Promise<void> {
+    return inSlices(this.statements(), Slices.ofWrite());
+  }
+
+  private *statements(): Generator<void> {
     if (!this.rows.isEmpty || this.removals.length > 0) {
-      this.writer.removeOwned(this.removals);
       const changes = this.rows.pending();
-      this.writer.writeRows(changes, this.catalog.all);
+      yield* this.writer.writeRows(changes, this.removals, this.catalog.all);
       this.rows.clear();
       this.stored.forget(changes, this.removals);
       this.removals = [];
     }
-    this.writer.writeEntries(this.entries);
+    yield* this.writer.writeEntries(this.entries);
     this.entries = [];
-    this.writer.writeNodes(this.nodes);
+    yield* this.writer.writeNodes(this.nodes);
     this.nodes = [];
   }
 

@@ -1,17 +1,19 @@
 import { DatabaseFault } from '../../database/database-fault';
-import { conflict, type DomainError } from '../../errors/domain-error';
+import { conflict, type DomainError, unavailable } from '../../errors/domain-error';
 import type { Batch } from './batch';
 import { CommandTransaction } from './command-transaction';
 import type { KeyedWrite } from '../idempotent-request';
 import { decodeAnswer, encodeAnswer, type IdempotencyStore } from '../idempotency/idempotency-store';
 import type { QueuedCommand } from './ledger-queue';
 import { Refusal } from '../ledger-transaction';
+import type { AfterCommit } from './pending-changes';
+import { writeTurns } from '../../shared/slices';
 
 const ANOTHER_REQUEST = 'The Idempotency-Key was used for a request with another body. Give this one a key of its own.';
 
 /** The result of one command. None of it may be reported before the commit. */
 export interface CommandOutcome {
-  readonly effects: readonly (() => void)[];
+  readonly effects: readonly AfterCommit[];
   readonly answer: () => void;
   /** The error with which its caller is refused by a rule. */
   readonly refusal?: DomainError;
@@ -27,6 +29,7 @@ interface RunningCommand {
   readonly transaction: CommandTransaction;
   readonly began: number;
   readonly reject: (error: Error) => void;
+  /** Steps and turns until then. */
   seen: number;
 }
 
@@ -115,7 +118,7 @@ export class CommandRunner {
 
   private inTime<Result>(command: Promise<Result>, transaction: CommandTransaction): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.running = { transaction, began: performance.now(), reject, seen: transaction.steps };
+      this.running = { transaction, began: performance.now(), reject, seen: progressOf(transaction) };
       this.limit.refresh();
       command.then(resolve, reject);
     });
@@ -126,15 +129,21 @@ export class CommandRunner {
     if (running === null) return;
     const { transaction, began, reject, seen } = running;
     const isOver = performance.now() - began >= LONGEST_COMMAND;
-    const isMoving = transaction.isReading || transaction.steps > seen;
-    running.seen = transaction.steps;
+    const progress = progressOf(transaction);
+    const isMoving = transaction.isReading || progress > seen;
+    running.seen = progress;
     if (isMoving && !isOver) {
       this.limit.refresh();
       return;
     }
     this.running = null;
-    reject(new Error(`A command ${isOver ? OVER : STILL}; nothing of it is written.`));
+    reject(isOver ? unavailable(OVER, RETRY_AFTER) : new Error(STILL));
   }
+}
+
+/** A command that compares thousands of records, say, takes no step for a while, but has its turns. */
+function progressOf({ steps }: CommandTransaction): number {
+  return steps + writeTurns();
 }
 
 function refused({ reject }: QueuedCommand, { effects }: CommandTransaction, { error }: Refusal): CommandOutcome {
@@ -168,5 +177,7 @@ function keptAnswer(id: string, answer: string): unknown {
   }
 }
 
-const STILL = `stood still for ${LONGEST_PAUSE} milliseconds`;
-const OVER = `did not end within ${LONGEST_COMMAND} milliseconds`;
+const STILL = `A command stood still for ${LONGEST_PAUSE} milliseconds; nothing of it is written.`;
+const OVER = `The write did not end within ${LONGEST_COMMAND} milliseconds.`;
+/** Seconds after which a write that took too long, as the service has much else to do, may be tried again. */
+const RETRY_AFTER = 5;

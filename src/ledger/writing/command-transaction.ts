@@ -5,10 +5,10 @@ import { canonicalJson } from '../chain/canonical-json';
 import { countersOf } from '../records/counter-name';
 import { ownerColumn } from './leftover-rows';
 import type { AccessDeniedNote, EntryNote, LedgerTransaction } from '../ledger-transaction';
-import type { OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
+import type { AfterCommit, OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
 import { ACCESS_DENIED } from '../records/access-denied';
 import { visibleTo } from '../records/visibility';
-import type { AnyRecordKind, GovernedRow, RecordKind } from '../record-kind';
+import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import { WriteBuffer, type KeyValues, type RowChange } from './write-buffer';
 
 /**
@@ -20,7 +20,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   readonly entries: PendingEntry[] = [];
   readonly ownedRemovals: OwnedRemoval[] = [];
   readonly counts = new Map<string, number>();
-  readonly effects: (() => void)[] = [];
+  readonly effects: AfterCommit[] = [];
   private readonly seen = new Map<string, GovernedRow>();
   /** Ids of rows that are known to exist. */
   private readonly present = new Set<string>();
@@ -41,7 +41,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   }
 
   newId<Row extends GovernedRow>(kind: RecordKind<Row>): string {
-    return `${kind.idPrefix}_${this.batch.nextUlid(this.now)}`;
+    return `${kind.idPrefix}_${this.batch.ulids.next(Date.parse(this.now))}`;
   }
 
   async find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string): Promise<Row | undefined> {
@@ -73,6 +73,17 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
       (await this.reading(() => this.batch.readByKey(kind, key as Readonly<Record<string, SqlValue>>)));
     // The row found in the database may have been changed or removed by an earlier command.
     return found === undefined ? undefined : this.find(kind, found.id);
+  }
+
+  async findAmong<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    columns: readonly ColumnOf<Row>[],
+    keys: readonly (readonly string[])[],
+  ): Promise<Row[]> {
+    this.refuseOwnChanges(kind);
+    const rows = await this.reading(() => this.batch.readAmong(kind, columns, keys));
+    rows.forEach((row) => this.remember(row));
+    return rows as Row[];
   }
 
   async findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>, newest?: number): Promise<Row[]> {
@@ -133,7 +144,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     this.addEntry(type, id, null, { action: ACCESS_DENIED, agentId, reason, details, outcome: 'denied' });
   }
 
-  afterCommit(effect: () => void): void {
+  afterCommit(effect: AfterCommit): void {
     this.effects.push(effect);
   }
 
@@ -171,8 +182,8 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   private addEntry(subjectType: string, subjectId: string, state: string | null, note: EntryNote): void {
     this.refuseIfFinished();
     this.steps += 1;
-    const details = canonicalJson(note.details ?? {});
-    const ulid = this.batch.nextUlid(this.now);
+    const details = note.details === undefined ? '{}' : canonicalJson(note.details);
+    const ulid = this.batch.ulids.next(Date.parse(this.now));
     const { caller, now: timestamp, nextSequence: sequence } = this;
     this.entries.push({ caller, note, details, subjectType, sequence, timestamp, ulid, subjectId, state });
   }

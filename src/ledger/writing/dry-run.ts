@@ -1,6 +1,7 @@
 import type { Dialect } from '../../database/dialect';
 import type { SqlConnection } from '../../database/sql-connection';
-import { BatchSql } from './batch-sql';
+import { inSlices, Slices } from '../../shared/slices';
+import { BatchSql, ledgerSql } from './batch-sql';
 import { SYSTEM_CALLER } from '../caller';
 import { entryCounts } from '../records/counter-name';
 import { seal } from '../chain/hash-chain';
@@ -14,8 +15,8 @@ import { UlidSequence } from '../chain/ulid-sequence';
 export async function dryRun(connection: SqlConnection, dialect: Dialect, head: LedgerPosition): Promise<void> {
   const entry = sampleEntry(head);
   await connection.run('SAVEPOINT "dry_run"');
-  const writer = new BatchSql(connection, dialect);
-  writer.writeEntries([entry]);
+  const writer = new BatchSql(connection, ledgerSql(dialect));
+  await inSlices(writer.writeEntries([entry]), Slices.ofWrite());
   writer.count(entryCounts(entry));
   writer.moveHead({ ...head, sequence: entry.sequence, hash: entry.hash });
   await writer.send();

@@ -30,14 +30,14 @@ describe('The queue of commands', () => {
     });
   }
 
-  it('refuses what comes when it is full', () => {
+  it('refuses further commands when it is full', () => {
     for (let pushed = 0; pushed < 3; pushed += 1) push();
     expect(push).toThrow(expect.objectContaining({ code: 'UNAVAILABLE' }));
     queue.take(1);
     expect(push).not.toThrow();
   });
 
-  it('gives out the oldest first, and puts back at the front', () => {
+  it('returns the oldest commands first, and puts commands back at the front', () => {
     for (now = 1; now <= 3; now += 1) push();
     const [first, second] = queue.take(2);
     if (second !== undefined) queue.putBack([second]);
@@ -46,7 +46,7 @@ describe('The queue of commands', () => {
     expect(first?.deadline).toBeLessThan(second?.deadline ?? 0);
   });
 
-  it('refuses what has waited too long, and nothing else', () => {
+  it('refuses only commands that have waited too long', () => {
     push();
     now = 5_000;
     push();

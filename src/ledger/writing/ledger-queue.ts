@@ -71,7 +71,7 @@ export class GatheredCommands {
     this.all = queue.take(most);
   }
 
-  /** Adds, and returns, what has arrived meanwhile: if another process held the lock, that can be as much again. */
+  /** Adds, and returns, what has arrived meanwhile: if another process held the lock, that can be as many again. */
   gather(): readonly QueuedCommand[] {
     const late = this.queue.take(this.most - this.all.length);
     this.all.push(...late);

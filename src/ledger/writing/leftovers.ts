@@ -15,26 +15,23 @@ const ANY_OUTCOME: CommitProof = { sql: 'SELECT 1 AS "found"', parameters: [], f
 export class Leftovers {
   private readonly logger = new Logger('Ledger');
   private isStopped = false;
-  private mayBeThere = true;
+  /** True when there may be a chunk to delete. */
+  areDue = true;
 
   constructor(
     private readonly catalog: RecordCatalog,
     private readonly transaction: BatchTransaction,
   ) {}
 
-  /** True when there may be a chunk to delete. */
-  get areDue(): boolean {
-    return this.mayBeThere && !this.isStopped;
-  }
-
   /** A committed batch has left some. */
   added(): void {
-    this.mayBeThere = true;
+    this.areDue = !this.isStopped;
   }
 
   /** The rest is for the next start. */
   stop(): void {
     this.isStopped = true;
+    this.areDue = false;
   }
 
   async deleteChunk(connection: SqlConnection): Promise<void> {
@@ -42,7 +39,7 @@ export class Leftovers {
     const [codec, ownerId] = (await this.next(connection)) ?? [];
     if (codec === undefined || ownerId === undefined) {
       await connection.run('ROLLBACK');
-      this.mayBeThere = false;
+      this.areDue = false;
       return;
     }
     await Promise.all([

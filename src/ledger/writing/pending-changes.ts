@@ -25,6 +25,9 @@ export interface OwnedRemoval {
   readonly count: number;
 }
 
+/** What follows from a commit; a promise is waited for. */
+export type AfterCommit = () => unknown;
+
 /** Everything that a command which has returned adds to its batch. */
 export interface PendingChanges {
   readonly rows: WriteBuffer;
@@ -33,5 +36,5 @@ export interface PendingChanges {
   /** Changes of the counters, by name. */
   readonly counts: ReadonlyMap<string, number>;
   /** Applied to memory once the command is on disk. */
-  readonly effects: readonly (() => void)[];
+  readonly effects: readonly AfterCommit[];
 }

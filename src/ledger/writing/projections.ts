@@ -1,4 +1,6 @@
-import type { SqlConnection } from '../../database/sql-connection';
+import type { SqlSessions } from '../../database/sql-connection';
+import { SingleFlight } from '../../shared/single-flight';
+import { Slices } from '../../shared/slices';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { RecordCatalog } from '../records/record-catalog';
 import type { GovernedRow, RecordKind } from '../record-kind';
@@ -22,6 +24,14 @@ interface FollowedProjection {
   upTo: number;
   /** The same, according to refreshes without the lock. */
   seenUpTo: number;
+  /** Its refreshes, at its own pace: what takes one long does not hold up the others, such as revoked keys. */
+  readonly refreshes: SingleFlight<never, void>;
+}
+
+/** The head as it was last read, and the connection to read changes with. */
+interface Refreshing {
+  readonly connection: SqlSessions;
+  readonly head: LedgerPosition;
 }
 
 /**
@@ -30,15 +40,18 @@ interface FollowedProjection {
  */
 export class Projections {
   private readonly projections: FollowedProjection[] = [];
+  private refreshing: Refreshing | null = null;
 
   constructor(private readonly catalog: RecordCatalog) {}
 
   /** @param upTo sequence of the head when the memory was read, or of an earlier one. */
   add(memory: Projection, upTo: number): void {
-    this.projections.push({ memory, upTo, seenUpTo: upTo });
+    const refreshes = new SingleFlight<never, void>(() => this.refreshOne(followed));
+    const followed: FollowedProjection = { memory, upTo, seenUpTo: upTo, refreshes };
+    this.projections.push(followed);
   }
 
-  async catchUp(connection: SqlConnection, head: LedgerPosition): Promise<void> {
+  async catchUp(connection: SqlSessions, head: LedgerPosition): Promise<void> {
     for (const followed of this.projections) {
       if (head.effectSequence > followed.upTo) {
         await followed.memory.catchUp(this.changesAfter(followed.upTo, connection));
@@ -47,15 +60,24 @@ export class Projections {
     }
   }
 
-  /** For memory that reads are served from. @param head read beforehand. */
-  async refresh(connection: SqlConnection, head: LedgerPosition): Promise<void> {
-    for (const followed of this.projections) {
-      if (followed.memory.refresh === undefined) continue;
-      const known = Math.max(followed.upTo, followed.seenUpTo);
-      const isCurrent =
-        head.effectSequence <= known || (await followed.memory.refresh(this.changesAfter(known, connection)));
-      if (isCurrent) followed.seenUpTo = Math.max(followed.seenUpTo, head.sequence);
-    }
+  /**
+   * For memory that reads are served from. Resolves when it reflects the chain up to the head: all of it, or one.
+   * @param head read beforehand.
+   */
+  async refresh(connection: SqlSessions, head: LedgerPosition, only?: Projection): Promise<void> {
+    this.refreshing = { connection, head };
+    const wanted = this.projections.filter(({ memory }) => only === undefined || memory === only);
+    await Promise.all(wanted.map(({ refreshes }) => refreshes.call(0)));
+  }
+
+  /** Resolves when no refresh is running. */
+  async ended(): Promise<void> {
+    await Promise.all(this.projections.map(({ refreshes }) => refreshes.ended()));
+  }
+
+  /** This process has committed changes up to here, and is applying them: they need not be read for a refresh. */
+  applying(sequence: number): void {
+    for (const followed of this.projections) followed.seenUpTo = Math.max(followed.seenUpTo, sequence);
   }
 
   /** This process has applied its own changes up to here. */
@@ -63,13 +85,27 @@ export class Projections {
     for (const followed of this.projections) followed.upTo = Math.max(followed.upTo, sequence);
   }
 
-  private changesAfter(sequence: number, connection: SqlConnection): ForeignChanges {
+  private async refreshOne(followed: FollowedProjection): Promise<void> {
+    if (this.refreshing === null || followed.memory.refresh === undefined) return;
+    const { connection, head } = this.refreshing;
+    const known = Math.max(followed.upTo, followed.seenUpTo);
+    const isCurrent =
+      head.effectSequence <= known || (await followed.memory.refresh(this.changesAfter(known, connection)));
+    if (isCurrent) followed.seenUpTo = Math.max(followed.seenUpTo, head.sequence);
+  }
+
+  private changesAfter(sequence: number, connection: SqlSessions): ForeignChanges {
     return {
       rowsAfter: async <Row extends GovernedRow>(kind: RecordKind<Row>, actions: readonly string[]): Promise<Row[]> => {
         const codec = this.catalog.codec(kind);
         const sql = codec.selectTouchedAfter(actions.length);
-        const rows = await connection.all(sql, [sequence, ...actions]);
-        return rows.map((row) => codec.decode(row) as Row);
+        const slices = Slices.ofWrite();
+        const rows: Row[] = [];
+        for (const row of await connection.all(sql, [sequence, ...actions])) {
+          if (slices.areDue) await slices.next();
+          rows.push(codec.decode(row) as Row);
+        }
+        return rows;
       },
     };
   }

@@ -1,4 +1,4 @@
-import type { SqlConnection, SqlRow, SqlValue } from '../../database/sql-connection';
+import type { SqlSessions, SqlRow, SqlValue } from '../../database/sql-connection';
 import type { Lookup } from '../lookup';
 import type { OwnedRemoval } from './pending-changes';
 import type { RecordCatalog } from '../records/record-catalog';
@@ -37,7 +37,7 @@ export class ReadCache {
   private read = 0;
 
   constructor(
-    private readonly connection: SqlConnection,
+    private readonly connection: SqlSessions,
     private readonly catalog: RecordCatalog,
   ) {}
 
@@ -153,7 +153,7 @@ export class ReadCache {
     const [{ kind, column }] = group;
     const codec = this.catalog.codec(kind);
     const values = valuesOf(group);
-    const { sql, isSized } = codec.selectSmallAmong(column);
+    const { sql, isSized } = codec.selectSmallAmong([column]);
     const parameters = isSized ? [arraysOfOne(values), mostBytes] : [arraysOfOne(values)];
     const rows = await this.connection.all(sql, parameters);
     for (const value of values) this.found.set(nameOf(kind, { [column]: value }), missing(kind));

@@ -43,8 +43,8 @@ export class WriteBuffer {
     }
   }
 
-  addAll(other: WriteBuffer): void {
-    other.changes.forEach((change) => this.put(change));
+  get all(): Iterable<RowChange> {
+    return this.changes.values();
   }
 
   touches(kind: AnyRecordKind): boolean {

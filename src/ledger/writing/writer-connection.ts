@@ -3,8 +3,7 @@ import type { Database } from '../../database/database';
 import { DatabaseFault, isBusy } from '../../database/database-fault';
 import type { SqlConnection } from '../../database/sql-connection';
 import { stopContradicted } from '../head/fail-stop';
-import type { KnownHead } from '../head/known-head';
-import { readHead, TOUCH_HEAD } from '../head/head-row';
+import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { dryRun } from './dry-run';
 import { within } from '../../shared/within';
@@ -118,7 +117,7 @@ export class WriterConnection {
       if (!(await this.database.hasRoom())) throw new DatabaseFault('unavailable', 'FULL', 'The disk is full.');
       const connection = await this.current();
       await connection.run(dialect.begin);
-      const head = await this.known.read(() => readHead(connection, dialect.lockRow));
+      const head = await this.known.checked(readHead(connection, dialect.lockRow));
       await dryRun(connection, dialect, head);
       await connection.run(TOUCH_HEAD);
       await connection.run('COMMIT');

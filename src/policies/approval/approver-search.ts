@@ -1,11 +1,18 @@
 import { Injectable } from '@nestjs/common';
+import type { Agent } from '../../agents/agent.entity';
 import { AGENT } from '../../agents/agent.kind';
-import { findAgent } from '../../agents/find-agent';
-import type { Condition } from '../../ledger/record-page';
+import { findAgents } from '../../agents/find-agent';
+import { ListedValues } from '../../ledger/reading/listed-values';
 import { RecordReader } from '../../ledger/reading/record-reader';
+import type { Condition } from '../../ledger/record-page';
+import { RecordHistory } from '../../ledger/record-history';
+import { Slices } from '../../shared/slices';
 import { parseSubject } from '../patterns/subject-pattern';
 import type { SubjectPattern } from '../patterns/subject-pattern';
 import type { ApproverGroup } from './approval-requirement';
+
+/** Who could approve, by the subject of a group. */
+export type KnownApprovers = ReadonlyMap<string, Found>;
 
 /** Who could approve for a group. */
 interface Found {
@@ -14,65 +21,58 @@ interface Found {
   readonly byMachines: boolean;
 }
 
+/** What subjects refer to. */
+interface Looked {
+  readonly agents: ReadonlyMap<string, Agent>;
+  /** The roles that an active person has. */
+  readonly roles: ReadonlySet<string>;
+  readonly isAnyMachine: boolean;
+  readonly isAnyPerson: boolean;
+  readonly isAnyPersonWithRoles: boolean;
+}
+
 const NOBODY: Found = { isMatched: false, byMachines: false };
 const ACTIVE: Condition = { column: 'status', comparison: 'equals', value: 'active' };
 const PERSON: Condition = { column: 'kind', comparison: 'equals', value: 'human' };
+const MACHINE: Condition = { ...PERSON, value: 'machine' };
 /** Agents read at once where no index can be used. */
 const CHUNK = 1_000;
 
 /** Searches the registered agents for those who could approve. */
 @Injectable()
 export class ApproverSearch {
-  constructor(private readonly records: RecordReader) {}
+  constructor(
+    private readonly records: RecordReader,
+    private readonly history: RecordHistory,
+    private readonly listed: ListedValues,
+  ) {}
 
-  /** Names groups that currently nobody could approve for, and those that a machine could. */
-  async warnings(groups: readonly ApproverGroup[]): Promise<string[]> {
-    const warnings: string[] = [];
-    for (const [index, { subjects }] of groups.entries()) {
-      const { isMatched, byMachines } = await this.found(subjects);
-      const group = `approval.approvers[${index}] (${subjects.join(', ')})`;
-      if (!isMatched) warnings.push(`No active agent matches ${group}.`);
-      if (byMachines) warnings.push(`Machines can approve for ${group}.`);
+  /** Looks up whom all these groups name, in few statements however many they are. */
+  async knownFor(groups: Iterable<ApproverGroup>): Promise<KnownApprovers> {
+    const patterns = await patternsOf(groups);
+    const looked = await this.looked([...patterns.values()]);
+    const known = new Map<string, Found>();
+    const slices = new Slices();
+    for (const [subject, pattern] of patterns) {
+      if (slices.areDue) await slices.next();
+      known.set(subject, foundBy(pattern, looked));
     }
-    return warnings;
+    return known;
   }
 
-  private async found(subjects: readonly string[]): Promise<Found> {
-    let found = NOBODY;
-    for (const subject of subjects) {
-      const { isMatched, byMachines } = await this.foundBy(parseSubject(subject), found.isMatched);
-      found = { isMatched: found.isMatched || isMatched, byMachines: found.byMachines || byMachines };
-      if (found.isMatched && found.byMachines) break;
-    }
-    return found;
-  }
-
-  /** Once an active agent is known to match, only machines are searched for. */
-  private async foundBy(pattern: SubjectPattern, isMatched: boolean): Promise<Found> {
-    switch (pattern.kind) {
-      case 'agent': {
-        const agent = await findAgent(this.records, pattern.idOrName);
-        return { isMatched: agent?.status === 'active', byMachines: agent?.kind === 'machine' };
-      }
-      case 'agentKind': {
-        const kind: Condition = { ...PERSON, value: pattern.agentKind };
-        return { isMatched: isMatched || (await this.isAny([kind])), byMachines: pattern.agentKind === 'machine' };
-      }
-      case 'other':
-        return NOBODY;
-      case 'everyone':
-      case 'anyAgent':
-      case 'anyRole':
-      case 'role':
-        return { isMatched: isMatched || (await this.isAnyPerson(pattern)), byMachines: false };
-    }
-  }
-
-  private isAnyPerson(pattern: SubjectPattern): Promise<boolean> {
-    if (pattern.kind === 'anyRole') return this.isAnyWithRoles();
-    const role: Condition[] =
-      pattern.kind === 'role' ? [{ column: 'roles', comparison: 'contains', value: pattern.role }] : [];
-    return this.isAny([...role, PERSON]);
+  private async looked(patterns: readonly SubjectPattern[]): Promise<Looked> {
+    const idsOrNames = patterns.flatMap((pattern) => (pattern.kind === 'agent' ? [pattern.idOrName] : []));
+    const roles = patterns.flatMap((pattern) => (pattern.kind === 'role' ? [pattern.role] : []));
+    const areAsked = (...kinds: readonly SubjectPattern['kind'][]): boolean =>
+      patterns.some(({ kind }) => kinds.includes(kind));
+    const areKindsAsked = areAsked('everyone', 'anyAgent', 'agentKind');
+    return {
+      agents: await findAgents(this.history, new Set(idsOrNames)),
+      roles: await this.listed.among(AGENT, 'roles', roles, { kind: 'human', status: 'active' }),
+      isAnyMachine: areKindsAsked && (await this.isAny([MACHINE])),
+      isAnyPerson: areKindsAsked && (await this.isAny([PERSON])),
+      isAnyPersonWithRoles: areAsked('anyRole') && (await this.isAnyPersonWithRoles()),
+    };
   }
 
   private async isAny(conditions: readonly Condition[]): Promise<boolean> {
@@ -80,9 +80,54 @@ export class ApproverSearch {
     return false;
   }
 
-  private async isAnyWithRoles(): Promise<boolean> {
+  private async isAnyPersonWithRoles(): Promise<boolean> {
     for await (const agents of this.records.chunks(AGENT, [PERSON, ACTIVE], CHUNK))
       if (agents.some(({ roles }) => roles.length > 0)) return true;
     return false;
+  }
+}
+
+/** Names groups that currently nobody could approve for, and those that a machine could. */
+export function approverWarnings(groups: readonly ApproverGroup[], known: KnownApprovers): string[] {
+  return groups.flatMap(({ subjects }, index) => {
+    const found = subjects.map((subject) => known.get(subject) ?? NOBODY);
+    const group = `approval.approvers[${index}] (${subjects.join(', ')})`;
+    return [
+      ...(found.some(({ isMatched }) => isMatched) ? [] : [`No active agent matches ${group}.`]),
+      ...(found.some(({ byMachines }) => byMachines) ? [`Machines can approve for ${group}.`] : []),
+    ];
+  });
+}
+
+/** In chunks. */
+async function patternsOf(groups: Iterable<ApproverGroup>): Promise<Map<string, SubjectPattern>> {
+  const slices = new Slices();
+  const patterns = new Map<string, SubjectPattern>();
+  for (const { subjects } of groups) {
+    if (slices.areDue) await slices.next();
+    for (const subject of subjects) if (!patterns.has(subject)) patterns.set(subject, parseSubject(subject));
+  }
+  return patterns;
+}
+
+function foundBy(pattern: SubjectPattern, looked: Looked): Found {
+  switch (pattern.kind) {
+    case 'agent': {
+      const agent = looked.agents.get(pattern.idOrName);
+      return { isMatched: agent?.status === 'active', byMachines: agent?.kind === 'machine' };
+    }
+    case 'agentKind': {
+      const byMachines = pattern.agentKind === 'machine';
+      return { isMatched: byMachines ? looked.isAnyMachine : looked.isAnyPerson, byMachines };
+    }
+    case 'role':
+      return { isMatched: looked.roles.has(pattern.role), byMachines: false };
+    case 'anyRole':
+      return { isMatched: looked.isAnyPersonWithRoles, byMachines: false };
+    case 'everyone':
+    case 'anyAgent':
+      return { isMatched: looked.isAnyPerson, byMachines: false };
+    case 'other':
+      return NOBODY;
   }
 }

@@ -31,7 +31,7 @@ describe('Requirements', () => {
     });
   });
 
-  it('merge what is equal in one policy, too', () => {
+  it('also merge equal groups of one policy', () => {
     const approvers = [...FIRST.approvers, { subjects: ['role:b', 'role:a'], approvals: 2 }];
     expect(combinedRequirement({ ...FIRST, approvers }, []).approvers).toEqual([
       { subjects: ['role:a', 'role:b'], approvals: 2 },

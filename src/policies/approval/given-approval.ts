@@ -1,9 +1,7 @@
 import { RISK_LEVELS } from '../../config/configuration';
 import type { RequiredApprovals, RiskLevel } from '../../config/configuration';
-import { integerFault } from '../../http/validation/body-fields';
+import { integerFault, oneOfFault, textFault } from '../../http/validation/value-rules';
 import type { FaultInside } from '../../http/validation/member-rule';
-import { oneOfFault } from '../../http/validation/text-fields';
-import { textFault } from '../../http/validation/text-rules';
 import { durationFault } from '../../shared/duration';
 import { subjectFault } from '../patterns/subject-pattern';
 import type { ApprovalRequirement, ApproverGroup } from './approval-requirement';

@@ -1,6 +1,5 @@
 import type { FaultInside } from '../../http/validation/member-rule';
-import { oneOfFault } from '../../http/validation/text-fields';
-import { textFault } from '../../http/validation/text-rules';
+import { oneOfFault, textFault } from '../../http/validation/value-rules';
 import { CONDITION_OPERATORS } from './condition';
 
 export const MOST_CONDITIONS = 20;

@@ -2,16 +2,16 @@ import { WholeRequest } from '../../http/validation/dto-shape';
 import { IntegerField } from '../../http/validation/body-fields';
 import { OneOf, OptionalText, RequiredText } from '../../http/validation/text-fields';
 import { actionFault } from '../patterns/action-pattern';
-import { POLICY_EFFECTS } from '../evaluation/policy-effect';
-import type { PolicyEffect } from '../evaluation/policy-effect';
+import { POLICY_EFFECTS, type PolicyEffect } from '../evaluation/policy-effect';
 import { listedTypeFault, resourcePatternFault } from '../patterns/resource-pattern';
 import { subjectFault } from '../patterns/subject-pattern';
 import type { GivenApproval } from '../approval/given-approval';
-import { versionFault } from '../policy-version';
 import type { PolicyCondition } from '../conditions/condition';
 import { ConditionsField } from './conditions-field.decorator';
 import { ApprovalField } from './approval-field.decorator';
 import { PatternList } from './pattern-list.decorator';
+
+const DOTTED_LABEL = /^[0-9A-Za-z]+(?:[.+-][0-9A-Za-z]+)*$/;
 
 @WholeRequest(({ effect, approval }) =>
   approval === undefined || effect === 'require_approval'
@@ -104,4 +104,11 @@ export class CreatePolicyRequest {
 
   @ApprovalField()
   readonly approval?: GivenApproval;
+}
+
+/** What a policy's version has to be, or undefined if it is valid. */
+function versionFault(version: string): string | undefined {
+  return DOTTED_LABEL.test(version)
+    ? undefined
+    : 'must be letters and digits, in parts joined by single ".", "+" or "-", such as 1.0 or 2.1.0-rc.1';
 }

@@ -3,7 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { optionalMark, shown } from '../../http/validation/field-text';
 import { CheckedBy } from '../../http/validation/member-rule';
 import type { FaultInside } from '../../http/validation/member-rule';
-import { textFault } from '../../http/validation/text-rules';
+import { textFault } from '../../http/validation/value-rules';
 
 interface PatternListField {
   /** Fewest items; 0 makes the list optional. */

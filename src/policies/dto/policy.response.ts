@@ -115,8 +115,21 @@ export class PolicyResponse {
     const { priority, conditions, status, warnings, createdAt } = row;
     const approval = row.approval === null ? null : ApprovalResponse.from(row.approval);
     return {
-      ...{ id, name, version, description, effect, subjects, actions, resources, resourceTypes },
-      ...{ priority, conditions, approval, status, warnings, createdAt },
+      id,
+      name,
+      version,
+      description,
+      effect,
+      subjects,
+      actions,
+      resources,
+      resourceTypes,
+      priority,
+      conditions,
+      approval,
+      status,
+      warnings,
+      createdAt,
     };
   }
 }

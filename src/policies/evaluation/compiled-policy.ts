@@ -95,13 +95,19 @@ export function matchesBesidesPath(policy: CompiledPolicy, asked: AskedNames, us
     (policy.actionBits & asked.actionBits) !== 0 &&
     (policy.resourceTypeBits & asked.resourceTypeBits) !== 0 &&
     (policy.subjectBits & asked.subjectBits) !== 0 &&
-    haveCommonName(policy.subjects, asked.subjects) &&
+    isForSubject(policy, asked) &&
     haveCommonName(policy.actions, asked.actions) &&
     haveCommonName(policy.resourceTypes, asked.resourceTypes) &&
     usesPath(policy, use) &&
     !(asked.isReview && (policy.approval !== null || policy.conditions !== null)) &&
     matchesConditions(policy, asked)
   );
+}
+
+export function isForSubject({ subjects }: CompiledPolicy, asked: AskedNames): boolean {
+  const { subjectSet } = asked;
+  if (subjectSet === null || subjects === null) return haveCommonName(subjects, asked.subjects);
+  return subjects.some((name) => subjectSet.has(name));
 }
 
 export function matchesConditions(policy: CompiledPolicy, asked: AskedNames): boolean {

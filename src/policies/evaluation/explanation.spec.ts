@@ -65,7 +65,7 @@ function answerBy(policies: readonly PolicyRules[], asked: EvaluationRequest): P
   return effect === null || (requirement !== null && isTooLarge(requirement)) ? 'deny' : effect;
 }
 
-/** The policy with one more part, which the request meets. */
+/** The policy with one more part, which the request matches. */
 function withPart(policy: PolicyRules, part: PolicyPart, { resourceType }: EvaluationRequest): PolicyRules {
   const changed = {
     subject: { subjects: ['*'] },
@@ -87,7 +87,7 @@ function lackingBy(policy: PolicyRules, asked: EvaluationRequest): PolicyPart | 
 }
 
 describe('The explanation of an answer', () => {
-  it('names what matched and what would have helped, as the plain reading of the rules does', () => {
+  it('names the policies that matched and that would have helped, as a literal reading of the rules does', () => {
     fc.assert(
       fc.property(fc.array(rules, { maxLength: 30 }), request, (made, asked) => {
         const policies = made.map(policyOf);

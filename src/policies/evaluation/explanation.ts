@@ -1,4 +1,4 @@
-import { isInForceAt, matchesConditions, usesPath } from './compiled-policy';
+import { isForSubject, isInForceAt, matchesConditions, usesPath } from './compiled-policy';
 import type { CompiledPolicy, PathUse } from './compiled-policy';
 import type { DecidingPolicy, EvaluationRequest } from './evaluation-request';
 import { haveCommonName } from './name';
@@ -92,7 +92,7 @@ function resourceMeets(resources: ResourceMatches, request: EvaluationRequest): 
 function missingParts(policy: CompiledPolicy, asked: AskedNames, meets: ResourceMeets): PolicyPart[] {
   const met = meets.get(policy);
   const missing: PolicyPart[] = [];
-  if (!haveCommonName(policy.subjects, asked.subjects)) missing.push('subject');
+  if (!isForSubject(policy, asked)) missing.push('subject');
   if (!haveCommonName(policy.actions, asked.actions)) missing.push('action');
   if (met === undefined) missing.push('resource');
   if (met === 'but for the type' || !haveCommonName(policy.resourceTypes, asked.resourceTypes))

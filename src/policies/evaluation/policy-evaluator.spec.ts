@@ -146,7 +146,7 @@ function contentOf(evaluator: PolicyEvaluator): string {
 }
 
 describe('PolicyEvaluator', () => {
-  it('decides as the plain reading of the rules does', () => {
+  it('decides as a literal reading of the rules does', () => {
     fc.assert(
       fc.property(
         fc.array(rules, { maxLength: 40 }),
@@ -162,7 +162,7 @@ describe('PolicyEvaluator', () => {
     );
   });
 
-  it('stays right while policies come and go', () => {
+  it('stays correct while policies are added and removed', () => {
     const step = fc.record({ add: fc.boolean(), rule: rules, victim: fc.nat(), asked: request });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
@@ -184,7 +184,15 @@ describe('PolicyEvaluator', () => {
     );
   });
 
-  it('answers by what was in force when a snapshot was taken, until it is closed, and keeps nothing for it then', () => {
+  it('looks up each role of a subject once, however many questions prepare it', () => {
+    const snapshot = new PolicyEvaluator().snapshot();
+    const visitor = { type: 'user', id: 'x', roles: ['ops', 'dev', 'a:b'] };
+    expect([...snapshot.prepare(visitor)]).toHaveLength(3);
+    expect([...snapshot.prepare(visitor)]).toEqual([]);
+    snapshot.close();
+  });
+
+  it('answers from a snapshot by the policies of that time, and frees its memory once it is closed', () => {
     const step = fc.record({ add: fc.boolean(), rule: rules, victim: fc.nat(), asked: request, closes: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
@@ -221,7 +229,43 @@ describe('PolicyEvaluator', () => {
     );
   });
 
-  it('decides so among hundreds that share their resources, and again when half of them are gone', () => {
+  it('decides by all of a change or by none of it, whichever of its steps is done', () => {
+    const policies = fc.uniqueArray(fc.tuple(fc.nat({ max: 20 }), rules), { selector: ([at]) => at, maxLength: 12 });
+    fc.assert(
+      fc.property(policies, fc.array(fc.nat({ max: 20 })), fc.array(request, { minLength: 1 }), (given, out, asked) => {
+        const all = given.map(([at, rule]) => policyOf(rule, at));
+        const [before, added] = [all.slice(0, all.length / 2), all.slice(all.length / 2)];
+        const evaluator = new PolicyEvaluator();
+        evaluator.addAll(before);
+        const removed = out.flatMap((at) => before[at]?.id ?? []);
+        const after = [...before.filter(({ id }) => !removed.includes(id)), ...added];
+        const { policySet } = evaluator;
+        const expected = evaluator.policySetWith(
+          added.map(({ id }) => id),
+          removed,
+        );
+        const snapshot = evaluator.snapshot();
+        for (const steps = evaluator.change(added, removed); steps.next().done !== true;) {
+          const inForce = evaluator.policySet === policySet ? before : after;
+          for (const one of asked) expectSame(evaluator, inForce, one);
+          expect(evaluator.size).toBe(inForce.length);
+        }
+        expect(evaluator.policySet).toBe(expected);
+        for (const one of asked) {
+          expectSame(evaluator, after, one);
+          expect(snapshot.evaluate(one)).toEqual(oracle(before, one));
+        }
+        snapshot.close();
+        evaluator.removeAll(after.map(({ id }) => id));
+        const empty = new PolicyEvaluator();
+        expect(evaluator.policySet).toBe(empty.policySet);
+        expect(contentOf(evaluator)).toBe(contentOf(empty));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('decides so among hundreds that share their resources, and again after half of them were removed', () => {
     fc.assert(
       fc.property(
         fc.array(rules, { minLength: 1, maxLength: 20 }),
@@ -245,7 +289,7 @@ describe('PolicyEvaluator', () => {
     );
   });
 
-  it('decides so among so many different ones for a few resources that they are divided, while some come and go', () => {
+  it('decides so among so many for a few resources that the index divides them, while some are added and removed', () => {
     const manyRules = fc.array(rules, { minLength: 60, maxLength: 60 });
     const requests = fc.array(request, { minLength: 3, maxLength: 5 });
     fc.assert(
@@ -314,7 +358,7 @@ describe('PolicyEvaluator', () => {
     );
   });
 
-  it('leaves nothing behind when every policy is gone', () => {
+  it('leaves nothing behind after every policy was removed', () => {
     const evaluator = new PolicyEvaluator();
     const empty = contentOf(evaluator);
     for (let number = 0; number < 100; number += 1) {

@@ -2,8 +2,7 @@ import { compilePolicy, type CompiledPolicy, type PolicyRules, compareByRank, is
 import type { Evaluation, EvaluationRequest } from './evaluation-request';
 import { explanationOf, type Explanation } from './explanation';
 import type { EvaluationSubject } from '../patterns/subject';
-import type { Name } from './name';
-import { PolicyNames, releaseNames } from './policy-names';
+import { PolicyNames, releaseNames, type SubjectNames } from './policy-names';
 import { PolicySetHash } from './policy-set-hash';
 import { ResourceIndex } from './resource-index';
 import { Verdict } from './verdict';
@@ -13,6 +12,8 @@ export interface PolicySnapshot {
   /** Hex SHA-256 of the RFC 8785 array of their sorted ids. */
   readonly policySet: string;
   readonly evaluate: (request: EvaluationRequest) => Evaluation;
+  /** Finds out in small steps what policies call a subject with many roles, once: its evaluations then need not. */
+  readonly prepare: (subject: EvaluationSubject) => Generator<void>;
   readonly explain: (request: EvaluationRequest) => Explanation;
   /** Must be called exactly once, when done: policies removed since then are kept until then. */
   readonly close: () => void;
@@ -54,19 +55,31 @@ export class PolicyEvaluator {
     return this.ids.hashWith(added, removed);
   }
 
+  /**
+   * Puts policies in force and removes others, in small steps, between which evaluations may take place. All takes effect at
+   * once. Policies already in force are not added again. To be finished before another change begins.
+   */
+  *change(added: readonly PolicyRules[], removed: readonly string[]): Generator<void> {
+    const at = this.changes + 1;
+    const coming: CompiledPolicy[] = [];
+    for (const policy of added) {
+      if (this.policies.has(policy.id)) continue;
+      coming.push(compilePolicy(policy, this.names.take(policy), at));
+      yield;
+    }
+    this.order.add(coming);
+    for (const policy of coming) {
+      yield;
+      this.resources.add(policy);
+    }
+    const going = [...new Set(removed)].flatMap((id) => this.policies.get(id) ?? []);
+    this.takeEffect(at, coming, going);
+    yield* this.forgotten();
+  }
+
   /** Puts policies in force; those already in force stay as they are. */
   addAll(policies: readonly PolicyRules[]): void {
-    const added: CompiledPolicy[] = [];
-    this.changes += 1;
-    for (const policy of policies) {
-      if (this.policies.has(policy.id)) continue;
-      const compiled = compilePolicy(policy, this.names.take(policy), this.changes);
-      this.policies.set(policy.id, compiled);
-      this.ids.add(policy.id);
-      added.push(compiled);
-    }
-    this.order.add(added);
-    for (const policy of added) this.resources.add(policy);
+    finish(this.change(policies, []));
   }
 
   /** Puts a policy in force; one already in force stays as it is. */
@@ -81,15 +94,7 @@ export class PolicyEvaluator {
 
   /** Removes policies; those not in force are ignored. */
   removeAll(ids: readonly string[]): void {
-    const removed = ids.flatMap((id) => this.policies.get(id) ?? []);
-    this.changes += 1;
-    for (const policy of removed) {
-      this.policies.delete(policy.reference.id);
-      this.ids.remove(policy.reference.id);
-      policy.until = this.changes;
-      this.leaving.push(policy);
-    }
-    this.forgetLeft();
+    finish(this.change([], ids));
   }
 
   evaluate(request: EvaluationRequest): Evaluation {
@@ -101,42 +106,70 @@ export class PolicyEvaluator {
     const at = this.changes;
     const { policySet, size: inForce } = this;
     // Long lists ask about the same subjects again and again. Names that open snapshots include stay the same objects.
-    const subjects = new Map<EvaluationSubject, readonly Name[]>();
+    const subjects = new Map<EvaluationSubject, SubjectNames>();
+    const { names } = this;
     this.open.push(at);
     return {
       policySet,
       evaluate: (request) => {
         const { subject } = request;
-        const known = subjects.get(subject) ?? this.names.subjectsAsked(subject);
+        const known = subjects.get(subject) ?? this.names.namesOf(subject);
         subjects.set(subject, known);
         return this.evaluateAt(request, at, known);
+      },
+      prepare: function* (subject) {
+        if (!subjects.has(subject)) subjects.set(subject, yield* names.namesInSteps(subject));
       },
       explain: (request) =>
         explanationOf(this.order.all, inForce, this.resources, this.names.asked(request), request, at),
       close: () => {
         this.open.splice(this.open.indexOf(at), 1);
-        this.forgetLeft();
+        finish(this.forgotten());
       },
     };
   }
 
-  private evaluateAt(request: EvaluationRequest, at: number, subjects?: readonly Name[]): Evaluation {
+  private evaluateAt(request: EvaluationRequest, at: number, subjects?: SubjectNames): Evaluation {
     const verdict = new Verdict(this.names.asked(request, subjects), at);
     this.resources.offer(request, verdict);
     return verdict.evaluation();
   }
 
-  /** Drops policies that no open snapshot includes any more. */
-  private forgetLeft(): void {
+  private takeEffect(at: number, coming: readonly CompiledPolicy[], going: readonly CompiledPolicy[]): void {
+    if (coming.length === 0 && going.length === 0) return;
+    this.changes = at;
+    for (const policy of going) {
+      this.policies.delete(policy.reference.id);
+      policy.until = at;
+      this.leaving.push(policy);
+    }
+    for (const policy of coming) this.policies.set(policy.reference.id, policy);
+    this.ids.change(coming.map(idOf), going.map(idOf));
+  }
+
+  /** Drops policies that no open snapshot includes any more, in steps: no evaluation counts those that are still filed. */
+  private *forgotten(): Generator<void> {
     if (this.leaving.length === 0) return;
     const oldest = Math.min(...this.open);
     const { leaving } = this;
     const left = leaving.filter((policy) => isRemovedBy(policy, oldest));
     this.leaving = leaving.filter((policy) => !isRemovedBy(policy, oldest));
-    for (const policy of left) this.resources.remove(policy);
+    for (const policy of left) {
+      this.resources.remove(policy);
+      yield;
+    }
     this.order.remove(left);
     for (const policy of left) releaseNames(policy);
   }
+}
+
+/** Runs all steps at once. */
+function finish(steps: Generator<void>): void {
+  while (steps.next().done !== true);
+}
+
+function idOf({ reference }: CompiledPolicy): string {
+  return reference.id;
 }
 
 /**

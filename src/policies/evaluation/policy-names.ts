@@ -6,6 +6,8 @@ import { listedTypeFault } from '../patterns/resource-pattern';
 import { parseSubject } from '../patterns/subject-pattern';
 import type { SubjectPattern } from '../patterns/subject-pattern';
 
+/** Names of a subject above which they are put into a set. */
+const MANY = 64;
 /** Listed among the kinds of agents. */
 const EVERY_AGENT = '*';
 
@@ -23,14 +25,20 @@ export interface ListedNames {
   readonly resourceTypes: Names;
 }
 
-/** What a request names, as far as policies in force list it. */
-export interface AskedNames {
+/** What a subject is named, as far as policies in force list it. */
+export interface SubjectNames {
   readonly subjects: readonly Name[];
+  /** The same, if they are many: agents have few roles, but other subjects may have thousands. */
+  readonly subjectSet: ReadonlySet<Name> | null;
+  readonly subjectBits: number;
+}
+
+/** What a request names, as far as policies in force list it. */
+export interface AskedNames extends SubjectNames {
   readonly actions: readonly Name[];
   readonly resourceTypes: readonly Name[];
   readonly parameters: JsonObject;
   readonly isReview: boolean;
-  readonly subjectBits: number;
   readonly actionBits: number;
   readonly resourceTypeBits: number;
 }
@@ -64,28 +72,44 @@ export class PolicyNames {
   /** @param subjects the names of its subject, if they are known. */
   asked(
     { subject, action, resourceType, parameters, isReview = false }: EvaluationRequest,
-    subjects: readonly Name[] = this.subjectsAsked(subject),
+    { subjects, subjectSet, subjectBits }: SubjectNames = this.namesOf(subject),
   ): AskedNames {
     const actions = this.actionPrefixes.prefixesOf(action);
     addKnown(actions, this.actions.find(action));
     const resourceTypes = known(this.resourceTypes.find(resourceType));
     return {
       subjects,
+      subjectSet,
       actions,
       resourceTypes,
       parameters,
       isReview,
-      subjectBits: bitsAsked(subjects),
+      subjectBits,
       actionBits: bitsAsked(actions),
       resourceTypeBits: bitsAsked(resourceTypes),
     };
   }
 
   /** What a subject is named, as far as policies in force list it. */
-  subjectsAsked(subject: EvaluationSubject): Name[] {
+  namesOf(subject: EvaluationSubject): SubjectNames {
+    const subjects = this.besidesRoles(subject);
+    for (const text of subject.roles) addKnown(subjects, this.roles.find(text));
+    return subjectNames(subjects);
+  }
+
+  /** The same in small steps, for a subject with many roles. */
+  *namesInSteps(subject: EvaluationSubject): Generator<void, SubjectNames> {
+    const subjects = this.besidesRoles(subject);
+    for (const text of subject.roles) {
+      addKnown(subjects, this.roles.find(text));
+      yield;
+    }
+    return subjectNames(subjects);
+  }
+
+  private besidesRoles(subject: EvaluationSubject): Name[] {
     const subjects = 'agentId' in subject ? this.agentNames(subject) : this.otherNames(subject);
     if (subject.roles.length > 0) subjects.push(this.anyRole);
-    for (const text of subject.roles) addKnown(subjects, this.roles.find(text));
     return subjects;
   }
 
@@ -123,6 +147,11 @@ export class PolicyNames {
 /** Releases the names of a removed policy, so that names no other policy lists are dropped. */
 export function releaseNames({ subjects, actions, resourceTypes }: ListedNames): void {
   for (const names of [subjects, actions, resourceTypes]) names?.forEach((name) => name.release());
+}
+
+function subjectNames(subjects: readonly Name[]): SubjectNames {
+  const subjectSet = subjects.length > MANY ? new Set(subjects) : null;
+  return { subjects, subjectSet, subjectBits: bitsAsked(subjects) };
 }
 
 function isAccepted(resourceType: string): boolean {

@@ -1,6 +1,6 @@
 import type { CompiledPolicy, PathUse } from './compiled-policy';
 import type { EvaluationRequest } from './evaluation-request';
-import { meantPath, spelledPath } from '../patterns/resource-path';
+import { decodedPath, spelledPath } from '../patterns/resource-path';
 import { isUrl, urlPathStart } from '../patterns/resource-url';
 import { PolicyIndexNode } from './policy-index-node';
 import type { Verdict } from './verdict';
@@ -102,9 +102,9 @@ export class ResourceIndex {
     }
     this.visitPath(path, { allow: 'every', others: false }, visit);
     visitBelow(this.tops.get(type), path, 0, { allow, others: false }, visit);
-    const meant = meantPath(resourceId);
+    const meant = decodedPath(resourceId);
     this.visitPath(meant, { allow: 'none', others: true }, visit);
-    visitBelow(this.tops.get(meantPath(resourceType)), meant, 0, { allow: 'none', others: true }, visit);
+    visitBelow(this.tops.get(decodedPath(resourceType)), meant, 0, { allow: 'none', others: true }, visit);
   }
 
   /** A URL identifies its resource on its own: a type before it means nothing. */
@@ -114,7 +114,7 @@ export class ResourceIndex {
       return;
     }
     this.visitPath(url, { allow: 'every', others: false }, visit);
-    this.visitPath(meantPath(url), { allow: 'none', others: true }, visit);
+    this.visitPath(decodedPath(url), { allow: 'none', others: true }, visit);
   }
 
   private visitPath(path: string, use: PathUse, visit: Visit): void {

@@ -48,7 +48,7 @@ describe('subjects', () => {
     expect(subjectFault(subject)).toEqual(expect.any(String));
   });
 
-  it('warns of what can match nobody, and only of that', () => {
+  it('warns only about subjects that can match nobody', () => {
     for (const subject of ['user:x\u200b', 'us\u0007er:*', 'agent: bot', 'role:ops ', 'a/b'])
       expect(subjectWarning(subject)).toContain('matches nothing');
     for (const subject of [
@@ -137,7 +137,7 @@ describe('resource paths', () => {
     expect(resourcePathFault(path)).toEqual(expect.any(String));
   });
 
-  it('are judged alike, whether or not a segment before them makes them extraordinary', () => {
+  it('are validated alike with and without a preceding segment that excludes the fast path', () => {
     const segment = fc.string({
       unit: fc.constantFrom('a', 'Z', '9', '_', '-', '.', ' ', ':', '%', ';', '*'),
       maxLength: 4,
@@ -168,7 +168,7 @@ describe('resource types', () => {
     expect(listedTypeFault(type)).toEqual(expect.any(String));
   });
 
-  it.each(['*', 'a*', '*/b'])('refuses the star in %s where a policy lists it', (type) => {
+  it.each(['*', 'a*', '*/b'])('refuses the star in %s in the list of a policy', (type) => {
     expect(listedTypeFault(type)).toContain('"*"');
   });
 });

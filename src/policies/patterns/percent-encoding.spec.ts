@@ -58,7 +58,7 @@ describe('percent-encoding in a path', () => {
     expect(isFaulty(path)).toBe(true);
   });
 
-  it('is refused where decoding it round by round brings to light what must not be encoded', () => {
+  it('is refused if repeated decoding reveals something that must not be encoded', () => {
     const path = fc.array(fc.constantFrom(...PARTS), { maxLength: 12 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(path, (text) => {
@@ -80,7 +80,7 @@ describe('percent-encoding in a path', () => {
     expect(percentDecoded(path)).toBe(meaning);
   });
 
-  it('can be found faulty whatever is encoded, and however often', () => {
+  it('is found faulty whatever is encoded, and however often', () => {
     const character = fc.constantFrom(...'azAZ09-._~/\\\n\u0085');
     fc.assert(
       fc.property(character, fc.string(), fc.nat({ max: 5 }), (plain, rest, times) => {

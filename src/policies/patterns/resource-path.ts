@@ -29,7 +29,7 @@ function isAscii(text: string): boolean {
 }
 
 /** The path as policies that forbid compare it: by its meaning, however it is percent-encoded. */
-export function meantPath(path: string): string {
+export function decodedPath(path: string): string {
   const spelled = spelledPath(path);
   return spelled.includes('%') ? percentDecoded(spelled).normalize('NFC') : spelled;
 }
@@ -41,7 +41,7 @@ export function meantPath(path: string): string {
 export function resourcePathFault(path: string): string | undefined {
   if (ORDINARY.test(path)) return undefined;
   const spelled = path.normalize('NFC');
-  const meant = meantPath(spelled);
+  const meant = decodedPath(spelled);
   const fault = percentEncodingFault(spelled) ?? characterFault(meant);
   if (fault !== undefined) return fault;
   if (isUrl(spelled)) return urlFault(spelled) ?? segmentsFault(meant.slice(urlPathStart(meant) + 1), true);

@@ -1,4 +1,4 @@
-import { meantPath, resourcePathFault, resourceTypeFault, spelledPath, withoutLeadingSlash } from './resource-path';
+import { decodedPath, resourcePathFault, resourceTypeFault, spelledPath, withoutLeadingSlash } from './resource-path';
 
 /** The meaning of one string of a policy's `resources`. */
 export type ResourcePattern =
@@ -15,7 +15,7 @@ const BELOW = '/*';
 export function parseResourcePattern(text: string, comparedAs: 'spelled' | 'meant'): ResourcePattern {
   const pattern = splitPattern(text);
   if (pattern.kind === 'everything') return pattern;
-  return { kind: pattern.kind, path: comparedAs === 'spelled' ? spelledPath(pattern.path) : meantPath(pattern.path) };
+  return { kind: pattern.kind, path: comparedAs === 'spelled' ? spelledPath(pattern.path) : decodedPath(pattern.path) };
 }
 
 /** What a resource pattern has to be, or undefined if it is valid. */

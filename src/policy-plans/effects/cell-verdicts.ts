@@ -212,6 +212,8 @@ function united(left: CellVerdict, right: CellVerdict): CellVerdict {
   return { ...left, subjects, because: unitedReasons(left.because, right.because) };
 }
 
+export const NO_REASONS: CellVerdict['because'] = { from: [], to: [] };
+
 export function unitedReasons(left: CellVerdict['because'], right: CellVerdict['because']): CellVerdict['because'] {
   const both = (side: 'from' | 'to'): PlannedMatch[] =>
     [...new Set([...left[side], ...right[side]])]

@@ -1,9 +1,9 @@
 import type { AgentSubject } from '../../policies/patterns/subject';
 import { Budget, OutOfTime } from './budget';
-import type { FoundEffects, PlannedPolicy } from './effect';
+import type { PlannedPolicy } from './effect';
 import { plannedMatches } from './planned-match';
 import { policyEffects } from './policy-effects';
-import { type ShadowedPolicy, shadowedPolicies } from './shadowed';
+import { shadowedPolicies } from './shadowed';
 import { SubjectClasses } from './subject-classes';
 
 /** A comparison is reported in parts, so that no part takes long to hand over. */
@@ -13,8 +13,14 @@ export type ComparisonPart =
   /** Everything is reported; milliseconds that the answer may take. */
   | { readonly timeout: number };
 
-export interface ComparedPolicies extends FoundEffects {
-  readonly shadowed: readonly ShadowedPolicy[];
+/** What was found, as texts of JSON: objects would take long to receive from a thread. */
+export interface ComparedPolicies {
+  /** Each an `Effect`. */
+  readonly effects: readonly string[];
+  /** Why these are not all; null: they are. */
+  readonly reason: string | null;
+  /** Each a `ShadowedPolicy`. */
+  readonly shadowed: readonly string[];
 }
 
 /** Computes what changes between two sets of policies, and which of the second never decide. */
@@ -37,13 +43,14 @@ export class Comparison {
     // time.
     const budget = new Budget(Math.max(500, timeout - (performance.now() - start)));
     const target = this.policies.filter(({ isAfter }) => isAfter);
-    const shadowed: ShadowedPolicy[] = [];
+    const shadowed: string[] = [];
     try {
-      shadowed.push(...shadowedPolicies(plannedMatches(target, new SubjectClasses([], [])), () => budget.step()));
+      const found = shadowedPolicies(plannedMatches(target, new SubjectClasses([], [])), () => budget.step());
+      for (const policy of found) shadowed.push(JSON.stringify(policy));
     } catch (error) {
       if (!(error instanceof OutOfTime)) throw error;
       budget.leaveOut('Which policies are shadowed could not be found in time.');
     }
-    return { effects, reason: reason ?? budget.reason, shadowed };
+    return { effects: effects.map((effect) => JSON.stringify(effect)), reason: reason ?? budget.reason, shadowed };
   }
 }

@@ -115,26 +115,36 @@ export function partsOf(root: PatternNode, step: () => void): Part[] {
   return [...parts.values()];
 }
 
+/** The own parts of some nodes. */
+interface NodeSet {
+  readonly nodes: readonly PatternNode[];
+  readonly set: PatternSet;
+}
+
 /**
  * The own parts of nodes as sets of patterns. What lies in an exception of another part becomes a separate set, as an
  * exception applies to its whole set.
  */
-export function patternSets(nodes: ReadonlySet<PatternNode>): PatternSet[] {
-  const sets = new Map<string, { in: string[]; except: string[] }>();
+export function patternSets(nodes: ReadonlySet<PatternNode>): NodeSet[] {
+  const sets = new Map<string, { nodes: PatternNode[]; in: string[]; except: string[] }>();
   const siblings = new Set(
     [...nodes].flatMap(({ sibling, parent }) => (isChosen(parent, nodes) ? [] : (sibling ?? []))),
   );
   for (const node of nodes) {
     const key = setOf(node, nodes, siblings);
-    const set = sets.get(key) ?? { in: [], except: [] };
+    const set = sets.get(key) ?? { nodes: [], in: [], except: [] };
     sets.set(key, set);
+    set.nodes.push(node);
     if (!isChosen(node.parent, nodes)) {
       set.in.push(node.text);
       if (node.sibling !== undefined) set.except.push(node.sibling.text);
     }
     for (const child of node.children) if (!nodes.has(child)) set.except.push(child.text);
   }
-  return [...sets.values()].map((set) => ({ in: set.in.sort(), except: set.except.sort() }));
+  return [...sets.values()].map((set) => ({
+    nodes: set.nodes,
+    set: { in: set.in.sort(), except: set.except.sort() },
+  }));
 }
 
 /**

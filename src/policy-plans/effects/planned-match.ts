@@ -1,4 +1,4 @@
-import { meantPath } from '../../policies/patterns/resource-path';
+import { decodedPath } from '../../policies/patterns/resource-path';
 import { listedTypeFault, parseResourcePattern, resourcePatternFault } from '../../policies/patterns/resource-pattern';
 import type { ResourcePattern } from '../../policies/patterns/resource-pattern';
 import type { PolicyCondition } from '../../policies/conditions/condition';
@@ -72,7 +72,7 @@ export function splitByEncoding(policy: PlannedMatch): PlannedMatch[] {
       plain.push(pattern);
       continue;
     }
-    const path = meantPath(pattern.path);
+    const path = decodedPath(pattern.path);
     if (path === pattern.path) plain.push(pattern);
     else encoded.push({ ...pattern, path });
   }

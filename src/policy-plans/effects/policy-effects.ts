@@ -1,8 +1,8 @@
-import { meantPath } from '../../policies/patterns/resource-path';
+import { decodedPath } from '../../policies/patterns/resource-path';
 import { ACTIONS, RESOURCES } from './axes';
 import { addBits, haveCommon } from './bits';
 import { Budget, OutOfTime } from './budget';
-import { type CellVerdict, CellVerdicts, truthsKey, unitedReasons } from './cell-verdicts';
+import { type CellVerdict, CellVerdicts, NO_REASONS, truthsKey, unitedReasons } from './cell-verdicts';
 import type { Effect, EffectsOrder, FoundEffects, PatternSet, PlannedReference, PolicyVersion } from './effect';
 import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
 import { type PlannedMatch, plannedMatches, splitByEncoding } from './planned-match';
@@ -13,8 +13,10 @@ import { possibleKeys, resourceKeys, setsAround } from './resource-key';
 import { SubjectClasses } from './subject-classes';
 
 const MOST_REGIONS = 1_000;
-/** Most subjects and patterns of all regions together: nobody reads more, and it would fill the memory. */
-const MOST_TEXTS = 500_000;
+/** Of the texts in all regions together: nobody reads more, and it would fill the memory. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
+/** Of a text in JSON, besides its own. */
+const AROUND_TEXT = 3;
 
 const ENCODED =
   'A percent-encoded pattern of an allow or of resourceTypes applies to that spelling only, which regions do not distinguish from others.';
@@ -25,9 +27,11 @@ interface Chunk {
   readonly key: string;
 }
 interface Gathered<Found extends Chunk> {
-  chunk: Found;
-  readonly nodes: Set<PatternNode>;
+  readonly chunk: Found;
+  /** Each with the policies that decide there: not all nodes need end up in one region. */
+  readonly nodes: Map<PatternNode, Reasons>;
 }
+type Reasons = CellVerdict['because'];
 type OfResources = Chunk & { readonly resources: PatternSet };
 type OfTypes = OfResources & { readonly types: PatternSet };
 
@@ -54,7 +58,7 @@ export function policyEffects({ policies, agents, timeout }: EffectsOrder): Foun
 
 class EffectsSearch {
   private readonly verdicts = new Map<string, readonly Chunk[]>();
-  private texts = 0;
+  private characters = 0;
 
   constructor(
     private readonly classes: SubjectClasses,
@@ -74,7 +78,8 @@ class EffectsSearch {
         for (const chunk of this.ofTypes(part.policies)) gather(found, chunk, part.nodes);
     } finally {
       // What was found is correct, even if it is incomplete.
-      for (const { chunk, nodes } of found.values()) for (const set of patternSets(nodes)) this.add(chunk, set);
+      for (const { chunk, nodes } of found.values())
+        for (const { part, set } of setsOf(chunk, nodes)) this.add(part, set);
     }
   }
 
@@ -103,7 +108,7 @@ class EffectsSearch {
     const byType = new Map<string, OfResources[]>();
     for (const type of reached.types) {
       this.budget.step();
-      const isUncertain = meantPath(type) !== type && policies.some(({ types }) => types?.has(type) === true);
+      const isUncertain = decodedPath(type) !== type && policies.some(({ types }) => types?.has(type) === true);
       if (isUncertain) this.budget.leaveOut(ENCODED);
       byType.set(type, isUncertain ? [] : this.ofResources(reached.under(type), type));
     }
@@ -116,7 +121,7 @@ class EffectsSearch {
         if (known === undefined) found.set(chunk.key, { chunk, types: [type], others: false });
         else {
           known.types.push(type);
-          known.chunk = { ...known.chunk, verdict: withReasons(known.chunk.verdict, chunk.verdict) };
+          known.chunk = because(known.chunk, [known.chunk.verdict.because, chunk.verdict.because]);
         }
       }
     }
@@ -139,10 +144,10 @@ class EffectsSearch {
       for (const chunk of this.verdictsOf(part.mark, part.policies)) gather(found, chunk, part.nodes);
     return [...found.values()].flatMap(({ chunk, nodes }) => {
       // Nothing remains of the root when every id is a URL or is not.
-      if (tree.children.every((child) => nodes.has(child))) nodes.add(tree);
+      if (tree.children.every((child) => nodes.has(child))) nodes.set(tree, NO_REASONS);
       else nodes.delete(tree);
-      return patternSets(nodes).map((resources) => ({
-        ...chunk,
+      return setsOf(chunk, nodes).map(({ part, set: resources }) => ({
+        ...part,
         resources,
         key: `${chunk.key} ${JSON.stringify(resources)}`,
       }));
@@ -169,12 +174,15 @@ class EffectsSearch {
       return;
     }
     const subjects = this.classes.membersOf(verdict.subjects);
-    this.texts += subjects.length + [actions, types, resources].flatMap((set) => [...set.in, ...set.except]).length;
-    if (this.texts > MOST_TEXTS) {
-      this.budget.leaveOut('The changed regions would name too many subjects and patterns.');
+    const { from, to, truths, because } = verdict;
+    const patterns = [actions, types, resources].flatMap((set) => [set.in, set.except]);
+    const approvers = [from, to].flatMap((side) => (side.approvers ?? []).map((group) => group.subjects));
+    for (const texts of [subjects, ...patterns, ...approvers])
+      for (const text of texts) this.characters += text.length + AROUND_TEXT;
+    if (this.characters > MOST_CHARACTERS) {
+      this.budget.leaveOut('The changed regions would name too many subjects, patterns and approvers.');
       return;
     }
-    const { from, to, truths, because } = verdict;
     const held = (holds: boolean): PlannedMatch[] =>
       [...truths.values()].flatMap((truth) => (truth.holds === holds ? [truth.policy] : []));
     this.effects.push({
@@ -190,17 +198,24 @@ function gather<Found extends Chunk>(
   chunk: Found,
   nodes: readonly PatternNode[],
 ): void {
-  const known = found.get(chunk.key);
-  if (known === undefined) {
-    found.set(chunk.key, { chunk, nodes: new Set(nodes) });
-    return;
-  }
-  nodes.forEach((node) => known.nodes.add(node));
-  known.chunk = { ...known.chunk, verdict: withReasons(known.chunk.verdict, chunk.verdict) };
+  const gathered = found.get(chunk.key) ?? { chunk, nodes: new Map<PatternNode, Reasons>() };
+  found.set(chunk.key, gathered);
+  for (const node of nodes) gathered.nodes.set(node, chunk.verdict.because);
 }
 
-function withReasons(verdict: CellVerdict, { because }: CellVerdict): CellVerdict {
-  return { ...verdict, because: unitedReasons(verdict.because, because) };
+/** The sets of patterns that the nodes make up, and the chunk with the policies that decide in each. */
+function setsOf<Found extends Chunk>(
+  chunk: Found,
+  nodes: ReadonlyMap<PatternNode, Reasons>,
+): { readonly part: Found; readonly set: PatternSet }[] {
+  return patternSets(new Set(nodes.keys())).map(({ nodes: own, set }) => {
+    const reasons = new Set(own.map((node) => nodes.get(node) ?? NO_REASONS));
+    return { part: because(chunk, [...reasons]), set };
+  });
+}
+
+function because<Found extends Chunk>(chunk: Found, reasons: readonly Reasons[]): Found {
+  return { ...chunk, verdict: { ...chunk.verdict, because: reasons.reduce(unitedReasons) } };
 }
 
 function keyOf({ from, to, truths, subjects }: CellVerdict): string {

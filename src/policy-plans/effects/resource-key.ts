@@ -1,4 +1,4 @@
-import { meantPath, spelledPath } from '../../policies/patterns/resource-path';
+import { decodedPath, spelledPath } from '../../policies/patterns/resource-path';
 import type { ResourcePattern } from '../../policies/patterns/resource-pattern';
 import { isUrl, urlPathStart } from '../../policies/patterns/resource-url';
 import { encodedSpellings } from './encoded-spellings';
@@ -49,7 +49,7 @@ export function resourceText(key: ResourceKey): string {
 export function resourceKeys(policy: PlannedMatch, type: string | null): ResourceKey[] {
   const { resources, types, rules, isSpelled } = policy;
   if (types !== null && (type === null || !types.has(type))) return [];
-  const before = type === null ? null : isSpelled ? spelledPath(type) : meantPath(type);
+  const before = type === null ? null : isSpelled ? spelledPath(type) : decodedPath(type);
   // The caller chooses the type: an allow only counts for one that it lists, or for ids that are not paths.
   const isTyped = rules.effect !== 'allow' || types !== null;
   const keys = resources.flatMap((pattern) => patternKeys(pattern, before, isTyped));

@@ -83,7 +83,7 @@ it.each<[what: string, narrow: Rules, broad: Rules, isShadowed: boolean]>([
   expect(found).toEqual(isShadowed ? [pair] : []);
 });
 
-it('is reported exactly where each resource is covered by one of the other policy', () => {
+it('is reported exactly if every resource is covered by one of the other policy', () => {
   const random = randomBelow(7);
   const of = <Item>(items: readonly Item[]): Item => items[random(items.length)] as Item;
   const rules = (): Rules => ({
@@ -103,7 +103,7 @@ it('is reported exactly where each resource is covered by one of the other polic
   expect(covered).toBeGreaterThan(10);
 });
 
-/** Held against every request that the texts above make up. */
+/** Compared for every request that can be built from the texts above. */
 function covers(broad: PlannedPolicy, narrow: PlannedPolicy): boolean {
   const { resourceTypes } = broad;
   const hasTypes =

@@ -1,5 +1,5 @@
 import { parseSubject } from '../../policies/patterns/subject-pattern';
-import { meantPath } from '../../policies/patterns/resource-path';
+import { decodedPath } from '../../policies/patterns/resource-path';
 import type { ResourcePattern } from '../../policies/patterns/resource-pattern';
 import { ACTIONS } from './axes';
 import type { PlannedReference } from './effect';
@@ -129,7 +129,7 @@ function ownKey(pattern: ResourcePattern): ResourceKey {
 }
 
 function asMeant(pattern: ResourcePattern): ResourcePattern {
-  return pattern.kind === 'everything' ? pattern : { ...pattern, path: meantPath(pattern.path) };
+  return pattern.kind === 'everything' ? pattern : { ...pattern, path: decodedPath(pattern.path) };
 }
 
 function firstOf(pattern: ResourcePattern): string | null {

@@ -10,7 +10,7 @@ describe('DeliveryLease', () => {
   let lease: DeliveryLease;
 
   beforeEach(() => {
-    lease = new DeliveryLease();
+    lease = new DeliveryLease(LEASE);
   });
 
   it('is not held before it was asked for', () => {
@@ -32,6 +32,13 @@ describe('DeliveryLease', () => {
   ])('ends when the %s meanwhile', (_, monotonic, wall) => {
     lease.renewed(1, START);
     expect(lease.isHeldAt(after(monotonic, wall))).toBe(false);
+  });
+
+  it('of a process that shares its database with no other does not lapse', () => {
+    const own = new DeliveryLease(Infinity);
+    expect(own.isHeldAt(START)).toBe(false);
+    own.renewed(1, START);
+    expect(own.isHeldAt(after(1_000 * LEASE))).toBe(true);
   });
 
   it('ends at once when somebody else has it, and goes on when it is renewed', () => {

@@ -15,13 +15,16 @@ export function thisMoment(): Moment {
   return { monotonic: performance.now(), wall: Date.now() };
 }
 
-/**
- * The right of one process to deliver, valid for this many milliseconds after the process asked for it, whatever has
- * delayed it since.
- */
+/** The right of one process to deliver. */
 export class DeliveryLease {
   private renewedAt: Moment | null = null;
   private current = 0;
+
+  /**
+   * @param length milliseconds for which it is valid after the process asked for it, whatever has delayed it since;
+   * infinite where there is nobody who could take over.
+   */
+  constructor(private readonly length: number) {}
 
   /** A fencing token: higher for each holder, so that late writes of a previous holder are rejected. */
   get term(): number {
@@ -41,6 +44,6 @@ export class DeliveryLease {
   isHeldAt({ monotonic, wall }: Moment): boolean {
     if (this.renewedAt === null) return false;
     const elapsed = Math.max(monotonic - this.renewedAt.monotonic, wall - this.renewedAt.wall);
-    return elapsed < LEASE - MARGIN;
+    return elapsed < this.length - MARGIN;
   }
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../database/database';
 import { DatabaseFault } from '../../database/database-fault';
 import { quoted, type ColumnDefinition } from '../../database/dialect';
-import type { SqlConnection, SqlRow, SqlValue } from '../../database/sql-connection';
+import type { SqlSessions, SqlRow, SqlValue } from '../../database/sql-connection';
 import { LEASE } from './delivery-lease';
 import type { DeliveryProgress } from './delivery-progress.entity';
 
@@ -47,7 +47,7 @@ const BUSY_PAUSE = 5;
 @Injectable()
 export class DeliveryProgressStore implements OnApplicationShutdown {
   private readonly upsert: string;
-  private connection: Promise<SqlConnection> | null = null;
+  private connection: Promise<SqlSessions> | null = null;
 
   constructor(private readonly database: Database) {
     const { dialect } = database;

@@ -11,7 +11,7 @@ import { SingleFlight } from '../../shared/single-flight';
 import { failingNote } from '../webhook-notes';
 import type { Webhook } from '../webhook.entity';
 import { WEBHOOK } from '../webhook.kind';
-import { DeliveryLease, RENEWAL, thisMoment } from './delivery-lease';
+import { DeliveryLease, LEASE, RENEWAL, thisMoment } from './delivery-lease';
 import { type DeliveryMeans, EndpointDelivery } from './endpoint-delivery';
 import { ProgressWriter } from './progress-writer';
 import { DeliveryProgressStore } from './delivery-progress-store';
@@ -28,7 +28,7 @@ const CHUNK = 100;
 @Injectable()
 export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Webhooks');
-  private readonly lease = new DeliveryLease();
+  private readonly lease: DeliveryLease;
   private readonly deliveries = new Map<string, EndpointDelivery>();
   /** Webhooks whose deliveries have stopped since the positions were read: how far those have come is not known. */
   private readonly stopped = new Set<string>();
@@ -49,9 +49,9 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     live: LiveEntries,
     sender: WebhookSender,
   ) {
-    // A file has one process, which nobody takes over from: what it was held up in stays its own.
-    const isOurs = (): boolean => !store.areShared || this.lease.isHeldAt(thisMoment());
-    const mayDeliver = (): boolean => !this.repeated.isStopping && isOurs();
+    // A file has one process: however long that is delayed, no other takes over.
+    this.lease = new DeliveryLease(store.areShared ? LEASE : Infinity);
+    const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(thisMoment());
     const writer = new ProgressWriter(store, mayDeliver);
     this.means = {
       ...{ entries, counters, live, sender, mayDeliver },

@@ -4,7 +4,7 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import { Configuration } from '../../config/configuration';
-import { hostOf, isRefusedLiteral } from '../webhook-url';
+import { webhookUrlFault, type WebhookTerms } from '../webhook-url';
 import { isRefusedAddress } from '../address-class';
 import { signatures, type SignedContent } from './signature';
 
@@ -49,12 +49,12 @@ export interface Connections {
  */
 @Injectable()
 export class WebhookSender {
-  private readonly allowsPrivate: boolean;
+  private readonly terms: WebhookTerms;
   private readonly waiting: (() => void)[] = [];
   private lookups = 0;
 
-  constructor({ webhookAllowPrivate }: Configuration) {
-    this.allowsPrivate = webhookAllowPrivate;
+  constructor({ webhookAllowHttp, webhookAllowPrivate }: Configuration) {
+    this.terms = { webhookAllowHttp, webhookAllowPrivate };
   }
 
   connections(): Connections {
@@ -81,7 +81,8 @@ export class WebhookSender {
   private exchange(delivery: Delivery, over: AbortSignal): Promise<Answer | 'stale'> {
     return new Promise((resolve) => {
       const url = new URL(delivery.url);
-      if (!this.allowsPrivate && isRefusedLiteral(hostOf(url))) {
+      // What was allowed when it was created may not be any more.
+      if (webhookUrlFault(delivery.url, this.terms) !== undefined) {
         resolve(NO_ANSWER);
         return;
       }
@@ -134,7 +135,7 @@ export class WebhookSender {
 
   private answerLookup(addresses: LookupAddress[], all: boolean, callBack: Parameters<LookupFunction>[2]): void {
     const [first] = addresses;
-    const isRefused = !this.allowsPrivate && addresses.some(({ address }) => isRefusedAddress(address));
+    const isRefused = !this.terms.webhookAllowPrivate && addresses.some(({ address }) => isRefusedAddress(address));
     if (first === undefined || isRefused) callBack(refusal('EACCES'), '', 0);
     else if (all) callBack(null, addresses);
     else callBack(null, first.address, first.family);

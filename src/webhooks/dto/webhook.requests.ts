@@ -1,3 +1,4 @@
+import { normaliseAgentName } from '../../agents/agent-name';
 import { actionPatternOrAnyFault, LONGEST_PATTERN } from '../../events/action-pattern';
 import { AtLeastOneOf, IntegerField } from '../../http/validation/body-fields';
 import { DistinctStrings, OptionalText, RequiredText } from '../../http/validation/text-fields';
@@ -20,6 +21,7 @@ const ACTIONS = {
 
 const AGENT_ID = {
   max: 500,
+  normalise: normaliseAgentName,
   description: 'Id or name of an agent: only its entries are delivered.',
   example: sampleId('agt'),
 };

@@ -1,4 +1,5 @@
-import type { FaultInside } from './member-rule';
+import type { JsonObject } from '../../json/json-value';
+import type { FaultInside, MemberRule } from './member-rule';
 
 export interface TextLimits {
   /** Code points at least; 1 by default, 0 when it may be blank. */
@@ -9,6 +10,10 @@ export interface TextLimits {
   readonly mayBeBlank?: boolean;
   /** What else is wrong with a text of valid length; undefined if nothing is. */
   readonly rule?: (text: string) => string | undefined;
+}
+
+export function textRule(limits: TextLimits): MemberRule {
+  return (value) => textFault(value, limits);
 }
 
 /** What is wrong with a text; undefined when nothing is. */
@@ -78,4 +83,40 @@ function itemFaults(items: readonly unknown[], limits: TextLimits): FaultInside[
     }
   });
   return faults;
+}
+
+/** What is wrong with a choice among texts; undefined when it is one of them. */
+export function oneOfFault(value: unknown, values: readonly string[]): string | undefined {
+  if (typeof value === 'string' && values.includes(value)) {
+    return undefined;
+  }
+  return value === undefined ? `is required: one of ${values.join(', ')}` : `must be one of ${values.join(', ')}`;
+}
+
+/** What is wrong with a whole number; undefined when nothing is. */
+export function integerFault(value: unknown, min: number, max: number): string | undefined {
+  if (value === undefined) {
+    return 'is required';
+  }
+  const isInside = typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+  return isInside ? undefined : `must be an integer from ${min} to ${max}`;
+}
+
+/** A text of at most this many code points, a number or a boolean. */
+export function scalarRule(maxLength: number): MemberRule {
+  return (value) => {
+    if (value === undefined) return 'is required';
+    if (typeof value === 'number' || typeof value === 'boolean') return undefined;
+    if (typeof value !== 'string') return 'must be a string, a number or a boolean';
+    return hasLength(value, 0, maxLength) ? undefined : `must have at most ${maxLength} characters`;
+  };
+}
+
+/** An object with any content. @param rule finds faults in members whose meaning the service knows. */
+export function freeFormRule(rule: ((value: JsonObject) => readonly FaultInside[]) | undefined): MemberRule {
+  return (value) => {
+    if (value === undefined) return 'is required';
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
+    return rule?.(value as JsonObject);
+  };
 }

@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 /** The requests of one connection. */
-interface Line {
+interface Pipeline {
   /** The answer to the latest request that was started. */
   begun: ServerResponse;
   waiting: Waiting[];
@@ -27,9 +27,9 @@ interface Line {
  * Starts the requests of each connection one at a time: the next begins when the client has the answer to the previous
  * one. Node would start all requests a client sends at once, and buffer the answers it does not read.
  */
-export class Turns {
+export class PipelinedRequests {
   /** One look-up for each request: more would be felt by all of them. */
-  private readonly lines = new WeakMap<Duplex, Line>();
+  private readonly pipelines = new WeakMap<Duplex, Pipeline>();
   private readonly emit: Server['emit'];
 
   constructor(server: Server) {
@@ -37,57 +37,57 @@ export class Turns {
     // Listeners see a request only when its turn has come.
     const emit = (event: string, ...parameters: unknown[]): boolean =>
       event === 'request'
-        ? this.come(parameters[0] as IncomingMessage, parameters[1] as ServerResponse)
+        ? this.receive(parameters[0] as IncomingMessage, parameters[1] as ServerResponse)
         : this.emit(event, ...parameters);
     Object.assign(server, { emit });
   }
 
   /** The last answer still to come; null if there is none. */
   pendingOn(socket: Duplex): ServerResponse | null {
-    const line = this.lines.get(socket);
-    return line === undefined ? null : lastOf(line);
+    const pipeline = this.pipelines.get(socket);
+    return pipeline === undefined ? null : lastOf(pipeline);
   }
 
-  private come(request: IncomingMessage, response: ServerResponse): boolean {
+  private receive(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
-    const line = this.lines.get(socket);
-    if (line === undefined) {
-      this.lines.set(socket, { begun: response, waiting: [] });
+    const pipeline = this.pipelines.get(socket);
+    if (pipeline === undefined) {
+      this.pipelines.set(socket, { begun: response, waiting: [] });
       return this.emit('request', request, response);
     }
-    const pending = lastOf(line);
-    if (pending === null) return this.begin(line, request, response);
-    if (line.waiting.length === 0) this.awaitTurn(line, socket, pending);
-    line.waiting.push({ request, response, bytesRead: socket.bytesRead });
-    if (isTooLong(line.waiting, socket)) socket.destroy();
+    const pending = lastOf(pipeline);
+    if (pending === null) return this.begin(pipeline, request, response);
+    if (pipeline.waiting.length === 0) this.awaitTurn(pipeline, socket, pending);
+    pipeline.waiting.push({ request, response, bytesRead: socket.bytesRead });
+    if (isTooLong(pipeline.waiting, socket)) socket.destroy();
     else socket.pause();
     return true;
   }
 
-  private begin(line: Line, request: IncomingMessage, response: ServerResponse): boolean {
-    line.begun = response;
+  private begin(pipeline: Pipeline, request: IncomingMessage, response: ServerResponse): boolean {
+    pipeline.begun = response;
     return this.emit('request', request, response);
   }
 
-  private awaitTurn(line: Line, socket: Socket, before: ServerResponse): void {
-    before.once('close', () => this.next(line, socket));
+  private awaitTurn(pipeline: Pipeline, socket: Socket, before: ServerResponse): void {
+    before.once('close', () => this.next(pipeline, socket));
   }
 
-  private next(line: Line, socket: Socket): void {
-    const next = line.waiting.shift();
+  private next(pipeline: Pipeline, socket: Socket): void {
+    const next = pipeline.waiting.shift();
     if (next === undefined) return;
     // The client has left, or the previous answer was the last one of its connection.
     if (!socket.writable) {
-      line.waiting = [];
+      pipeline.waiting = [];
       return;
     }
-    if (line.waiting.length > 0) this.awaitTurn(line, socket, next.response);
+    if (pipeline.waiting.length > 0) this.awaitTurn(pipeline, socket, next.response);
     else socket.resume();
-    this.begin(line, next.request, next.response);
+    this.begin(pipeline, next.request, next.response);
   }
 }
 
-function lastOf({ begun, waiting }: Line): ServerResponse | null {
+function lastOf({ begun, waiting }: Pipeline): ServerResponse | null {
   return waiting.at(-1)?.response ?? (begun.closed ? null : begun);
 }
 
