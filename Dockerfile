@@ -16,7 +16,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY verifier verifier
-# Beside PostgreSQL the last checkpoint is kept in `data` of the working folder, which the user cannot write to.
+# With PostgreSQL, the last checkpoint is kept in `data` of the working folder, which the user cannot write to.
 RUN mkdir -m 700 /data && chown node:node /data && ln -s /data data
 USER node
 VOLUME /data

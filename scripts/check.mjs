@@ -1,4 +1,6 @@
-/** Every check of the sources that does not run them, and the build. The linter takes as long as all others together. */
+/**
+ * Every check of the sources that does not run them, and the build. The linter takes as long as all others together.
+ */
 import { run } from './run.mjs';
 
 const script = (name) => run('npm', ['run', '--silent', name], { quiet: true });

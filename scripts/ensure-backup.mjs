@@ -4,6 +4,8 @@ import { ensureBuilt } from './ensure-built.mjs';
 import { ensureInstalled } from './ensure-installed.mjs';
 import { root } from './run.mjs';
 
-/** A backup is made next to a running service, whose compiled files must stay: they are built only if they are missing. */
+/**
+ * A backup is made next to a running service, whose compiled files must stay: they are built only if they are missing.
+ */
 if (existsSync(join(root, 'dist', 'backup', 'main.js'))) await ensureInstalled({ withDevelopment: false });
 else await ensureBuilt();

@@ -26,8 +26,8 @@ function isInstalled(withDevelopment) {
 }
 
 /**
- * Installs the dependencies if the installed ones are not those of the lockfile: in a fresh clone, after a pull, or when
- * an install was interrupted. Running compiled files does not need the development packages.
+ * Installs the dependencies if the installed ones are not those of the lockfile: in a fresh clone, after a pull, or
+ * when an install was interrupted. Running compiled files does not need the development packages.
  */
 export async function ensureInstalled({ withDevelopment = true } = {}) {
   if (!isInstalled(withDevelopment)) {

@@ -1,6 +1,6 @@
 /**
- * Makes sure that the native driver loads. The prebuilt binary of sqlite3 requires glibc 2.38; if it does not load, as on
- * Debian 12, the driver is built from source. Does nothing when it loads. Runs after every install.
+ * Makes sure that the native driver loads. The prebuilt binary of sqlite3 requires glibc 2.38; if it does not load, as
+ * on Debian 12, the driver is built from source. Does nothing when it loads. Runs after every install.
  */
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';

@@ -15,9 +15,9 @@ export function isMain(moduleUrl) {
 const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Runs a command to its end, in the project's folder or another. A signal that ends this process ends the command too, so
- * nothing is left behind.
- * On failure the process exits with 1; with `quiet` the command's output is shown only then, followed by `onFailure`.
+ * Runs a command to its end, in the project's folder or another. A signal that ends this process ends the command too,
+ * so nothing is left behind. On failure the process exits with 1; with `quiet` the command's output is shown only then,
+ * followed by `onFailure`.
  */
 export async function run(command, args, { folder = root, quiet = false, onFailure = '' } = {}) {
   const child = spawn(command, args, {

@@ -1,6 +1,6 @@
 /**
- * Writes policies.schema.json, the JSON Schema of policy files, from openapi.json. With `--check` it writes nothing, and the exit
- * code is 1 if the file would change.
+ * Writes policies.schema.json, the JSON Schema of policy files, from openapi.json. With `--check` it writes nothing,
+ * and the exit code is 1 if the file would change.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Writes docs/public-types.md, or prints it with --print: the types of the package's entries, from the declarations of the built program. Throws if
- * one of them mentions something of ours that no entry exports.
+ * Writes docs/public-types.md, or prints it with --print: the types of the package's entries, from the declarations of
+ * the built program. Throws if one of them mentions something of ours that no entry exports.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
@@ -17,7 +17,7 @@ package: it has a line in [CHANGELOG.md](../CHANGELOG.md).
 
 const printer = ts.createPrinter({ removeComments: true });
 
-/** The page as it should be. */
+/** The text of the page. */
 export function publicTypes() {
   const { name, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const entries = Object.entries(exports).flatMap(([path, { types }]) =>
@@ -73,7 +73,7 @@ function withoutPrivate(node) {
   return ts.factory.updateClassDeclaration(node, modifiers, name, typeParameters, heritageClauses, visible);
 }
 
-/** Adds to `missing` what the node mentions of ours that is not exported. */
+/** Adds our types that the node mentions but no entry exports to `missing`. */
 function checkMentions(checker, name, node, known, missing) {
   const symbol = ts.isIdentifier(node) ? checker.getSymbolAtLocation(node) : undefined;
   for (const declaration of symbol === undefined ? [] : (original(checker, symbol).declarations ?? [])) {

@@ -1,7 +1,8 @@
 /**
- * Writes the database that the built program leaves behind after it has done everything once and was killed, for the test
- * of upgrades: `<folder>/<version>.db.gz` of SQLite or, with a PostgreSQL server's URL as second argument, `<version>.sql`.
- * Run it at every release, once per database: `node scripts/write-release-fixture.mjs test/fixtures/releases [postgres://…]`.
+ * Writes the database that the built program leaves behind after it has done everything once and was killed, for the
+ * test of upgrades: `<folder>/<version>.db.gz` of SQLite or, with a PostgreSQL server's URL as second argument,
+ * `<version>.sql`. Run it at every release, once per database: `node scripts/write-release-fixture.mjs
+ * test/fixtures/releases [postgres://…]`.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -43,7 +44,7 @@ async function kill({ program }) {
   await once(program, 'close');
 }
 
-/** Has the service do everything that leaves records and entries. Anything but the expected status is an error. */
+/** Makes the service do everything that leaves records and entries. Any unexpected status is an error. */
 function requestsTo(url) {
   return async (status, method, path, body) => {
     const answer = await fetch(`${url}/${path}`, {
@@ -157,7 +158,7 @@ async function hang(request) {
   while ((await request(200, 'GET', 'executions?outcome=running')).total === 0) await sleep(20);
 }
 
-/** Has one program do everything and be killed, and another take over, which is killed too. */
+/** One program does everything and is killed; another takes over, and is killed, too. */
 async function makeHistory(databaseUrl) {
   const first = await startProgram(databaseUrl);
   const request = requestsTo(first.url);

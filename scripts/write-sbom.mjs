@@ -1,6 +1,7 @@
 /**
- * Prints the bill of materials of what runs in production, the console's bundle included, from the lockfiles, as CycloneDX JSON.
- * npm generates it for all packages, since `--omit dev` leaves out those that development needs as well; the others are removed here.
+ * Prints the bill of materials of what runs in production, the console's bundle included, from the lockfiles, as
+ * CycloneDX JSON. npm generates it for all packages, since `--omit dev` leaves out those that development needs as
+ * well; the others are removed here.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

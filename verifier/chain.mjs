@@ -8,7 +8,7 @@ const HASH = /^[0-9a-f]{64}$/;
 /** Checks entries given one after another, and grows the Merkle tree over them. */
 export class Chain {
   tree = new MerkleTree();
-  /** Of the last entry. */
+  /** Sequence of the last entry. */
   sequence = 0;
   hash = '0'.repeat(64);
   #timestamp = '';

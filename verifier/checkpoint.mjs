@@ -3,7 +3,7 @@ import { createHash, createPublicKey, verify } from 'node:crypto';
 const ED25519 = 1;
 const SIZE = /^(0|[1-9]\d{0,15})$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** Before the bytes of an Ed25519 key in DER (RFC 8410). */
+/** Precedes the bytes of an Ed25519 key in DER (RFC 8410). */
 const KEY_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
 /**
@@ -24,7 +24,7 @@ const KEY_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
  * Reads a C2SP tlog-checkpoint in a signed note (https://c2sp.org/tlog-checkpoint, https://c2sp.org/signed-note).
  * @param {string} text
  * @returns {Checkpoint}
- * @throws {Error} when it is none
+ * @throws {Error} if it is not one
  */
 export function parseCheckpoint(text) {
   const end = text.lastIndexOf('\n\n');
@@ -57,7 +57,7 @@ function parseSignature(line) {
  * Reads a verifier key: `<name>+<key id>+<base64 of 0x01 and the key>`.
  * @param {string} text
  * @returns {VerifierKey}
- * @throws {Error} when it is none
+ * @throws {Error} if it is not one
  */
 export function parseVerifierKey(text) {
   const [, name, keyId, base64] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text.trim()) ?? [];

@@ -14,6 +14,7 @@ service.
   --kinds FILE         JSON with the hashed forms of kinds that modules have added, by subject type; only for a database
   --allow-unended      takes an export without its last line, {"end": …}, as earlier versions of the service made it
   --json               the result as JSON
+  --help               this
 
 Ends with 0 when everything is valid, 1 when something is not, 2 when it could not be read, 3 when an export is valid as far as
 it goes, and has no end.
@@ -38,11 +39,12 @@ export class UsageError extends Error {}
 
 /**
  * @param {string[]} words
- * @returns {Order}
+ * @returns {Order | null} null if only the usage was asked for
  * @throws {UsageError}
  */
 export function readCommandLine(words) {
   const { values, positionals: files } = parse(words);
+  if (values.help) return null;
   if (files.length === 0) throw new UsageError(USAGE);
   const databases = files.filter((file) => file !== '-' && isDatabase(file));
   if (databases.length > 0 && files.length > 1) throw new UsageError('A database is verified alone.');
@@ -74,6 +76,7 @@ function parse(words) {
         kinds: { type: 'string' },
         'allow-unended': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
       },
     });
   } catch (error) {

@@ -10,7 +10,10 @@ const END_OF_CHUNK =
   `sum(octet_length("details") + coalesce(octet_length("state"), 0)) OVER (ORDER BY "sequence") AS "bytes" FROM ` +
   `(SELECT "sequence", "details", "state" FROM "ledger_entries" WHERE "sequence" > ? AND "sequence" <= ? ` +
   `ORDER BY "sequence" LIMIT ${CHUNK_ENTRIES})) WHERE "number" = 1 OR "bytes" <= ${CHUNK_BYTES}`;
-/** Not entries of the service: they are not read, as the driver rounds larger numbers and paging by them would never end. */
+/**
+ * Rows that cannot be entries of the service. They are not read: the driver rounds larger numbers, so that paging by
+ * them would never end.
+ */
 const STRANGE_ENTRIES =
   `SELECT count(*) AS "count" FROM "ledger_entries" WHERE typeof("sequence") <> 'integer' ` +
   `OR "sequence" NOT BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER}`;

@@ -6,7 +6,7 @@ const REPORTED = 20;
  * @typedef {{ layer: Layer, place: string, fault: string }} Finding
  */
 
-/** Counts what is wrong and keeps the first findings. */
+/** Counts the faults and keeps the first ones. */
 export class Findings {
   count = 0;
   /** @type {Finding[]} */

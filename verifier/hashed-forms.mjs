@@ -19,10 +19,11 @@ export const ACTOR = ['type', 'id'];
 export const SHARED = ['sequence', 'timestamp', 'action', 'subjectType', 'subjectId'];
 
 /**
- * What `stateHash` covers, the table that has the records, the columns of it that hold JSON, and the column with the id of
- * the record that a record belongs to and goes with. `later` are members added since, each with the stored value that stands
- * for its absence: while a record has that value, its state is without the member.
- * @typedef {{ members: string[], later?: Readonly<Record<string, string | null>>, table: string, json: string[], owner?: string }} HashedForm
+ * What `stateHash` covers, the table of the records, its columns that contain JSON, and the column with the id of the
+ * owner with which a record is removed. `later` are members that were added later, each with the stored value that
+ * represents its absence: while a record has that value, its state lacks the member.
+ * @typedef {{ members: string[], later?: Readonly<Record<string, string | null>>, table: string, json: string[],
+ * owner?: string }} HashedForm
  * @type {Record<string, HashedForm>}
  */
 export const KINDS = {
@@ -95,9 +96,9 @@ export const KINDS = {
 const NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
 
 /**
- * Makes the kinds of modules known, as a file names them.
+ * Adds the kinds of modules that a file describes.
  * @param {unknown} given
- * @throws where it is not by kind what `KINDS` has.
+ * @throws if its shape is not that of `KINDS`.
  */
 export function addKinds(given) {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new Error('it must be an object');

@@ -3,7 +3,7 @@ import { isObject } from './entry-check.mjs';
 import { KINDS } from './hashed-forms.mjs';
 import { parseCanonical } from './strict-json.mjs';
 
-/** Entries of refused callers have no state, and say nothing of that of their subject. */
+/** Entries about refused callers have no state, and say nothing about the state of their subject. */
 const SAYS_STATE = `"action" <> 'access.denied'`;
 const CHUNK_RECORDS = 100;
 const CHUNK_ENTRIES = 1_000;
@@ -15,7 +15,7 @@ const CHUNK_ENTRIES = 1_000;
  */
 
 /**
- * Holds the records of a database against the last state that the chain has of each.
+ * Compares the records of a database with the last state that the chain has of each.
  * @param {SqliteFile} file
  * @param {Findings} findings
  * @returns {Promise<number>} how many records there were
@@ -40,9 +40,9 @@ async function keptKinds(file) {
 }
 
 /**
- * Each chunk is one statement, so that a record and its last entry are of one moment. The next one begins after the bytes
- * of the last id, as text that is not UTF-8 changes on its way through the driver. What comes next to ids that are not text may
- * not be read; they are a fault already.
+ * Each chunk is one statement, so that a record and its last entry come from one snapshot. The next chunk begins after
+ * the bytes of the last id, since text that is not UTF-8 changes on its way through the driver. Rows after ids that are
+ * not text may be skipped; those ids are a fault already.
  * @param {SqliteFile} file
  * @param {string} subjectType
  * @param {Findings} findings
@@ -76,7 +76,8 @@ async function checkLive(file, subjectType, findings) {
 }
 
 /**
- * Rows that went with a removed record may be there for some seconds: it is noted, and the last entry about it removed it.
+ * SQL that counts the notes about a removed owner, whose rows may remain for some seconds. The last entry about the
+ * owner must be its removal.
  * @param {SqliteFile} file
  * @param {string} subjectType
  */
@@ -109,8 +110,8 @@ function recordFault(row, subjectType) {
 }
 
 /**
- * Hashes the members that a state has: those added to a kind later where they are set, and what a later version than this
- * verifier's sealed.
+ * Hashes the members that a state has. Members added to a kind later count if they are set, and so do those that the
+ * seal of a version later than this verifier contains.
  * @param {Row} row
  * @param {string} subjectType
  */
@@ -193,7 +194,7 @@ async function noteUnknownKinds(file, findings) {
   );
   for (const { subjectType } of rows) {
     findings.note(
-      `Records of the kind ${subjectType} were not held against the chain: this verifier does not know them.`,
+      `Records of the kind ${subjectType} were not compared with the chain: this verifier does not know them.`,
     );
   }
 }

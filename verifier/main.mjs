@@ -1,10 +1,11 @@
 /**
  * Verifies an export of the chain or a database without the service. It shares no code with it: everything here follows
- * docs/adr/0003-hash-format.md and docs/checkpoints.md, with nothing but Node.js (and its sqlite3 driver for a database).
+ * docs/adr/0003-hash-format.md and docs/checkpoints.md, with nothing but Node.js (and its sqlite3 driver for a
+ * database).
  */
 import { Chain } from './chain.mjs';
 import { checkCheckpoints } from './checkpoint-check.mjs';
-import { messageOf, readCommandLine, UsageError } from './command-line.mjs';
+import { messageOf, readCommandLine, USAGE, UsageError } from './command-line.mjs';
 import { checkDatabase } from './database-check.mjs';
 import { readExport } from './export-file.mjs';
 import { Findings } from './findings.mjs';
@@ -14,6 +15,10 @@ const [VALID, INVALID, UNREADABLE, INCOMPLETE] = [0, 1, 2, 3];
 /** @param {string[]} words */
 async function main(words) {
   const order = readCommandLine(words);
+  if (order === null) {
+    process.stdout.write(USAGE);
+    return;
+  }
   const findings = new Findings();
   const { chain, records, unended } = await check(order, findings);
   checkCheckpoints(chain, order.checkpoints, order.keys, findings);
@@ -54,13 +59,11 @@ async function check({ files, isDatabase, checkpoints, head, mayBeUnended }, fin
   for (const path of files) {
     const last = await readExport(path, chain);
     if (last !== 'end') unended.push(path);
-    // Earlier versions wrote no end, but complete lines.
+    // Earlier versions wrote no end line, but their lines are complete.
     if (last === 'cut' && mayBeUnended) chain.addUnreadable('the last line has no line break: the file was cut');
   }
   if (head === null && checkpoints.length === 0) {
-    findings.note(
-      'Where the chain should end is not known but from the export: neither --head nor --checkpoint was given.',
-    );
+    findings.note('Only the export says where the chain should end: neither --head nor --checkpoint was given.');
   }
   return { chain, records: null, unended };
 }

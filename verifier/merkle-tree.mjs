@@ -14,7 +14,8 @@ export class MerkleTree {
 
   /**
    * @param {Uint8Array} data the leaf
-   * @returns {{ level: number, position: number, hash: Buffer }[]} the complete subtrees that end with it, the leaf first
+   * @returns {{ level: number, position: number, hash: Buffer }[]} the complete subtrees that end with it, the leaf
+   * first
    */
   add(data) {
     let hash = createHash('sha256').update(Uint8Array.of(0)).update(data).digest();

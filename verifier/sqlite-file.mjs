@@ -2,15 +2,18 @@ import { isUtf8 } from 'node:buffer';
 import { createRequire } from 'node:module';
 
 const BUSY_TIMEOUT = 5_000;
-/** To read a database in WAL mode, SQLite makes files next to it, unless a service that runs has made them. */
+/** To read a database in WAL mode, SQLite creates files next to it, unless a running service has done so. */
 const NO_FILES_BESIDE = new Set(['SQLITE_READONLY', 'SQLITE_CANTOPEN']);
 const ADVICE =
   'SQLite has to create files next to a database to read it, and this user may not write to its folder. ' +
   'Verify a copy in a folder that this user can write: docs/verifier.md';
 
-/** @typedef {Record<string, any>} Row */
+/**
+ * A row by its columns. Their types are `any`, since they differ from statement to statement.
+ * @typedef {Record<string, any>} Row
+ */
 
-/** A SQLite file, opened for reading only. Statements are short, so that a running service is not held up. */
+/** A SQLite file, opened for reading only. Statements are short, so that they do not delay a running service. */
 export class SqliteFile {
   /** @param {import('sqlite3').Database} database */
   constructor(database) {
@@ -47,7 +50,7 @@ export class SqliteFile {
   }
 
   /**
-   * As `all`, but with bytes instead of each text that is not UTF-8, which the driver would change.
+   * As `all`, but with bytes in place of texts that are not UTF-8, which the driver would change.
    * @param {string} sql
    * @param {readonly unknown[]} parameters
    * @returns {Promise<Row[]>}

@@ -7,9 +7,9 @@ const BACKSLASH = 0x5c;
 const MOST_LEVELS = 100;
 
 /**
- * Parses JSON that every reader understands as the same value. No object has a member twice: JSON.parse takes the last of them,
- * another reader may take the first. Each number is written as ECMAScript writes it: JSON.parse rounds any other to one that
- * it is not, and takes one that is too large for Infinity, which is hashed like null.
+ * Parses JSON that every reader understands as the same value. No object has a member twice: JSON.parse takes the last
+ * of them, another reader may take the first. Each number is written as ECMAScript writes it: JSON.parse rounds any
+ * other, and turns one that is too large into Infinity, which is hashed like null.
  * @param {string} text
  * @returns {unknown}
  * @throws {SyntaxError}

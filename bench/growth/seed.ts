@@ -60,10 +60,9 @@ function addPolicies(first: number, volume: Volume, activePolicies: ActivePolici
     const ids = seeded.map(({ id }) => id);
     const policySet = activePolicies.policySetWith(ids, []);
     for (const policy of seeded) {
-      activePolicies.follow(
-        transaction,
+      activePolicies.follow(transaction, [
         transaction.insert(POLICY, policy, noteOn(policy, 'policy.created', { policySet })),
-      );
+      ]);
     }
   };
 }

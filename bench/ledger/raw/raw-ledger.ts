@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import { TreeFrontier, type TreeNode } from '../../../src/ledger/merkle/tree-frontier';
-import { leafHash } from '../../../src/ledger/merkle/tree-hash';
+import { leafHash, TreeFrontier, type TreeNode } from '../../../src/ledger/merkle/tree';
 import { treeNodeValues } from '../../../src/ledger/schema/ledger-tree-node.entity';
 import { type RawDatabase, type RawStatement, type Row, ROWS, type Value } from './raw-database';
 
