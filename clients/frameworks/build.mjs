@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildPackage, compile } from '../build-package.mjs';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
-const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-rmSync(`${folder}dist`, { recursive: true, force: true });
-execFileSync(process.execPath, [compiler, '-p', folder], { stdio: 'inherit' });
+const SOURCES = ['src', '../typescript/src', 'tsconfig.json', '../typescript/tsconfig.json', 'package-lock.json'];
+const madeFrom = [...SOURCES, 'build.mjs'].map((name) => join(folder, name));
+
+await buildPackage(folder, madeFrom, (dist) => compile(folder, dist));

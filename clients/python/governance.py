@@ -17,10 +17,13 @@ from __future__ import annotations
 
 import functools
 import http.client
+import inspect
+import io
 import json
 import math
 import random
 import socket
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -49,10 +52,12 @@ _LONGEST_PAUSE = 30.0
 _LONGEST_HOLD = 60
 #: Between two requests where the service does not hold them, as too many wait already or it is away.
 _HOLD_PAUSE = 1.5
-_ANSWER_TIMEOUT = 90.0
 #: How long to retry reporting a result while the service does not answer: what was done has to be recorded.
 _REPORT_PATIENCE = 600.0
 _FAILURE_LENGTH = 2000
+#: What such a function returns has yet to run, when nobody would report it any more.
+_RUNS_LATER = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+_GUARD_A_FUNCTION = "guard a plain function, which a program with asyncio calls by asyncio.to_thread."
 
 _PerCall = Union[Any, Callable[..., Any]]
 
@@ -96,8 +101,8 @@ class ApprovalPending(GovernanceError):
 
 
 class OutcomeUnknown(GovernanceError):
-    """No answer came to a request that may have made a handler of the service carry the action out. The function was not called.
-    Do not repeat the action before you know: look at the executions of the agent."""
+    """No answer came to a request that may have made a handler of the service carry the action out, or the service stopped while
+    its handler ran. The function was not called. Do not repeat the action before you know: look at the executions of the agent."""
 
     def __init__(self, cause: GovernanceError) -> None:
         advice = "Whether a handler of the service carried the action out is not known: look at the executions of the agent before you repeat it."
@@ -107,13 +112,18 @@ class OutcomeUnknown(GovernanceError):
 
 
 class ResultNotReported(GovernanceError):
-    """The action was carried out, and the service did not accept its result. Do not repeat the action."""
+    """The action ran, and the service did not accept its outcome. Do not repeat the action."""
 
-    def __init__(self, execution: Mapping[str, Any], result: Any) -> None:
-        message = f"The action was carried out, but the result of the execution {execution['id']} could not be reported."
-        super().__init__(message, "RESULT_NOT_REPORTED")
-        self.execution = execution
+    def __init__(self, execution: Mapping[str, Any], result: Any, is_failure: bool) -> None:
+        #: What the function or block returned or raised.
         self.result = result
+        what = (
+            f"The action ran and failed, which could not be reported for the execution {execution['id']}."
+            if is_failure
+            else f"The action was carried out, but the result of the execution {execution['id']} could not be reported."
+        )
+        super().__init__(f"{what} Do not repeat the action.", "RESULT_NOT_REPORTED")
+        self.execution = execution
 
 
 class ActionCarriedOut(GovernanceError):
@@ -127,15 +137,29 @@ class ActionCarriedOut(GovernanceError):
 
 
 class Governance:
-    """The service. `key` is a key or a token, or a function that returns one and is called before each attempt."""
+    """The service.
 
-    def __init__(self, url: str, key: Union[str, Callable[[], str]], patience: float = 30.0) -> None:
+    :param key: a key or a token, or a function that returns one and is called before each attempt.
+    :param patience: seconds for which a request is repeated while the service is busy or unreachable.
+    :param timeout: seconds after which an answer that has not come counts as lost.
+    """
+
+    def __init__(
+        self, url: str, key: Union[str, Callable[[], str]], patience: float = 30.0, timeout: float = 90.0
+    ) -> None:
+        if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
+            raise TypeError(f"url is the address of the service, such as http://127.0.0.1:3000; it was {url}.")
+        if not isinstance(key, str) and not callable(key):
+            raise TypeError("key is a key or a token, or a function that returns one.")
+        if not patience >= 0 or not timeout > 0:
+            raise TypeError("patience is seconds, 0 or more; timeout is more than 0.")
         self._url = url.rstrip("/")
         self._key = key
         self._patience = patience
+        self._timeout = timeout
         self._agent: Optional[str] = None
         # A redirect would carry the key to wherever it leads.
-        self._opener = urllib.request.build_opener(_NoRedirects())
+        self._opener = urllib.request.build_opener(_NoRedirects(), _Http(), _Https())
 
     def request(
         self,
@@ -146,7 +170,8 @@ class Governance:
         patience: Optional[float] = None,
     ) -> Any:
         """The parsed answer of a route; None for one without a body. What a busy or missing service did not answer is
-        repeated for `patience` seconds with the same Idempotency-Key.
+        repeated for `patience` seconds with the same Idempotency-Key. Once more after an answer that was lost in silence, which
+        must not use up all patience.
 
         :raises GovernanceError: for every refusal, and where nobody answers.
         """
@@ -159,19 +184,30 @@ class Governance:
         if method == "POST" and not has_secret:
             headers["Idempotency-Key"] = str(uuid.uuid4())
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
-        end = time.monotonic() + (self._patience if patience is None else patience)
+        patience = self._patience if patience is None else patience
+        timeout = self._timeout + float((query or {}).get("wait") or 0)
+        end = time.monotonic() + patience
         pause = _FIRST_PAUSE
         is_outcome_unknown = False
+        last: Optional[GovernanceError] = None
         while True:
             try:
-                return self._attempt(method, url, data, headers)
+                return self._attempt(method, url, data, headers, timeout)
             except GovernanceError as error:
+                last = error
                 # A later attempt that is refused says nothing about an earlier one.
                 is_outcome_unknown = is_outcome_unknown or _may_have_happened(error)
                 error.is_outcome_unknown = is_outcome_unknown
                 wait = max(pause * random.uniform(0.75, 1.25), error.retry_after)
-                if not _is_temporary(error, has_secret) or time.monotonic() + wait > end:
+                is_first_silence = _is_silence(error) and pause == _FIRST_PAUSE and patience > 0
+                is_over = time.monotonic() + wait > end and not is_first_silence
+                if not _is_temporary(error, has_secret) or is_over:
                     raise
+            except Exception:
+                # There is no key this time. What an earlier attempt has done is still not known.
+                if last is not None and is_outcome_unknown:
+                    raise last
+                raise
             time.sleep(wait)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -210,20 +246,23 @@ class Governance:
             raise TypeError("The key is bound to no agent: say which agent acts (agent).")
         return self._agent
 
-    def _attempt(self, method: str, url: str, data: Optional[bytes], headers: Mapping[str, str]) -> Any:
+    def _attempt(
+        self, method: str, url: str, data: Optional[bytes], headers: Mapping[str, str], timeout: float
+    ) -> Any:
         key = self._key if isinstance(self._key, str) else self._key()
         sent = urllib.request.Request(url, data, {**headers, "Authorization": f"Bearer {key}"}, method=method)
         try:
-            with self._opener.open(sent, timeout=_ANSWER_TIMEOUT) as response:
+            with self._opener.open(sent, timeout=timeout) as response:
                 text = response.read()
         except urllib.error.HTTPError as error:
             with error:
                 raise _error_of(error) from None
         except (OSError, http.client.HTTPException) as error:
-            raise GovernanceError(f"The governance service at {self._url} cannot be reached.", "UNREACHABLE") from error
+            fault = f"did not answer within {timeout:g} seconds" if _is_timeout(error) else "cannot be reached"
+            raise GovernanceError(f"The governance service at {self._url} {fault}.", "UNREACHABLE") from error
         try:
             return json.loads(text) if text else None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise _unexpected(text.decode("utf-8", "replace"), None) from None
 
 
@@ -247,9 +286,15 @@ class Guard:
         self._parameters = parameters
         self._agent = agent
         self._wait = wait
-        self._entered: list = []
+        #: Held by the block of a `with`, whose execution is kept here.
+        self._is_entered = threading.Lock()
+        self._entered: Optional["GuardedExecution"] = None
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if any(is_kind(function) for is_kind in _RUNS_LATER):
+            name = getattr(function, "__qualname__", function)
+            raise TypeError(f"{name} returns before it has run: {_GUARD_A_FUNCTION}")
+
         @functools.wraps(function)
         def guarded(*arguments: Any, **named: Any) -> Any:
             try:
@@ -257,18 +302,30 @@ class Guard:
             except ActionCarriedOut as done:
                 return done.result
             with execution:
-                execution.result = function(*arguments, **named)
+                result = function(*arguments, **named)
+                if inspect.isawaitable(result) or inspect.isgenerator(result):
+                    getattr(result, "close", lambda: None)()
+                    raise TypeError(f"It returned before it had run: {_GUARD_A_FUNCTION}")
+                execution.result = result
             return execution.result
 
         return guarded
 
     def __enter__(self) -> "GuardedExecution":
-        execution = self._permitted((), {})
-        self._entered.append(execution)
-        return execution.__enter__()
+        if not self._is_entered.acquire(blocking=False):
+            raise RuntimeError("This guard is in use: each `with` needs a guard of its own.")
+        try:
+            self._entered = self._permitted((), {})
+        except BaseException:
+            self._is_entered.release()
+            raise
+        return self._entered.__enter__()
 
     def __exit__(self, kind: Any, error: Optional[BaseException], trace: Any) -> None:
-        self._entered.pop().__exit__(kind, error, trace)
+        execution, self._entered = self._entered, None
+        self._is_entered.release()
+        if execution is not None:
+            execution.__exit__(kind, error, trace)
 
     def _permitted(self, arguments: tuple, named: Mapping[str, Any]) -> "GuardedExecution":
         agent = self._agent or self._governance.own_agent()
@@ -324,26 +381,33 @@ class Guard:
         if outcome == "executed":
             raise ActionCarriedOut(execution)
         if outcome != "authorized":
-            why = "" if execution["failureReason"] is None else f": {execution['failureReason']}"
+            why = "." if execution["failureReason"] is None else f": {execution['failureReason']}"
             message = f"The execution {execution['id']} is {outcome}{why}"
-            raise GovernanceError(message, f"EXECUTION_{outcome.upper()}", reason=outcome)
+            error = GovernanceError(message, f"EXECUTION_{outcome.upper()}", reason=outcome)
+            raise OutcomeUnknown(error) if outcome == "interrupted" else error
         return execution
 
     def _decided(self, execution: Any) -> Any:
         """The execution once it no longer waits for approval; as it is when the time is over."""
         end = time.monotonic() + self._wait
         left = float(self._wait)
+        away: Optional[GovernanceError] = None
         while execution["outcome"] == "pending_approval" and left > 0:
             try:
                 # Without patience of its own: a repeat asks for the time that is left.
                 execution = self._look(execution, min(math.ceil(left), _LONGEST_HOLD), patience=0)
+                away = None
             except GovernanceError as error:
-                if not _is_temporary(error, False) or time.monotonic() >= end:
+                if not _is_temporary(error, False):
                     raise
+                away = error
             left = end - time.monotonic()
             if execution["outcome"] == "pending_approval" and left > 0:
                 time.sleep(min(_HOLD_PAUSE, left))
                 left = end - time.monotonic()
+        if away is not None:
+            # Whether it is still pending is then not known.
+            raise away
         return execution
 
     def _settled(self, execution: Any) -> Any:
@@ -373,27 +437,25 @@ class GuardedExecution:
 
     def __exit__(self, kind: Any, error: Optional[BaseException], trace: Any) -> None:
         if error is not None:
-            text = (str(error).strip() or type(error).__name__)[:_FAILURE_LENGTH]
-            self._report({"outcome": "failed", "failureReason": text})
+            self._report({"outcome": "failed", "failureReason": _text_of(error)[:_FAILURE_LENGTH]}, error)
         elif self.result is None or not _is_json(self.result):
-            self._report({"outcome": "executed"})
+            self._report({"outcome": "executed"}, self.result)
         else:
-            self._report({"outcome": "executed", "result": self.result})
+            self._report({"outcome": "executed", "result": self.result}, self.result)
 
-    def _report(self, report: Mapping[str, Any]) -> None:
+    def _report(self, report: Mapping[str, Any], result: Any) -> None:
         """A result that the service does not accept as a value is left out: the fact that the action was carried out has to be recorded."""
+        is_failure = report["outcome"] == "failed"
         try:
             self._send(report)
-        except GovernanceError as error:
-            if error.status not in (400, 413):
-                raise ResultNotReported(self.execution, self.result) from error
-            rest = {"outcome": report["outcome"]}
-            if report["outcome"] == "failed":
-                rest["failureReason"] = "Its reason could not be recorded."
+        except Exception as error:
+            if getattr(error, "status", None) not in (400, 413):
+                raise ResultNotReported(self.execution, result, is_failure) from error
+            reason = {"failureReason": "Its reason could not be recorded."} if is_failure else {}
             try:
-                self._send(rest)
-            except GovernanceError as second:
-                raise ResultNotReported(self.execution, self.result) from second
+                self._send({"outcome": report["outcome"], **reason})
+            except Exception as second:
+                raise ResultNotReported(self.execution, result, is_failure) from second
 
     def _send(self, report: Mapping[str, Any]) -> None:
         path = f"/api/v1/executions/{self.execution['id']}/result"
@@ -403,6 +465,76 @@ class GuardedExecution:
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any) -> None:
         return None
+
+
+class _Answer(http.client.HTTPResponse):
+    """The time limit of the connection is for all of the answer, not for each part that arrives."""
+
+    def __init__(self, sock: socket.socket, *others: Any, **named: Any) -> None:
+        super().__init__(sock, *others, **named)
+        self.fp = io.BufferedReader(_InTime(sock, self.fp.detach()))
+
+
+class _InTime(io.RawIOBase):
+    def __init__(self, sock: socket.socket, raw: io.RawIOBase) -> None:
+        self._sock = sock
+        self._raw = raw
+        self._end = time.monotonic() + sock.gettimeout()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> Any:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise socket.timeout("timed out")
+        self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _EarlyAnswers:
+    """A service that refuses a body, such as one that is too large, answers and disconnects before it has all of it."""
+
+    response_class = _Answer
+
+    def send(self, data: Any) -> None:
+        if self.sock is None:
+            self.connect()
+        try:
+            super().send(data)
+        except (BrokenPipeError, ConnectionResetError):
+            # The answer says why; without one, reading it fails in the same way.
+            pass
+
+
+class _HttpConnection(_EarlyAnswers, http.client.HTTPConnection):
+    pass
+
+
+class _HttpsConnection(_EarlyAnswers, http.client.HTTPSConnection):
+    pass
+
+
+class _Http(urllib.request.HTTPHandler):
+    def http_open(self, request: urllib.request.Request) -> Any:
+        return self.do_open(_HttpConnection, request)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def https_open(self, request: urllib.request.Request) -> Any:
+        return self.do_open(_HttpsConnection, request)
+
+
+def _text_of(error: BaseException) -> str:
+    """Whatever was raised has to be reported, even if it cannot say what it is."""
+    try:
+        return str(error).strip() or type(error).__name__
+    except Exception:
+        return type(error).__name__
 
 
 def _of_call(value: _PerCall, arguments: tuple, named: Mapping[str, Any]) -> Any:
@@ -424,12 +556,24 @@ def _is_temporary(error: GovernanceError, has_secret: bool) -> bool:
     return is_unknown and not has_secret
 
 
+def _is_silence(error: GovernanceError) -> bool:
+    return error.code == "UNREACHABLE" and _is_timeout(error.__cause__)
+
+
+def _is_timeout(fault: Optional[BaseException]) -> bool:
+    return isinstance(_fault_within(fault), socket.timeout)
+
+
+def _fault_within(error: Optional[BaseException]) -> Any:
+    """urllib wraps the fault of a connection that was never made."""
+    return getattr(error, "reason", error)
+
+
 def _may_have_happened(error: GovernanceError) -> bool:
     if error.status is not None:
         return not 400 <= error.status < 500 and error.status not in _TEMPORARY
-    cause = getattr(error.__cause__, "reason", error.__cause__)
     # A connection that was never made: nothing was sent.
-    return not isinstance(cause, (ConnectionRefusedError, socket.gaierror))
+    return not isinstance(_fault_within(error.__cause__), (ConnectionRefusedError, socket.gaierror))
 
 
 def _execution(answer: Any) -> Any:
@@ -458,8 +602,10 @@ def _error_of(answer: urllib.error.HTTPError) -> GovernanceError:
             *(found["message"], found["code"], answer.code),
             *(found.get("reason"), found.get("requestId"), found.get("details")),
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
-        error = _unexpected(text, answer.code)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        is_redirect = 300 <= answer.code < 400
+        place = answer.headers.get("Location", "somewhere else")
+        error = _unexpected(f"a redirect to {place}. Check the URL." if is_redirect else text, answer.code)
     seconds = answer.headers.get("Retry-After", "0")
     error.retry_after = float(seconds) if seconds.isdigit() else 0.0
     return error

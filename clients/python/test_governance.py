@@ -6,7 +6,7 @@ import time
 import unittest
 import uuid
 
-from governance import ActionCarriedOut, ApprovalPending, Governance, GovernanceError
+from governance import ActionCarriedOut, ApprovalPending, Governance, GovernanceError, ResultNotReported
 
 URL = os.environ["GOVERNANCE_URL"]
 OPERATOR = Governance(URL, os.environ["GOVERNANCE_API_KEY"])
@@ -59,12 +59,76 @@ class GuardTest(unittest.TestCase):
         self.assertEqual(send(), {1, 2})
         self.assertEqual(self.execution("mails/set")["outcome"], "executed")
 
+    def test_result_that_is_too_large_for_the_record_stays_with_the_caller(self):
+        @self.governance.guard("send", "mail", "mails/large")
+        def send():
+            return "x" * 12_000_000
+
+        self.assertEqual(len(send()), 12_000_000)
+        found = self.execution("mails/large")
+        self.assertEqual((found["outcome"], found["result"]), ("executed", None))
+
     def test_failure_is_reported_and_raised(self):
         with self.assertRaisesRegex(RuntimeError, "The mailbox is full."):
             with self.governance.guard("send", "mail", "mails/full"):
                 raise RuntimeError("The mailbox is full.")
         found = self.execution("mails/full")
         self.assertEqual((found["outcome"], found["failureReason"]), ("failed", "The mailbox is full."))
+
+    def test_failure_is_reported_even_if_it_cannot_say_what_it_is(self):
+        class Speechless(Exception):
+            def __str__(self):
+                raise ValueError("No words.")
+
+        with self.assertRaises(Speechless):
+            with self.governance.guard("send", "mail", "mails/speechless"):
+                raise Speechless()
+        found = self.execution("mails/speechless")
+        self.assertEqual((found["outcome"], found["failureReason"]), ("failed", "Speechless"))
+
+    def test_result_is_not_lost_when_there_is_no_key_to_report_it_with(self):
+        sent = []
+
+        def key():
+            if sent:
+                raise OSError("The vault is sealed.")
+            return self.secret
+
+        with self.assertRaises(ResultNotReported) as caught:
+            with Governance(URL, key).guard("send", "mail", "mails/sealed") as execution:
+                sent.append(1)
+                execution.result = 3
+        self.assertEqual(caught.exception.result, 3)
+        self.assertEqual(self.execution("mails/sealed")["outcome"], "authorized")
+
+    def test_what_would_run_after_its_report_is_refused(self):
+        async def coroutine():
+            self.fail("It ran.")
+
+        def generator():
+            self.fail("It ran.")
+            yield
+
+        guard = self.governance.guard("send", "mail", "mails/later")
+        for function in (coroutine, generator):
+            with self.assertRaisesRegex(TypeError, f"{function.__name__} returns before it has run"):
+                guard(function)
+        for function in (lambda: coroutine(), lambda: generator()):
+            with self.assertRaisesRegex(TypeError, "It returned before it had run"):
+                guard(function)()
+            self.assertEqual(self.execution("mails/later")["outcome"], "failed")
+
+    def test_guard_reports_no_block_as_another(self):
+        guard = self.governance.guard("send", "mail", "mails/shared")
+        with guard as first:
+            with self.assertRaisesRegex(RuntimeError, "each `with` needs a guard of its own"):
+                with guard:
+                    self.fail("It ran.")
+            first.result = "first"
+        with guard as second:
+            second.result = "second"
+        found = [one["result"] for one in OPERATOR.pages("/api/v1/executions", {"resourceId": "mails/shared"})]
+        self.assertEqual(found, ["first", "second"])
 
     def test_denied_before_it_runs_with_the_explanation(self):
         runs = []
@@ -139,6 +203,11 @@ class GuardTest(unittest.TestCase):
         with self.assertRaises(GovernanceError) as caught:
             away.request("GET", "/api/v1/stats")
         self.assertEqual((caught.exception.code, caught.exception.status), ("UNREACHABLE", None))
+
+    def test_options_that_cannot_work(self):
+        for options in ({"url": None}, {"url": "localhost:3000"}, {"key": None}, {"timeout": 0}, {"patience": -1}):
+            with self.assertRaises(TypeError):
+                Governance(**{"url": URL, "key": "x", **options})
 
     def test_faults_of_fields(self):
         with self.assertRaises(GovernanceError) as caught:

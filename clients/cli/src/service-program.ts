@@ -117,6 +117,8 @@ function serviceFolder(): string {
   try {
     return dirname(require.resolve(`${PACKAGE}/package.json`, { paths: [process.cwd(), import.meta.dirname] }));
   } catch {
-    throw new SettingsError(`The service is not installed here: npm install ${PACKAGE}.`);
+    throw new SettingsError(
+      'The service is not installed here. Use `npm run gov -- …` in a clone, or install the .tgz that `npm pack` makes in one.',
+    );
   }
 }

@@ -1,4 +1,4 @@
-import type { GovernanceClient, GovernanceError } from 'agent-governance-client';
+import type { Execution, GovernanceClient, GovernanceError, ResultNotReportedError } from 'agent-governance-client';
 
 /** The request to the policies about a tool call. */
 export interface ToolRequest {
@@ -30,16 +30,70 @@ export class NotPermittedError extends Error {
   }
 }
 
+/** One call of a tool. */
+export interface ToolCall<Result> {
+  readonly tool: string;
+  readonly input: unknown;
+  readonly run: () => Result | Promise<Result>;
+  /** The framework's: a call that it has given up waits no longer, and does not begin. */
+  readonly signal: AbortSignal | undefined;
+  /** Whether what was thrown only pauses the call: the framework will make it again, and it goes on under the same execution. */
+  readonly isPause?: (thrown: unknown) => boolean;
+}
+
+/** Outcomes of an execution that no handler of the service has begun. */
+const NOT_BEGUN: ReadonlySet<Execution['outcome']> = new Set([
+  ...(['pending_approval', 'approved', 'authorized', 'rejected', 'expired', 'cancelled', 'denied'] as const),
+]);
+
 /**
  * Runs the call if it is authorised, and reports it.
- * @throws NotPermittedError if it is not authorised; errors of `run`.
+ * @throws NotPermittedError if it is not authorised; the reason of `signal`; ResultNotReportedError; errors of `run`.
  */
 export async function governedRun<Result>(
   governance: GovernanceClient,
   options: GovernedOptions,
-  tool: string,
-  input: unknown,
-  run: () => Result | Promise<Result>,
+  call: ToolCall<Result>,
+): Promise<Result> {
+  return carriedOut(governance, await permitted(governance, options, call), call);
+}
+
+/** The execution under which the call may run. @throws NotPermittedError; the reason of `signal`. */
+export async function permitted(
+  governance: GovernanceClient,
+  options: GovernedOptions,
+  { tool, input, signal }: Pick<ToolCall<unknown>, 'tool' | 'input' | 'signal'>,
+): Promise<Execution> {
+  const waiting = { wait: options.wait ?? 0, ...(signal === undefined ? {} : { signal }) };
+  try {
+    return await governance.authorize(requestOf(options, tool, input), waiting);
+  } catch (error) {
+    throw isGovernanceError(error) ? refusal(tool, error) : error;
+  }
+}
+
+/**
+ * The execution under which a call that paused goes on. Meanwhile somebody may have closed it, or suspended the agent.
+ * @throws NotPermittedError unless it is still authorised.
+ */
+export async function goingOn(governance: GovernanceClient, { id }: Execution, tool: string): Promise<Execution> {
+  const looking = governance.get('/api/v1/executions/{id}', { path: { id } });
+  const execution = await looking.catch((error: unknown) => {
+    throw isGovernanceError(error) ? notGoingOn(tool, error.explained(), error) : error;
+  });
+  if (execution.outcome === 'authorized') return execution;
+  throw notGoingOn(tool, `Its execution ${id} is over: ${execution.outcome}.`, execution);
+}
+
+function notGoingOn(tool: string, why: string, cause: unknown): NotPermittedError {
+  return new NotPermittedError(`${tool} was paused, and did not go on. ${why}`, false, cause);
+}
+
+/** The other half of `governedRun`. @throws as that. */
+export async function carriedOut<Result>(
+  governance: GovernanceClient,
+  execution: Execution,
+  { tool, run, signal, isPause }: ToolCall<Result>,
 ): Promise<Result> {
   const call = { hasRun: false };
   const runOnce = (): Result | Promise<Result> => {
@@ -47,22 +101,26 @@ export async function governedRun<Result>(
     return run();
   };
   try {
-    return await governance.guard(requestOf(options, tool, input), runOnce, { wait: options.wait ?? 0 });
+    return await governance.carryOut(execution, runOnce, { signal, isPause });
   } catch (error) {
-    if (call.hasRun || !isGovernanceError(error)) throw error;
-    if (error.name === 'OutcomeUnknownError') {
-      const text = `It is not known whether ${tool} was carried out: do not call it again before somebody has looked. ${error.explained()}`;
-      throw new NotPermittedError(text, false, error);
-    }
-    const isPending = error.code === 'APPROVAL_PENDING';
-    const again = isPending ? ' Once it is approved, call the tool again with exactly the same input.' : '';
-    throw new NotPermittedError(`${tool} did not run. ${error.explained()}${again}`, isPending, error);
+    throw call.hasRun || !isGovernanceError(error) ? error : refusal(tool, error);
   }
+}
+
+function refusal(tool: string, error: GovernanceError): NotPermittedError {
+  if (error.name === 'OutcomeUnknownError') return unknownOutcome(tool, error);
+  if (error.code === 'EXECUTION_FAILED') {
+    return new NotPermittedError(`The service ran ${tool} itself, and that failed. ${error.message}`, false, error);
+  }
+  const isPending = error.code === 'APPROVAL_PENDING';
+  const again = isPending ? ' Once it is approved, call the tool again with exactly the same input.' : '';
+  return new NotPermittedError(`${tool} did not run. ${error.explained()}${again}`, isPending, error);
 }
 
 /**
  * Whether a framework should stop and wait for people before it calls a tool: whether the call needs an approval that is not given
  * yet. The request for it is made, so that reviewers see it. A refused call does not need one: its error explains the refusal.
+ * @throws NotPermittedError where a handler of the service carried the call out meanwhile, or may have: the call would be a second.
  */
 export async function needsApproval(
   governance: GovernanceClient,
@@ -76,7 +134,7 @@ export async function needsApproval(
       .post('/api/v1/policies/evaluate', { body: { agent, ...request } })
       .then(oneAnswer);
     if (effect !== 'require_approval') return false;
-    const asked = await governance.post('/api/v1/agents/{id}/execute', { path: { id: agent }, body: request });
+    const asked = await askedFor(governance, agent, tool, request);
     if (asked.outcome === 'authorized') {
       // The policies changed in between. The call itself asks for an authorisation of its own.
       await governance.report(asked, { error: 'It was only asked whether the call needs an approval.' });
@@ -86,6 +144,28 @@ export async function needsApproval(
     if (isGovernanceError(error)) return false;
     throw error;
   }
+}
+
+/** The policies may have changed since they were looked at, so that a handler of the service runs. */
+async function askedFor(
+  governance: GovernanceClient,
+  agent: string,
+  tool: string,
+  request: ToolRequest & { readonly parameters: Record<string, unknown> },
+): Promise<Execution> {
+  const asking = governance.post('/api/v1/agents/{id}/execute', { path: { id: agent }, body: request });
+  const execution = await asking.catch((error: unknown) => {
+    throw isGovernanceError(error) && error.isOutcomeUnknown ? unknownOutcome(tool, error) : error;
+  });
+  const { id, outcome } = execution;
+  if (NOT_BEGUN.has(outcome)) return execution;
+  const text = `The service has carried ${tool} out itself, or may have: the execution ${id} is ${outcome}. Do not call it again.`;
+  throw new NotPermittedError(text, false, execution);
+}
+
+function unknownOutcome(tool: string, error: GovernanceError): NotPermittedError {
+  const text = `It is not known whether ${tool} was carried out: do not call it again before somebody has looked. ${error.explained()}`;
+  return new NotPermittedError(text, false, error);
 }
 
 function requestOf(
@@ -110,6 +190,11 @@ function parametersOf(input: unknown): Record<string, unknown> {
 function oneAnswer<Answer extends object>(answer: Answer): Extract<Answer, { effect: unknown }> {
   if (!('effect' in answer)) throw new TypeError('The answer is not that to one question.');
   return answer as Extract<Answer, { effect: unknown }>;
+}
+
+/** Whether the tool ran and the service did not accept the report: the model needs the result, and must not call it again. */
+export function isNotReported(error: unknown): error is ResultNotReportedError {
+  return isGovernanceError(error) && error.name === 'ResultNotReportedError';
 }
 
 /** By its form, since the client may be loaded as both an ES module and a CommonJS module. */

@@ -1,6 +1,7 @@
-import type { GovernanceClient } from 'agent-governance-client';
-import { type AgentMiddleware, createMiddleware, ToolMessage } from 'langchain';
-import { governedRun, type GovernedOptions, NotPermittedError } from './governed.js';
+import type { Execution, GovernanceClient } from 'agent-governance-client';
+import { type AgentMiddleware, createMiddleware, type ToolCallRequest, ToolMessage } from 'langchain';
+import { carriedOut, goingOn, type GovernedOptions, isNotReported, NotPermittedError, permitted } from './governed.js';
+import { type PausedCall, PausedCalls } from './paused-calls.js';
 
 export { NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
 
@@ -9,41 +10,151 @@ export interface MiddlewareOptions extends GovernedOptions {
   readonly interrupt?: boolean;
 }
 
+type Request = Pick<ToolCallRequest, 'toolCall' | 'runtime'>;
+/** What LangGraph keeps for a task that is resumed. */
+interface Scratchpad {
+  /** The answers to its interrupts, in their order. */
+  readonly resume: readonly unknown[];
+  /** The answer that no interrupt has taken yet. */
+  readonly nullResume?: unknown;
+  /** The index of its last interrupt. */
+  readonly interruptCounter: number;
+}
+type Answer = Awaited<ReturnType<Parameters<NonNullable<AgentMiddleware['wrapToolCall']>>[1]>>;
+
 /** The failure that a tool reports, so that it is recorded as one; the model gets its message. */
 class ToolFailure extends Error {}
 
-/** Lets every tool of an agent ask before it runs: `createAgent({ model, tools, middleware: [governanceMiddleware(governance)] })`. */
+/**
+ * Lets every tool of an agent ask before it runs: `createAgent({ model, tools, middleware: [governanceMiddleware(governance)] })`.
+ * A tool that interrupts the graph itself goes on under the same execution, when it is resumed with the same middleware.
+ */
 export function governanceMiddleware(governance: GovernanceClient, options: MiddlewareOptions = {}): AgentMiddleware {
+  const paused = new PausedCalls();
   return createMiddleware({
     name: 'Governance',
     wrapToolCall: async (request, handler) => {
-      const { name, args, id = '' } = request.toolCall;
-      let answer: Awaited<ReturnType<typeof handler>> | undefined;
-      const run = async (): Promise<unknown> => {
-        answer = await handler(request);
-        if (!ToolMessage.isInstance(answer)) return null;
-        if (answer.status === 'error') throw new ToolFailure(answer.text);
-        return answer.content;
-      };
-      for (;;) {
+      const key = identityOf(request);
+      const { questions, execution: begun } = paused.find(key) ?? pausedElsewhere(request, options);
+      // A resumed graph answers the interrupts of a call in their order: the tool's own come after these.
+      for (const question of questions) pause(request, question);
+      paused.forget(key);
+      const asked = [...questions];
+      for (let before = begun; ; before = null) {
+        let execution: Execution | null = null;
         try {
-          const result = await governedRun(governance, options, name, args, run);
-          return answer ?? new ToolMessage({ content: JSON.stringify(result ?? null), tool_call_id: id, name });
+          execution = await (before === null
+            ? permitted(governance, options, callOf(request))
+            : goingOn(governance, before, request.toolCall.name));
+          return await answerOf(governance, execution, request, async () => handler(request));
         } catch (error) {
-          if (error instanceof ToolFailure && answer !== undefined) return answer;
+          if (isPause(error)) paused.keep(key, { questions: asked, execution });
           if (!(error instanceof NotPermittedError)) throw error;
-          if (!error.isPending || options.interrupt !== true) {
-            return new ToolMessage({ content: error.message, tool_call_id: id, name, status: 'error' });
-          }
-          pause(request.runtime, error.message);
+          if (!error.isPending || options.interrupt !== true) return message(request, error.message, 'error');
+          asked.push(error.message);
+          paused.keep(key, { questions: asked, execution: null });
+          pause(request, error.message);
+          paused.forget(key);
         }
       }
     },
   });
 }
 
+/**
+ * A call that this middleware has not seen interrupted. With `interrupt`, what resumed its graph so far may have been answers to the
+ * questions of another middleware: each is taken for one, so that no tool takes it for the answer to its own.
+ */
+function pausedElsewhere({ runtime }: Request, { interrupt = false }: MiddlewareOptions): PausedCall {
+  const questions = interrupt ? Array.from({ length: answersFor(runtime) }, () => 'It was asked elsewhere.') : [];
+  return { questions, execution: null };
+}
+
+/** How often the interrupts of the task that is under way can be answered at once: LangGraph shows it only here. */
+function answersFor({ configurable }: Request['runtime']): number {
+  const scratchpad = configurable?.['__pregel_scratchpad'] as Scratchpad | undefined;
+  if (scratchpad === undefined) return 0;
+  const { resume, nullResume, interruptCounter } = scratchpad;
+  return resume.length + (nullResume === undefined ? 0 : 1) - (interruptCounter + 1);
+}
+
+/** The tool's answer, or that of a handler of the service. */
+async function answerOf(
+  governance: GovernanceClient,
+  execution: Execution,
+  request: Request,
+  tool: () => Promise<Answer>,
+): Promise<Answer> {
+  let answer: Answer | undefined;
+  let parting: Error | undefined;
+  const run = async (): Promise<unknown> => {
+    try {
+      answer = await tool();
+    } catch (error) {
+      if (!isParting(error)) throw error;
+      parting = error;
+      return null;
+    }
+    if (!ToolMessage.isInstance(answer)) return null;
+    if (answer.status === 'error') throw new ToolFailure(answer.text);
+    return answer.content;
+  };
+  try {
+    const result = await carriedOut(governance, execution, { ...callOf(request), run, isPause });
+    if (parting !== undefined) throw parting;
+    return answer ?? message(request, JSON.stringify(result ?? null), 'success');
+  } catch (error) {
+    if (error instanceof ToolFailure && answer !== undefined) return answer;
+    // A graph that ends here would be resumed before the call.
+    if (!isNotReported(error)) throw error;
+    return answer === undefined
+      ? message(request, error.explained(), 'error')
+      : withNote(answer, request, error.message);
+  }
+}
+
+function callOf({ toolCall, runtime }: Request): { tool: string; input: unknown; signal: AbortSignal | undefined } {
+  return { tool: toolCall.name, input: toolCall.args, signal: runtime.signal };
+}
+
+/** The arguments belong to it: whoever resumes a graph can change them. */
+function identityOf({ toolCall: { id, name, args }, runtime }: Request): string {
+  return JSON.stringify([runtime.configurable?.thread_id, id, name, args]);
+}
+
+function message({ toolCall: { name, id = '' } }: Request, content: string, status: 'success' | 'error'): ToolMessage {
+  return new ToolMessage({ content, tool_call_id: id, name, status });
+}
+
+/** All that the tool answered, and a text for the model. */
+function withNote(answer: Answer, { toolCall }: Request, text: string): Answer {
+  for (const answered of messagesIn(answer)) {
+    if (answered.tool_call_id !== toolCall.id) continue;
+    const { content } = answered;
+    answered.content = typeof content === 'string' ? `${content}\n${text}` : [...content, { type: 'text', text }];
+  }
+  return answer;
+}
+
+/** A command has them in its update. */
+function messagesIn(answer: Answer): ToolMessage[] {
+  if (ToolMessage.isInstance(answer)) return [answer];
+  const { messages } = (answer.update ?? {}) as { messages?: unknown };
+  return [messages].flat().filter((one) => ToolMessage.isInstance(one));
+}
+
+/** LangGraph interrupts by what it throws. */
+function isPause(thrown: unknown): boolean {
+  return thrown instanceof Error && 'is_bubble_up' in thrown && thrown.is_bubble_up === true && !isParting(thrown);
+}
+
+/** A tool that ended by leading on to another graph. */
+function isParting(thrown: unknown): thrown is Error {
+  return thrown instanceof Error && thrown.name === 'ParentCommand';
+}
+
 /** Ends the run here, or returns when it is resumed. @throws the interrupt of LangGraph. */
-function pause({ interrupt }: { interrupt?: (value: string) => unknown }, message: string): void {
+function pause({ runtime: { interrupt } }: Request, text: string): void {
   if (interrupt === undefined) throw new TypeError('This version of LangChain cannot interrupt from a middleware.');
-  interrupt(message);
+  interrupt(text);
 }

@@ -1,9 +1,9 @@
 import type { GovernanceClient } from 'agent-governance-client';
-import { governedRun, type GovernedOptions, needsApproval, NotPermittedError } from './governed.js';
+import { governedRun, type GovernedOptions, isNotReported, needsApproval, NotPermittedError } from './governed.js';
 
 export type { GovernedOptions, ToolRequest } from './governed.js';
 
-type Execute = (input: unknown, ...rest: readonly unknown[]) => unknown;
+type Execute = (input: unknown, context: unknown, details?: { readonly signal?: AbortSignal }) => unknown;
 type NeedsApproval = (context: unknown, input: unknown, callId?: string) => Promise<boolean>;
 
 /**
@@ -26,12 +26,14 @@ export function governed<Options extends { readonly name: string; readonly execu
     // A call that waits by itself need not interrupt the run.
     return isOwn || (options.wait === undefined && (await needsApproval(governance, options, name, input)));
   };
-  const runs: Execute = async (input, ...rest) => {
+  const runs: Execute = async (input, context, details) => {
+    const run = (): unknown => execute(input, context, details);
     try {
-      return await governedRun(governance, options, name, input, () => execute(input, ...rest));
+      return await governedRun(governance, options, { tool: name, input, run, signal: details?.signal });
     } catch (error) {
-      // An error's message would not reach the model.
+      // An error's message would not reach the model, which would be asked to try again.
       if (error instanceof NotPermittedError) return error.message;
+      if (isNotReported(error)) return error.explained();
       throw error;
     }
   };

@@ -1,10 +1,8 @@
 import type { GovernanceClient } from 'agent-governance-client';
 import type { ToolSet } from 'ai';
-import { governedRun, type GovernedOptions, needsApproval } from './governed.js';
+import { governedRun, type GovernedOptions, isNotReported, needsApproval } from './governed.js';
 
 export { NotPermittedError, type GovernedOptions, type ToolRequest } from './governed.js';
-
-type Execute = (input: unknown, options: unknown) => unknown;
 
 /** The relevant members of a message part. */
 interface Part {
@@ -16,8 +14,11 @@ interface Part {
 /** The relevant members of a call in the SDK. */
 interface CallContext {
   readonly toolCallId: string;
+  readonly abortSignal?: AbortSignal;
   readonly messages: readonly { readonly content: string | readonly Part[] }[];
 }
+
+type Execute = (input: unknown, context: CallContext) => unknown;
 
 /**
  * Tools that ask before they run, for `generateText`, `streamText` and agents: `tools: governedTools(governance, tools)`. A call
@@ -45,15 +46,22 @@ function governedTool(
     throw new TypeError(`The tool ${name} has no execute: it runs where it cannot be governed.`);
   return {
     ...tool,
-    needsApproval: async (input: unknown, context: unknown) => {
+    needsApproval: async (input: unknown, context: CallContext) => {
       if (typeof own === 'function' ? await own(input, context) : own === true) return true;
       // The SDK asks again about what its user answered; the call itself finds out whether it is approved.
-      if (isAnswered(context as CallContext)) return true;
+      if (isAnswered(context)) return true;
       // A call that waits by itself need not stop the framework.
       return options.wait === undefined && (await needsApproval(governance, options, name, input));
     },
-    execute: (input: unknown, context: unknown) =>
-      governedRun(governance, options, name, input, () => lastOf(execute(input, context))),
+    execute: async (input: unknown, context: CallContext) => {
+      const run = (): Promise<unknown> => lastOf(execute(input, context));
+      try {
+        return await governedRun(governance, options, { tool: name, input, run, signal: context.abortSignal });
+      } catch (error) {
+        // The model gets the message of an error and nothing else of it.
+        throw isNotReported(error) ? new Error(error.explained(), { cause: error }) : error;
+      }
+    },
   } as ToolSet[string];
 }
 

@@ -1,5 +1,5 @@
 import type { Execution } from './api-types.js';
-import { GovernanceError } from './governance-error.js';
+import { GovernanceError, unexpectedAnswer } from './governance-error.js';
 import { isTemporary, sleep, type Transport } from './transport.js';
 
 /** Most seconds for which the service holds one request. */
@@ -19,6 +19,7 @@ export async function decided(
 ): Promise<Execution> {
   const end = Date.now() + wait * 1_000;
   let execution = asked;
+  let away: GovernanceError | null = null;
   for (let left = wait; execution.outcome === 'pending_approval' && left > 0; left = (end - Date.now()) / 1_000) {
     try {
       // Without patience of its own: a repeat asks for the time that is left.
@@ -27,11 +28,15 @@ export async function decided(
         patience: 0,
         signal,
       });
+      away = null;
     } catch (error) {
-      if (!(error instanceof GovernanceError && isTemporary(error)) || Date.now() >= end) throw error;
+      if (!(error instanceof GovernanceError && isTemporary(error))) throw error;
+      away = error;
     }
     if (execution.outcome === 'pending_approval') await sleep(Math.max(0, Math.min(PAUSE, end - Date.now())), signal);
   }
+  // Whether it is still pending is then not known.
+  if (away !== null) throw away;
   return execution;
 }
 
@@ -59,9 +64,5 @@ async function look(transport: Transport, { id }: Execution, { wait, ...rest }: 
 export function executionIn(answer: unknown): Execution {
   const { id, outcome } = (answer ?? {}) as Partial<Record<string, unknown>>;
   if (typeof id === 'string' && typeof outcome === 'string') return answer as Execution;
-  const error = new GovernanceError("The answer is not the governance service's: it is not an execution.", {
-    ...{ code: 'UNEXPECTED_ANSWER', status: null },
-  });
-  error.isOutcomeUnknown = true;
-  throw error;
+  throw unexpectedAnswer('it is not an execution.', null);
 }

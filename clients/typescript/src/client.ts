@@ -11,7 +11,9 @@ import type {
 } from './api-types.js';
 import { decided } from './awaited-execution.js';
 import { eventsFrom, type EventsRequest } from './events.js';
-import { authorized, guarded, type GuardOptions, type GuardRequest, type Outcome, reported } from './guard.js';
+import { authorized, carriedOut, type GuardOptions, type GuardRequest, type RunOptions } from './guard.js';
+import type { Outcome } from './guard-errors.js';
+import { reported } from './report.js';
 import { Transport, type SentRequest, type TransportOptions } from './transport.js';
 
 /** What any request may consist of; its type says which parts it has. */
@@ -103,16 +105,28 @@ export class GovernanceClient {
     run: () => Result | Promise<Result>,
     options: GuardOptions = {},
   ): Promise<Result> {
-    return guarded(this.transport, await this.withAgent(request), run, options);
+    return this.carryOut(await this.authorize(request, options), run, { signal: options.signal });
   }
 
   /**
-   * The first half of `guard`, for actions that run elsewhere: asks, waits for approval and uses it. Only the outcome `authorized`
-   * means that the action may run; `executed` means that a handler of the service has carried it out.
+   * The first half of `guard`: asks, waits for approval and uses it. Only the outcome `authorized` means that the action may run;
+   * `executed` means that a handler of the service has carried it out.
    * @throws as `guard` before it runs.
    */
   async authorize(request: GuardRequest, options: GuardOptions = {}): Promise<Execution> {
     return authorized(this.transport, await this.withAgent(request), options);
+  }
+
+  /**
+   * The second half: runs what is authorised, and reports the outcome. An authorised execution is carried out once, unless it
+   * paused: a second call does not run it. @throws as `guard` from then on; TypeError for the second call.
+   */
+  carryOut<Result>(
+    execution: Execution,
+    run: () => Result | Promise<Result>,
+    options: RunOptions = {},
+  ): Promise<Result> {
+    return carriedOut(this.transport, execution, run, options);
   }
 
   /** Waits for the decision on an execution that is pending: at most `wait` seconds, then it is returned as it is. */
@@ -120,7 +134,7 @@ export class GovernanceClient {
     return decided(this.transport, execution, wait, signal);
   }
 
-  /** The other half: reports the outcome. @throws ResultNotReportedError if the service does not accept it. */
+  /** What came of an authorised action that ran elsewhere. @throws ResultNotReportedError if the service does not accept it. */
   report(execution: Execution, outcome: Outcome): Promise<void> {
     return reported(this.transport, execution, outcome);
   }

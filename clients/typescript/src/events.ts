@@ -1,5 +1,5 @@
 import type { AuditEntry } from './api-types.js';
-import { GovernanceError } from './governance-error.js';
+import { unexpectedAnswer } from './governance-error.js';
 import { sleep, type Transport } from './transport.js';
 
 export interface EventsRequest {
@@ -51,22 +51,15 @@ async function streamIn(response: Response): Promise<Response> {
   const type = response.headers.get('Content-Type') ?? '';
   if (/^text\/event-stream\b/i.test(type)) return response;
   await response.body?.cancel();
-  throw notOfService(`${response.status} ${type}`, response.status);
+  throw unexpectedAnswer(type, response.status);
 }
 
 function entryIn(data: string): AuditEntry {
   try {
     return JSON.parse(data) as AuditEntry;
   } catch {
-    throw notOfService(data.slice(0, 200), null);
+    throw unexpectedAnswer(data, null);
   }
-}
-
-function notOfService(text: string, status: number | null): GovernanceError {
-  return new GovernanceError(`The answer is not the governance service's: ${text}`, {
-    code: 'UNEXPECTED_ANSWER',
-    status,
-  });
 }
 
 /** The sequence of the newest entry; 0 in an empty ledger. */
@@ -81,8 +74,7 @@ async function* streamEvents(
   { body }: Response,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  if (body === null)
-    throw new GovernanceError('The stream of events has no body.', { code: 'UNEXPECTED_ANSWER', status: 200 });
+  if (body === null) throw unexpectedAnswer('the stream of events has no body.', null);
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   const end = (): void => void reader.cancel().catch(() => undefined);
   signal?.addEventListener('abort', end, { once: true });

@@ -1,3 +1,6 @@
+/** Characters shown of an answer by somebody else. */
+const EXCERPT = 200;
+
 /** Why a field of a request was refused. */
 export interface FieldFault {
   readonly field: string;
@@ -77,12 +80,7 @@ function explanationLines(explained: Explanation | null): string[] {
 /** Reads the body of a refusal; any other body, such as of a proxy in between, becomes the code `UNEXPECTED_ANSWER`. */
 export function errorOf(status: number, text: string): GovernanceError {
   const error = errorMember(text);
-  if (error === null) {
-    const excerpt = text.slice(0, 200);
-    return new GovernanceError(`The answer is not the governance service's: ${status} ${excerpt}`, {
-      ...{ code: 'UNEXPECTED_ANSWER', status },
-    });
-  }
+  if (error === null) return unexpectedAnswer(text, status);
   const { code, message, reason, requestId, details } = error;
   return new GovernanceError(message, {
     ...{ code, status },
@@ -90,6 +88,18 @@ export function errorOf(status: number, text: string): GovernanceError {
     requestId: requestId ?? null,
     details: details ?? [],
   });
+}
+
+/**
+ * Somebody else has answered, such as a proxy in between.
+ * @param status null where it was a success: what was done is then not known.
+ */
+export function unexpectedAnswer(text: string, status: number | null, cause?: unknown): GovernanceError {
+  const shown = `${status === null ? '' : `${status} `}${text.slice(0, EXCERPT)}`;
+  const message = `The answer is not the governance service's: ${shown}`;
+  const error = new GovernanceError(message, { code: 'UNEXPECTED_ANSWER', status, cause });
+  error.isOutcomeUnknown = status === null;
+  return error;
 }
 
 interface ErrorMember {

@@ -1,11 +1,11 @@
 import type { Method } from './api-types.js';
-import { errorOf, GovernanceError } from './governance-error.js';
+import { errorOf, GovernanceError, unexpectedAnswer } from './governance-error.js';
 
 /** Statuses which mean that nothing was done and a retry is safe. */
 const TEMPORARY: ReadonlySet<number> = new Set([429, 503]);
 /** Statuses of a proxy that cannot reach the service: whether anything was done is unknown. */
 const UNKNOWN: ReadonlySet<number> = new Set([502, 504]);
-/** Faults of a connection that was never made: nothing was sent. Elsewhere than in Node.js they cannot be told from others. */
+/** Faults of a connection that was never made: nothing was sent. Outside Node.js they cannot be distinguished. */
 const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
 ]);
@@ -46,7 +46,9 @@ export interface SentRequest {
 export class Transport {
   private readonly url: string;
 
+  /** @throws TypeError for options that no request could succeed with. */
   constructor(private readonly options: TransportOptions) {
+    requireUsable(options);
     this.url = options.url.replace(/\/+$/, '');
   }
 
@@ -62,16 +64,23 @@ export class Transport {
    */
   async send<Result>(request: SentRequest, read: (response: Response) => Promise<Result>): Promise<Result> {
     const hasSecret = request.method === 'post' && SECRETS.test(request.path);
-    const headers = { ...bodyHeaders(request, hasSecret), ...request.headers };
+    const headers = headersOf(request, hasSecret);
+    // Here, as what JSON cannot carry must not pass for a service that cannot be reached.
+    const body = request.body === undefined ? null : JSON.stringify(request.body);
     const patience = request.patience ?? this.options.patience ?? 30_000;
     const end = Date.now() + patience;
     let isOutcomeUnknown = false;
+    let last: GovernanceError | null = null;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
-      const attempt = await this.attempt(request, headers, read);
+      const attempt = await this.attempt(request, headers, body, read).catch((error: unknown) => {
+        // There is no key this time. What an earlier attempt has done is still not known.
+        throw last?.isOutcomeUnknown === true && request.signal?.aborted !== true ? last : error;
+      });
       if ('result' in attempt) return attempt.result;
       // A later attempt that is refused says nothing about an earlier one.
       isOutcomeUnknown ||= mayHaveHappened(attempt.error);
       attempt.error.isOutcomeUnknown = isOutcomeUnknown;
+      last = attempt.error;
       const wait = Math.max(pause * (0.75 + Math.random() / 2), attempt.retryAfter);
       // One answer that was lost on its way must not use up all patience: it is asked for once more.
       const isFirstSilence = attempt.isSilence && pause === FIRST_PAUSE && patience > 0;
@@ -82,8 +91,9 @@ export class Transport {
   }
 
   private async attempt<Result>(
-    { method, path, body, signal, hold = 0 }: SentRequest,
-    headers: Readonly<Record<string, string>>,
+    { method, path, signal, hold = 0 }: SentRequest,
+    headers: Headers,
+    body: string | null,
     read: (response: Response) => Promise<Result>,
   ): Promise<{ readonly result: Result } | Failure> {
     const { key, fetch: send = fetch, timeout = 90_000 } = this.options;
@@ -95,17 +105,19 @@ export class Transport {
     signal?.addEventListener('abort', end, { once: true });
     let isKeyThere = false;
     try {
-      const authorization = `Bearer ${typeof key === 'string' ? key : await unlessEnded(key(), ending.signal)}`;
+      headers.set('Authorization', `Bearer ${typeof key === 'string' ? key : await unlessEnded(key(), ending.signal)}`);
       isKeyThere = true;
       const response = await send(`${this.url}${path}`, {
         method: method.toUpperCase(),
-        headers: { ...headers, Authorization: authorization },
-        redirect: 'error',
+        headers,
+        // It would carry the key to wherever it leads.
+        redirect: 'manual',
         signal: ending.signal,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        body,
       });
       if (response.ok) return { result: await read(response) };
-      const error = errorOf(response.status, await response.text());
+      const text = await response.text();
+      const error = isRedirect(response) ? redirected(response) : errorOf(response.status, text);
       return { error, retryAfter: retryAfter(response), isSilence: false };
     } catch (cause) {
       signal?.throwIfAborted();
@@ -140,21 +152,43 @@ interface Failure {
   readonly isSilence: boolean;
 }
 
-function bodyHeaders({ method, body }: SentRequest, hasSecret: boolean): Record<string, string> {
-  return {
-    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-    ...(method === 'post' && !hasSecret ? { 'Idempotency-Key': globalThis.crypto.randomUUID() } : {}),
-  };
+/** Those that are given replace those that a request has anyway, in whatever case they are written. */
+function headersOf({ method, body, headers: given }: SentRequest, hasSecret: boolean): Headers {
+  const headers = new Headers(given);
+  const own = new Headers();
+  if (body !== undefined) own.set('Content-Type', 'application/json');
+  if (method === 'post' && !hasSecret) own.set('Idempotency-Key', globalThis.crypto.randomUUID());
+  own.forEach((value, name) => {
+    if (!headers.has(name)) headers.set(name, value);
+  });
+  return headers;
+}
+
+/** Browsers show nothing of a redirect that is not followed. */
+function isRedirect({ type, status }: Response): boolean {
+  return type === 'opaqueredirect' || (status >= 300 && status < 400);
+}
+
+function redirected({ status, headers }: Response): GovernanceError {
+  return unexpectedAnswer(`a redirect to ${headers.get('Location') ?? 'somewhere else'}. Check the URL.`, status);
+}
+
+/** Such as environment variables that are not set. */
+function requireUsable({ url, key, patience = 0, timeout = 1 }: TransportOptions): void {
+  const [address, secret]: readonly unknown[] = [url, key];
+  if (typeof address !== 'string' || !/^https?:\/\//i.test(address))
+    throw new TypeError(`url is the address of the service, such as http://127.0.0.1:3000; it was ${String(address)}.`);
+  if (typeof secret !== 'function' && typeof secret !== 'string')
+    throw new TypeError('key is a key or a token, or a function that returns one.');
+  if (!(patience >= 0)) throw new TypeError(`patience is milliseconds, 0 or more; it was ${patience}.`);
+  if (!(timeout >= 1)) throw new TypeError(`timeout is milliseconds, 1 or more; it was ${timeout}.`);
 }
 
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    const facts = { code: 'UNEXPECTED_ANSWER', status: null, cause };
-    const error = new GovernanceError(`The answer is not the governance service's: ${text.slice(0, 200)}`, facts);
-    error.isOutcomeUnknown = true;
-    throw error;
+    throw unexpectedAnswer(text, null, cause);
   }
 }
 

@@ -12,6 +12,7 @@ export function addLedgerCommands(program: Command): void {
     .description('the audit trail as it grows, until it is interrupted')
     .option('--after <sequence>', 'begins after this entry; with those to come unless given', sequence)
     .option('--action <action...>', 'exact, or a family such as decision.*')
+    .option('--follow', 'until it is interrupted: what it does anyway')
     .option('--json', 'one entry of JSON on each line')
     .action(follow);
   program

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, type CommandOptions, InvalidArgumentError } from 'commander';
 import { type Column, printJson, printTable } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import { addPolicyFileCommands } from './policies.js';
@@ -47,17 +47,17 @@ export function addRecordCommands(program: Command): void {
   program.command('show <id>').description('one record by its id, as JSON').action(show);
 }
 
-function listCommand(parent: Command, name: string, description: string): Command {
+function listCommand(parent: Command, name: string, description: string, options: CommandOptions = {}): Command {
   return parent
-    .command(name)
+    .command(name, options)
     .description(description)
     .option('--limit <number>', 'how many', wholeNumber, 50)
     .option('--json', 'the records as JSON');
 }
 
 function addKeyCommands(program: Command): void {
-  const keys = program.command('keys').description('keys: list, issue, revoke');
-  listCommand(keys, 'list', 'all keys').action((options: ListOptions) =>
+  const keys = program.command('keys').description('keys: list them, issue one, revoke one');
+  listCommand(keys, 'list', 'all keys; so does gov keys', { isDefault: true }).action((options: ListOptions) =>
     list('/api/v1/api-keys', options, KEY_COLUMNS),
   );
   keys

@@ -1,8 +1,14 @@
 import { refusalText } from '../mcp/answers.js';
 import { readMapping, requestOf, UnclearTargetError } from '../mcp/mapping.js';
 import { settings } from '../settings.js';
-import { authorizedBefore, forgetAuthorized, keepAuthorized } from './authorized-calls.js';
-import { ApprovalPendingError, GovernanceClient, GovernanceError } from '../../../typescript/src/index.js';
+import { forget, keepAuthorized, type KeptCall, keepOutcome, unreported } from './authorized-calls.js';
+import {
+  ApprovalPendingError,
+  GovernanceClient,
+  GovernanceError,
+  type Outcome,
+  ResultNotReportedError,
+} from '../../../typescript/src/index.js';
 
 /** The parts that matter here of what Claude Code writes to a hook. */
 interface HookEvent {
@@ -58,7 +64,7 @@ async function beforeTool(event: HookEvent, map: string | undefined): Promise<Pr
     if (execution.outcome !== 'authorized') {
       return denied(`The governance service handles ${tool} itself; it is ${execution.outcome}. Do not run it.`);
     }
-    keepAuthorized(callOf(event), execution);
+    keepAuthorized(callOf(event), settings().url, execution);
     return null;
   } catch (error) {
     if (error instanceof ApprovalPendingError) return denied(pendingReason(tool, error.execution.decisionId));
@@ -75,12 +81,25 @@ function pendingReason(tool: string, decisionId: string | null): string {
   );
 }
 
-async function afterTool(event: HookEvent, outcome: { result: unknown } | { error: unknown }): Promise<void> {
-  const call = callOf(event);
-  const execution = authorizedBefore(call);
-  if (execution === null) return;
-  await governance().report(execution, outcome);
-  forgetAuthorized(call);
+async function afterTool(event: HookEvent, outcome: Outcome): Promise<void> {
+  const own = keepOutcome(callOf(event), outcome);
+  if (own === null) return;
+  await governance().report(own.execution, outcome);
+  forget(own);
+  for (const earlier of unreported(own)) await reportEarlier(earlier);
+}
+
+/** The service is there again. What it refuses for good is not tried a second time. */
+async function reportEarlier(earlier: KeptCall): Promise<void> {
+  if (earlier.outcome === undefined) return;
+  try {
+    await governance().report(earlier.execution, earlier.outcome);
+  } catch (error) {
+    if (!(error instanceof ResultNotReportedError)) throw error;
+    const { cause } = error;
+    if (!(cause instanceof GovernanceError) || cause.status === null || cause.status >= 500) return;
+  }
+  forget(earlier);
 }
 
 function governance(): GovernanceClient {

@@ -6,6 +6,8 @@ const BLOCKED = 2;
 /** Seconds: a hook that exceeds the time limit of Claude Code, 60 by default, does not block. */
 const TIMEOUT = 45;
 
+const AFTER_THE_TOOL = /"hook_event_name"\s*:\s*"PostToolUse/;
+
 export function addHookCommand(program: Command): void {
   const hook = program.command('hook').description('for agents that ask a program before they use a tool');
   hook
@@ -22,9 +24,11 @@ export function addHookCommand(program: Command): void {
       throw new CommanderError(exitCode === 0 ? 0 : BLOCKED, code, message);
     })
     .action(async ({ map, timeout }: { map?: string; timeout: number }) => {
-      blockAfter(timeout);
+      const event = { text: '' };
+      blockAfter(timeout, event);
       try {
-        const answer = await answerClaudeCode(await standardInput(), map);
+        event.text = await standardInput();
+        const answer = await answerClaudeCode(event.text, map);
         if (answer !== null) process.stdout.write(`${JSON.stringify(answer)}\n`);
       } catch (error) {
         // Whatever the error, a call that was not authorised must not run.
@@ -41,11 +45,12 @@ async function standardInput(): Promise<string> {
 }
 
 /** Whatever it is waiting for, such as a service that accepts the request and never answers. */
-function blockAfter(timeout: number): void {
+function blockAfter(timeout: number, event: { readonly text: string }): void {
   setTimeout(() => {
-    process.stderr.write(
-      `The governance service does not answer within ${timeout} seconds, so the tool does not run. Whether a handler of the service carried the action out is not known.\n`,
-    );
+    const consequence = AFTER_THE_TOOL.test(event.text)
+      ? 'so what came of the tool is not on record yet. It is kept, and reported after the next tool. Do not repeat the action.'
+      : 'so the tool does not run. Whether a handler of the service carried the action out is not known.';
+    process.stderr.write(`The governance service does not answer within ${timeout} seconds, ${consequence}\n`);
     process.exit(BLOCKED);
   }, timeout * 1_000).unref();
 }

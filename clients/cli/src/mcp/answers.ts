@@ -28,10 +28,11 @@ export function endedText(tool: string, { outcome, decisionId }: Execution): str
 export function refusalText(tool: string, error: GovernanceError): string {
   if (error instanceof OutcomeUnknownError) {
     return (
-      `It is not known whether ${tool} was carried out: the governance service does not answer, and may have carried it out itself. ` +
+      `It is not known whether ${tool} was carried out: the governance service does not answer, or was stopped, and may have done so. ` +
       `Do not call it again before somebody has looked at its executions. ${error.explained()}`
     );
   }
+  if (error.code === 'EXECUTION_FAILED') return `The service ran ${tool} itself, and that failed. ${error.message}`;
   if (NO_ANSWER.has(error.code) || (error.status ?? 0) >= 500) {
     return `${tool} was not run: the governance service does not answer, and nothing runs without its permission. ${error.message}`;
   }
@@ -70,5 +71,5 @@ function isResult(value: unknown): value is CallToolResult {
 }
 
 export function notOnRecord(result: CallToolResult, message: string): CallToolResult {
-  return { ...result, content: [...result.content, { type: 'text', text: `${message} Do not repeat the call.` }] };
+  return { ...result, content: [...result.content, { type: 'text', text: message }] };
 }

@@ -12,9 +12,14 @@ export function addMcpCommand(program: Command): void {
     .option('--name <name>', 'what the server is called in resources; what it calls itself unless given')
     .option('--agent <agent>', 'who acts, by id or name; the agent of your key unless given')
     .option('--map <file>', 'JSON that says how tools become actions and resources')
-    .option('--hold <seconds>', 'how long a call waits for its approval', seconds, 45)
-    .option('--patience <seconds>', 'how long to ask a service again that does not answer', seconds, 10)
-    .option('--timeout <seconds>', 'how long one answer of the service may take before it counts as lost', seconds, 20)
+    .option('--hold <seconds>', 'how long a call waits for its approval', secondsFrom(0), 45)
+    .option('--patience <seconds>', 'how long to ask a service again that does not answer', secondsFrom(0), 10)
+    .option(
+      '--timeout <seconds>',
+      'how long one answer of the service may take before it counts as lost',
+      secondsFrom(1),
+      20,
+    )
     .addHelpText(
       'after',
       '\nExample: gov mcp -- npx -y @modelcontextprotocol/server-filesystem .\nWhat follows -- is the command that starts the server.',
@@ -32,7 +37,9 @@ function serverUrl(text: string): URL {
   throw new InvalidArgumentError('It is a URL, such as https://tools.example.com/mcp.');
 }
 
-function seconds(text: string): number {
-  if (/^\d{1,4}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is a number of seconds, 0 to 9999.');
+function secondsFrom(least: number): (text: string) => number {
+  return (text) => {
+    if (/^\d{1,4}$/.test(text) && Number(text) >= least) return Number(text);
+    throw new InvalidArgumentError(`It is a number of seconds, ${least} to 9999.`);
+  };
 }

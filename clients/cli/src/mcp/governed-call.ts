@@ -12,6 +12,7 @@ import {
   GovernanceError,
   ResultNotReportedError,
 } from '../../../typescript/src/index.js';
+import { SettingsError } from '../settings.js';
 import { asResult, endedText, notDone, notOnRecord, pendingText, refusalText, ToolFailure } from './answers.js';
 import { type Arguments, type ToolRequest, UnclearTargetError } from './mapping.js';
 import { CallProgress } from './progress.js';
@@ -19,6 +20,8 @@ import { CallProgress } from './progress.js';
 /** The name of the question that a client is asked about a call that waits. */
 const QUESTION = 'approval';
 const FORM = { type: 'object' as const, properties: {} };
+/** As many requests as may wait for one agent by default. The oldest of more questions counts as abandoned. */
+const MOST_QUESTIONS = 100;
 
 export interface ToolCall {
   readonly name: string;
@@ -75,11 +78,19 @@ export async function governedCall(
   if (waited.outcome !== 'pending_approval') return notDone(endedText(call.name, waited));
   const wasAsked = context.mcpReq.inputResponses?.[QUESTION] !== undefined;
   if (elicitation === null || wasAsked) return notDone(pendingText(call.name, waited));
-  gate.asked.add(waited.id);
+  remember(gate.asked, waited.id);
   return question(gate, call, elicitation, waited);
 }
 
-/** Checks the call, and runs it if it is authorised. The client cannot interrupt it: an authorised call has to be reported. */
+/** A client need not answer, so they must not add up. */
+function remember(asked: Set<string>, id: string): void {
+  asked.delete(id);
+  asked.add(id);
+  const [oldest] = asked;
+  if (asked.size > MOST_QUESTIONS && oldest !== undefined) asked.delete(oldest);
+}
+
+/** Checks the call, and runs it if it is authorised. The client cannot interrupt the check: what it authorises has to be reported. */
 async function attempt(
   gate: Gate,
   call: ToolCall,
@@ -88,14 +99,14 @@ async function attempt(
 ): Promise<CallToolResult | ApprovalPendingError> {
   try {
     const request = { ...gate.requestOf(call), agent: await gate.agent() };
-    return asResult(await gate.governance.guard(request, () => run(gate, call, signal, progress)));
+    const execution = await gate.governance.authorize(request);
+    return asResult(await gate.governance.carryOut(execution, () => run(gate, call, signal, progress), { signal }));
   } catch (error) {
     return error instanceof ApprovalPendingError ? error : answerTo(call, error);
   }
 }
 
 async function run(gate: Gate, call: ToolCall, signal: AbortSignal, progress: CallProgress): Promise<CallToolResult> {
-  if (signal.aborted) throw new Error('The client cancelled the call before the tool ran.');
   const result = await gate.run(call, signal, progress.ofTool()).catch((error: unknown) => {
     if (!signal.aborted) throw error;
     throw new Error('The client cancelled the call while the tool ran; what the tool had done by then is not known.');
@@ -162,7 +173,8 @@ async function withdraw(governance: GovernanceClient, id: string): Promise<void>
 function answerTo({ name }: ToolCall, error: unknown): CallToolResult {
   if (error instanceof ToolFailure) return error.result;
   if (error instanceof ResultNotReportedError) return notOnRecord(resultWithin(name, error.result), error.message);
-  if (error instanceof UnclearTargetError) return notDone(`${name} was not run: ${error.message}`);
+  if (error instanceof UnclearTargetError || error instanceof SettingsError)
+    return notDone(`${name} was not run: ${error.message}`);
   if (error instanceof GovernanceError) return notDone(refusalText(name, error));
   return notDone(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -13,9 +13,10 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { SettingsError } from '../settings.js';
+import { announceTools } from './proxy.js';
 
 /** What is being served, whichever way. */
 export interface Served {
@@ -41,6 +42,8 @@ const LOOPBACK_NAMES = ['localhost', LOOPBACK, '[::1]'];
 const PATH = '/mcp';
 /** Sessions of clients with a handshake; beyond that, the one that has been idle longest is ended. */
 const MOST_SESSIONS = 1_000;
+/** Bytes of a request, which the SDK takes as well. */
+const LARGEST_REQUEST = 4 * 2 ** 20;
 
 /**
  * A port without an address is on 127.0.0.1.
@@ -74,8 +77,9 @@ export async function overHttp(make: () => McpServer, { address, port, names }: 
   const isKnownHost = hostHeaderValidation([...names]);
   const isKnownOrigin = originValidation([...names]);
   const server = createServer((request, response) => {
-    if (isKnownHost(request, response) && isKnownOrigin(request, response))
-      void handle(request as NodeIncomingMessageLike, response);
+    if (!isKnownHost(request, response) || !isKnownOrigin(request, response)) return;
+    if (Number(request.headers['content-length']) > LARGEST_REQUEST) refuseLarge(request, response);
+    else void handle(request as NodeIncomingMessageLike, response);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
@@ -124,7 +128,7 @@ class Sessions {
   }
 
   toolsChanged(): void {
-    for (const { server } of this.open.values()) server.sendToolListChanged();
+    for (const { server } of this.open.values()) announceTools(server);
   }
 
   async close(): Promise<void> {
@@ -149,6 +153,17 @@ class Sessions {
   }
 }
 
+/** All of it is read, and the connection stays: who still sends to one that is closed never sees the answer. */
+function refuseLarge(request: IncomingMessage, response: ServerResponse): void {
+  request.resume();
+  response.writeHead(413, { 'Content-Type': 'application/json' });
+  response.end(JSON.stringify(errorOf(`A request has ${LARGEST_REQUEST} bytes at most.`)));
+}
+
 function refusal(status: number, message: string): Response {
-  return Response.json({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }, { status });
+  return Response.json(errorOf(message), { status });
+}
+
+function errorOf(message: string): object {
+  return { jsonrpc: '2.0', error: { code: -32_000, message }, id: null };
 }

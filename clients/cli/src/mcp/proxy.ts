@@ -60,6 +60,11 @@ export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: 
   };
 }
 
+/** Whether the client gets it does not matter: it may be about to disconnect, and its calls still have to be reported. */
+export function announceTools(server: McpServer): void {
+  if (server.isConnected()) server.server.sendToolListChanged().catch(() => undefined);
+}
+
 /** Fetched when it is first needed, so that a proxy can start while the service is unreachable. */
 function agentOf(governance: GovernanceClient, given: string | undefined): () => Promise<string> {
   let known = given;

@@ -1,10 +1,11 @@
 import type { McpServer } from '@modelcontextprotocol/server';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { GovernanceClient } from '../../../typescript/src/index.js';
 import { settings, SettingsError } from '../settings.js';
+import { withoutBatches } from './batches.js';
 import { overHttp, placeOf, type Served } from './listen.js';
 import { plainName, readMapping } from './mapping.js';
-import { type ProxyOptions, proxyOf } from './proxy.js';
+import { announceTools, type ProxyOptions, proxyOf } from './proxy.js';
 import { type Target, ToolServer } from './tool-server.js';
 
 export interface McpOptions {
@@ -44,7 +45,16 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     process.exitCode = 1;
     void stop();
   };
-  if (place === null) process.stdin.once('end', () => void stop());
+  if (place === null) {
+    process.stdin.once('end', () => void stop());
+    process.stdin.once('error', ({ message }) => {
+      process.stderr.write(`The client cannot be read: ${message}\n`);
+      process.exitCode = 1;
+      void stop();
+    });
+    // Once nobody reads, the SDK reads no longer either, and the end of the input would go unnoticed.
+    process.stdout.once('error', () => void stop());
+  }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
 }
 
@@ -52,8 +62,18 @@ function overStdio(make: () => McpServer): Served {
   let current: McpServer | null = null;
   // A client that disconnects must not end this before its calls are reported.
   process.stdout.removeAllListeners('error');
-  const handle = serveStdio(() => (current = make()));
-  return { toolsChanged: () => current?.sendToolListChanged(), close: () => handle.close() };
+  const { stdin, stdout } = process;
+  const lines = withoutBatches(stdin, stdout);
+  const handle = serveStdio(() => (current = make()), { transport: new StdioServerTransport(lines, stdout) });
+  const toolsChanged = (): void => {
+    if (current !== null) announceTools(current);
+  };
+  const close = async (): Promise<void> => {
+    await handle.close();
+    // It would keep the process alive.
+    stdin.unpipe().pause();
+  };
+  return { toolsChanged, close };
 }
 
 function targetOf(command: readonly string[], { url, header = [] }: McpOptions): Target {

@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { ensureAlone } from '../scripts/ensure-alone.mjs';
+
+/**
+ * Makes the package's `dist` if that is older than what it is made from: files, and folders with all that they contain. One process
+ * does so at a time, and `dist` is replaced when the new one is complete: commands and tests may be using it.
+ */
+export async function buildPackage(folder, madeFrom, make) {
+  const [dist, made, old] = ['dist', 'dist.new', 'dist.old'].map((name) => join(folder, name));
+  const isFresh = () => existsSync(dist) && changedAt(dist) >= newestChange(madeFrom);
+  // Before the lock, which a folder that is only read cannot have.
+  if (isFresh()) return;
+  await ensureAlone(join(folder, 'dist.lock'), () => {
+    // Another process may have made it meanwhile.
+    if (isFresh()) return;
+    // A build that was killed leaves them.
+    for (const left of [made, old]) rmSync(left, { recursive: true, force: true });
+    const begun = new Date();
+    make(made);
+    // What changes meanwhile is newer.
+    utimesSync(made, begun, begun);
+    if (existsSync(dist)) renameSync(dist, old);
+    renameSync(made, dist);
+    rmSync(old, { recursive: true, force: true });
+  });
+}
+
+/** Runs the compiler of a package. */
+export function compile(folder, target, options = []) {
+  const compiler = createRequire(join(folder, 'package.json')).resolve('typescript/bin/tsc');
+  execFileSync(process.execPath, [compiler, '-p', folder, '--outDir', target, ...options], { stdio: 'inherit' });
+}
+
+/** Includes folders: their time shows that a file was removed. */
+function newestChange(paths) {
+  const below = paths.flatMap((path) =>
+    statSync(path).isDirectory() ? readdirSync(path, { recursive: true }).map((name) => join(path, name)) : [],
+  );
+  return Math.max(...[...paths, ...below].map(changedAt));
+}
+
+function changedAt(path) {
+  return statSync(path).mtimeMs;
+}

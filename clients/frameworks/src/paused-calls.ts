@@ -1,0 +1,32 @@
+import type { Execution } from 'agent-governance-client';
+
+/** A call whose graph was interrupted. */
+export interface PausedCall {
+  /** The interrupts that asked for its approval, in their order. */
+  readonly questions: readonly string[];
+  /** The execution under which its tool had begun, if the tool itself interrupted the graph. */
+  readonly execution: Execution | null;
+}
+
+/** A graph need not be resumed, so they must not add up. */
+const MOST = 1_000;
+
+/** The calls that a middleware has seen interrupted, by what identifies them. Each goes on once. */
+export class PausedCalls {
+  private readonly calls = new Map<string, PausedCall>();
+
+  find(key: string): PausedCall | null {
+    return this.calls.get(key) ?? null;
+  }
+
+  keep(key: string, call: PausedCall): void {
+    this.calls.delete(key);
+    this.calls.set(key, call);
+    const [oldest] = this.calls.keys();
+    if (this.calls.size > MOST && oldest !== undefined) this.calls.delete(oldest);
+  }
+
+  forget(key: string): void {
+    this.calls.delete(key);
+  }
+}

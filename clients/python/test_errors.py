@@ -1,0 +1,174 @@
+"""What the client does with answers that the service gives seldom: a server of its own stands in for the service."""
+
+import json
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from governance import ApprovalPending, Governance, GovernanceError, OutcomeUnknown, ResultNotReported
+
+EXECUTION = {"id": "exe_1", "decisionId": "dec_1", "failureReason": None, "result": None}
+
+
+def execution(outcome, **members):
+    return 200, {**EXECUTION, "outcome": outcome, **members}
+
+
+def refusal(status, code, **members):
+    return status, {"error": {"code": code, "message": "Refused.", "requestId": "req_1", **members}}
+
+
+class Service(BaseHTTPRequestHandler):
+    """Answers each request with the next of `answers`, and the last of them from then on."""
+
+    answers = []
+    received = []
+
+    def answer(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.received.append((self.path, self.headers.get("Idempotency-Key"), json.loads(body or b"null")))
+        status, content, *headers = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if status == 0:
+            self.close_connection = True
+            return
+        text = content if isinstance(content, bytes) else json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_GET = do_POST = answer
+
+    def log_message(self, *_):
+        pass
+
+
+#: The connection ends without an answer.
+LOST = (0, None)
+
+
+class ErrorsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+        cls.url = f"http://127.0.0.1:{cls.server.server_port}"
+        threading.Thread(target=cls.server.serve_forever, daemon=True).start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.shutdown()
+        cls.server.server_close()
+
+    def service(self, *answers, patience=0, key="key"):
+        Service.answers, Service.received = list(answers), []
+        return Governance(self.url, key, patience=patience)
+
+    def error_of(self, kind, governance, wait=0):
+        """Of a guarded block that must not run."""
+        with self.assertRaises(kind) as caught:
+            with governance.guard("send", "mail", "mails/1", agent="bot", wait=wait):
+                self.fail("It ran.")
+        return caught.exception
+
+    def test_lost_answer_to_taking_up_an_approval_leaves_the_outcome_unknown(self):
+        error = self.error_of(OutcomeUnknown, self.service(execution("approved"), LOST))
+        self.assertEqual((error.code, error.is_outcome_unknown), ("UNREACHABLE", True))
+        self.assertEqual([path.rsplit("/", 1)[-1] for path, *_ in Service.received], ["execute", "resume"])
+
+    def test_service_that_goes_away_while_its_handler_runs_leaves_the_outcome_unknown(self):
+        self.error_of(OutcomeUnknown, self.service(execution("running"), LOST))
+
+    def test_end_of_the_wait_is_the_reason(self):
+        for outcome in ("rejected", "expired", "cancelled"):
+            governance = self.service(execution("pending_approval"), execution(outcome))
+            error = self.error_of(GovernanceError, governance, wait=60)
+            self.assertEqual((error.code, error.reason), (f"EXECUTION_{outcome.upper()}", outcome))
+
+    def test_service_that_is_away_when_the_wait_ends_is_unreachable(self):
+        error = self.error_of(GovernanceError, self.service(execution("pending_approval"), LOST), wait=0.01)
+        self.assertEqual((type(error), error.code), (GovernanceError, "UNREACHABLE"))
+
+    def test_pending_approval_has_its_execution(self):
+        error = self.error_of(ApprovalPending, self.service(execution("pending_approval")))
+        self.assertEqual((error.status, error.reason, error.execution["id"]), (202, "approval_pending", "exe_1"))
+
+    def test_denied_without_an_explanation_where_the_caller_may_not_ask_for_one(self):
+        denied = refusal(403, "POLICY_DENIED")
+        error = self.error_of(GovernanceError, self.service(denied, refusal(403, "PERMISSION_DENIED")))
+        self.assertEqual((error.code, error.request_id, error.explanation), ("POLICY_DENIED", "req_1", None))
+
+    def test_refused_request_after_a_lost_answer_does_not_say_that_nothing_happened(self):
+        error = self.error_of(OutcomeUnknown, self.service(LOST, refusal(401, "AUTHENTICATION_FAILED"), patience=30))
+        self.assertEqual(error.status, 401)
+
+    def test_busy_service_is_asked_again_with_the_same_key(self):
+        busy = (*refusal(429, "RATE_LIMITED"), ("Retry-After", "1"))
+        governance = self.service(busy, refusal(503, "UNAVAILABLE"), (200, {"id": "ent_1"}), patience=30)
+        self.assertEqual(governance.request("POST", "/api/v1/entities", {})["id"], "ent_1")
+        self.assertEqual(len({key for _, key, _ in Service.received}), 1)
+        self.assertEqual(len(Service.received), 3)
+
+    def test_service_that_asks_for_more_time_than_there_is_patience_is_not_asked_again(self):
+        busy = (*refusal(429, "RATE_LIMITED"), ("Retry-After", "3600"))
+        with self.assertRaises(GovernanceError) as caught:
+            self.service(busy, patience=1).request("GET", "/api/v1/stats")
+        self.assertEqual((caught.exception.code, caught.exception.retry_after), ("RATE_LIMITED", 3600))
+        self.assertEqual(len(Service.received), 1)
+
+    def test_lost_secret_is_not_asked_for_again(self):
+        for route in ("/api/v1/api-keys", "/api/v1/webhooks", "/api/v1/webhooks/whk_1/rotate-secret"):
+            with self.assertRaises(GovernanceError):
+                self.service(LOST, patience=30).request("POST", route, {})
+            self.assertEqual([key for _, key, _ in Service.received], [None])
+
+    def test_answer_that_cannot_be_read_is_an_error_of_the_client(self):
+        for text in (b"[" * 100_000, b"\xff\xfe", b"{"):
+            with self.assertRaises(GovernanceError) as caught:
+                self.service((200, text)).request("GET", "/api/v1/stats")
+            self.assertEqual((caught.exception.code, caught.exception.is_outcome_unknown), ("UNEXPECTED_ANSWER", True))
+
+    def test_value_that_is_refused_is_left_out_and_its_failure_too(self):
+        governance = self.service(execution("authorized"), refusal(400, "VALIDATION_ERROR"), execution("executed"))
+        with governance.guard("send", "mail", "mails/1", agent="bot") as running:
+            running.result = {"a": 1}
+        self.assertEqual([body for *_, body in Service.received[1:]], [
+            {"outcome": "executed", "result": {"a": 1}},
+            {"outcome": "executed"},
+        ])
+        governance = self.service(execution("authorized"), refusal(400, "VALIDATION_ERROR"), execution("failed"))
+        with self.assertRaises(ValueError):
+            with governance.guard("send", "mail", "mails/1", agent="bot"):
+                raise ValueError("\ud800")
+        self.assertEqual(Service.received[-1][-1], {
+            "outcome": "failed", "failureReason": "Its reason could not be recorded.",
+        })
+
+    def test_outcome_that_is_not_on_record_is_with_the_caller(self):
+        gone = refusal(404, "NOT_FOUND")
+        for answers in ([gone], [refusal(413, "PAYLOAD_TOO_LARGE"), gone]):
+            with self.assertRaisesRegex(ResultNotReported, "was carried out, .* Do not repeat the action") as caught:
+                with self.service(execution("authorized"), *answers).guard("send", "mail", "a", agent="bot") as running:
+                    running.result = 3
+            self.assertEqual((caught.exception.result, caught.exception.execution["id"]), (3, "exe_1"))
+        with self.assertRaisesRegex(ResultNotReported, "ran and failed, .* Do not repeat the action") as caught:
+            with self.service(execution("authorized"), gone).guard("send", "mail", "a", agent="bot"):
+                raise ValueError("The mailbox is full.")
+        self.assertEqual(str(caught.exception.result), "The mailbox is full.")
+
+    def test_agent_has_to_be_named_if_the_key_is_bound_to_none(self):
+        with self.assertRaisesRegex(TypeError, "bound to no agent"):
+            with self.service((200, {"agentId": None})).guard("send", "mail", "mails/1"):
+                self.fail("It ran.")
+
+    def test_key_that_cannot_be_fetched_is_the_error_and_nothing_is_sent(self):
+        def sealed():
+            raise OSError("The vault is sealed.")
+
+        self.assertIn("sealed", str(self.error_of(OSError, self.service(execution("authorized"), key=sealed))))
+        self.assertEqual(Service.received, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

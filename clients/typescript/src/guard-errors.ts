@@ -1,0 +1,79 @@
+import type { Execution } from './api-types.js';
+import { GovernanceError } from './governance-error.js';
+import { jsonOf, textOf } from './thrown-text.js';
+
+/** The action needs an approval that has not been given yet. Asking again with the same arguments continues the same request. */
+export class ApprovalPendingError extends GovernanceError {
+  override readonly name = 'ApprovalPendingError';
+
+  constructor(readonly execution: Execution) {
+    super(`The action waits for the approval of the decision ${String(execution.decisionId)}.`, {
+      ...{ code: 'APPROVAL_PENDING', status: 202, reason: 'approval_pending' },
+    });
+  }
+}
+
+/**
+ * No answer came to a request that may have made a handler of the service carry the action out, or the service stopped while
+ * its handler ran. The function was not called. Do not repeat the action before you know: look at the executions of the agent.
+ */
+export class OutcomeUnknownError extends GovernanceError {
+  override readonly name = 'OutcomeUnknownError';
+
+  constructor(cause: GovernanceError) {
+    const { code, status, reason, requestId, details } = cause;
+    super(
+      `${cause.message} Whether a handler of the service carried the action out is not known: look at the executions of the agent before you repeat it.`,
+      { code, status, reason, requestId, details, cause },
+    );
+    this.explanation = cause.explanation;
+    this.isOutcomeUnknown = true;
+  }
+}
+
+/** The outcome of an action that ran. */
+export type Outcome = { readonly result: unknown } | { readonly error: unknown };
+
+/** The action ran, and the service did not accept its outcome. Do not repeat the action. */
+export class ResultNotReportedError extends GovernanceError {
+  override readonly name = 'ResultNotReportedError';
+  /** What the function returned or threw. */
+  readonly result: unknown;
+  private readonly outcome: Outcome;
+
+  constructor(
+    readonly execution: Execution,
+    outcome: Outcome,
+    cause: unknown,
+  ) {
+    const isDone = 'result' in outcome;
+    const what = isDone
+      ? `The action was carried out, but the result of the execution ${execution.id} could not be reported.`
+      : `The action ran and failed, which could not be reported for the execution ${execution.id}.`;
+    super(`${what} Do not repeat the action.`, { code: 'RESULT_NOT_REPORTED', status: null, cause });
+    this.result = isDone ? outcome.result : outcome.error;
+    this.outcome = outcome;
+  }
+
+  /** The message, and the outcome that is not on record. */
+  override explained(): string {
+    if (!('result' in this.outcome)) return `${this.message}\nIts error: ${textOf(this.outcome.error)}`;
+    const { result } = this.outcome;
+    return `${this.message}\nIts result: ${typeof result === 'string' ? result : (jsonOf(result) ?? textOf(result))}`;
+  }
+}
+
+/** The signal was aborted before the authorised action began, and the service did not accept that. The function was not called. */
+export class NotBegunError extends GovernanceError {
+  override readonly name = 'NotBegunError';
+
+  constructor(
+    readonly execution: Execution,
+    cause: unknown,
+  ) {
+    super(
+      `The action was given up before it began, and has not run. That could not be reported: the execution ${execution.id} stays authorized.`,
+      { code: 'NOT_BEGUN', status: null, cause },
+    );
+  }
+}

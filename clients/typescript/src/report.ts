@@ -1,0 +1,67 @@
+import type { Execution } from './api-types.js';
+import { GovernanceError } from './governance-error.js';
+import { NotBegunError, type Outcome, ResultNotReportedError } from './guard-errors.js';
+import { jsonOf, textOf } from './thrown-text.js';
+import type { SentRequest, Transport } from './transport.js';
+
+/** Milliseconds to retry reporting an outcome while the service does not answer: what was done has to be recorded. */
+const REPORT_PATIENCE = 10 * 60_000;
+const FAILURE_LENGTH = 2_000;
+
+interface Report {
+  readonly outcome: 'executed' | 'failed';
+  readonly result?: unknown;
+  readonly failureReason?: string;
+}
+
+/** @throws ResultNotReportedError if the service does not accept it. */
+export async function reported(transport: Transport, execution: Execution, outcome: Outcome): Promise<void> {
+  const report = 'result' in outcome ? executed(outcome.result) : failed(textOf(outcome.error));
+  try {
+    await sent(transport, execution, report, { patience: REPORT_PATIENCE });
+  } catch (cause) {
+    throw new ResultNotReportedError(execution, outcome, cause);
+  }
+}
+
+/** An authorised action that will not run: nothing has to be recorded at any price. @throws NotBegunError */
+export async function reportedNotBegun(transport: Transport, execution: Execution, reason: unknown): Promise<void> {
+  try {
+    await sent(transport, execution, failed(`It was given up before it began: ${textOf(reason)}`), {});
+  } catch (cause) {
+    throw new NotBegunError(execution, cause);
+  }
+}
+
+/** A result that JSON cannot represent is not reported. */
+function executed(result: unknown): Report {
+  const json = jsonOf(result);
+  return json === undefined ? { outcome: 'executed' } : { outcome: 'executed', result: JSON.parse(json) as unknown };
+}
+
+function failed(reason: string): Report {
+  const failureReason = [...reason.trim()].slice(0, FAILURE_LENGTH).join('') || 'It failed without a reason.';
+  return { outcome: 'failed', failureReason };
+}
+
+/** A result that the service does not accept as a value is left out: the fact that the action was carried out has to be recorded. */
+async function sent(
+  transport: Transport,
+  { id }: Execution,
+  report: Report,
+  options: Pick<SentRequest, 'patience'>,
+): Promise<void> {
+  const path = `/api/v1/executions/${id}/result`;
+  const send = (body: Report): Promise<unknown> => transport.json({ method: 'post', path, body, ...options });
+  try {
+    await send(report);
+  } catch (error) {
+    if (!isRefusedValue(error)) throw error;
+    const { outcome } = report;
+    await send(outcome === 'executed' ? { outcome } : { outcome, failureReason: 'Its reason could not be recorded.' });
+  }
+}
+
+function isRefusedValue(error: unknown): boolean {
+  return error instanceof GovernanceError && (error.status === 400 || error.status === 413);
+}
