@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-// Writes the bundle that the service serves, and that is committed: into the folder named on the command line, if one is.
+// Writes the bundle that the service serves, and that is committed; into another folder if the command line names one.
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const target = process.argv[2] ?? join(folder, '..', 'src', 'console', 'assets');
 const MOST_ON_ICON = 9;
@@ -27,7 +27,7 @@ const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), '
 const bundled = Object.keys(metafile.inputs).flatMap(
   (path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [],
 );
-// What people get is what the bill of materials lists.
+// The bill of materials lists exactly the bundled packages.
 const unlisted = bundled.filter((name) => !(name in dependencies));
 if (unlisted.length > 0) throw new Error(`The bundle holds ${unlisted[0]}, which is not a dependency of the console.`);
 const content = (extension) => outputFiles.find(({ path }) => path.endsWith(extension)).text;
@@ -41,7 +41,7 @@ const script = place('console', 'js', `/*! Includes Preact:\n${licence}*/\n${con
 const style = place('console', 'css', content('.css'));
 writeFileSync(join(target, 'index.html'), page());
 
-/** Writes a file under a name that changes with its content, and answers its path on the service. */
+/** Writes a file under a name that changes with its content, and returns its path on the service. */
 function place(name, extension, text) {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 10);
   const file = `${name}.${hash}.${extension}`;
@@ -49,7 +49,7 @@ function place(name, extension, text) {
   return `/console/assets/${file}`;
 }
 
-/** A shield, with a number where something waits; more than nine is one icon. */
+/** A shield, with a number if something waits; one icon covers all numbers above nine. */
 function icon(count) {
   const shield = '<path fill="#4f46e5" d="M16 2 4 6.5v9C4 23 9 28.500 16 30.500 23 28.500 28 23 28 15.500v-9z"/>';
   const tick = '<path fill="none" stroke="#fff" stroke-width="3" d="m10.500 16 4 4 7.500-8"/>';

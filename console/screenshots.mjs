@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of docs/images: starts the built service on an empty database, makes the demo company by the console's own
- * button, and takes each screen, light and dark. Chromium is on the path or at CHROMIUM_PATH.
+ * Creates the pictures of docs/images: starts the built service on an empty database, creates the demo company with the
+ * console's own button, and captures each screen, light and dark. Chromium is on the path or at CHROMIUM_PATH.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -65,7 +65,7 @@ async function open(url, key, colorScheme, height = HEIGHT) {
   return page;
 }
 
-/** Answers the keys by the names of their agents. */
+/** Returns the keys by the names of their agents. */
 async function makeCompany(url) {
   const page = await open(url, API_KEY, 'light');
   await page.getByRole('button', { name: 'Create the demo company' }).click();
@@ -94,7 +94,7 @@ async function takeAll(url, keys, colorScheme) {
   for (const screen of SCREENS) {
     await operator.locator(`nav a[href="/console/${screen}"]`).click();
     if (screen === 'explain') await explain(operator);
-    if (screen === 'proof') await operator.getByText('Your browser computed the path').waitFor();
+    if (screen === 'proof') await operator.getByText('Your browser computed the hashes').waitFor();
     await take(operator, screen);
   }
   await page.context().close();

@@ -75,16 +75,21 @@ export class ConsoleController {
     const origins = signIn === null ? [] : [originOf(signIn.issuer), originOf(signIn.tokenEndpoint)];
     const connections = origins.length === 0 ? [] : [`connect-src ${["'self'", ...new Set(origins)].join(' ')}`];
     response.setHeader('Content-Security-Policy', [...POLICY, ...connections].join('; '));
-    return signIn === null ? CONSOLE_PAGE : CONSOLE_PAGE.replace(SETTINGS_PLACE, () => settingsTag(signIn));
+    return CONSOLE_PAGE.replace(SETTINGS_PLACE, () => this.settings(signIn));
   }
+
+  private settings(signIn: SignInAtIssuer | null): string {
+    if (signIn !== null) return metaTag('sign-in', JSON.stringify(signIn));
+    return this.issuer.configured === null ? '' : metaTag('sign-in-unreachable', this.issuer.configured);
+  }
+}
+
+/** Read by the page: inert elements, since its policy allows no inline script. */
+function metaTag(name: string, content: string): string {
+  const text = content.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+  return `<meta name="${name}" content="${text}" />`;
 }
 
 function originOf(url: string): string {
   return new URL(url).origin;
-}
-
-/** Read by the page: an inert element, since its policy allows no inline script. */
-function settingsTag(signIn: SignInAtIssuer): string {
-  const text = JSON.stringify(signIn).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
-  return `<meta name="sign-in" content="${text}" />`;
 }

@@ -33,6 +33,11 @@ export class OidcIssuer {
     this.settings = settingsOf(configuration);
   }
 
+  /** The issuer as configured; null if none is. */
+  get configured(): string | null {
+    return this.settings?.issuer ?? null;
+  }
+
   /** Null if no issuer is configured, and while it cannot be reached. */
   signIn(): Promise<SignInAtIssuer | null> {
     const { settings } = this;

@@ -1,49 +1,58 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { sleep } from '../../../clients/typescript/src/transport.js';
+import { Permits } from './permits.js';
 import { useSession } from './session.js';
-import { type AuditEntry, type GovernanceClient, GovernanceError } from './types.js';
+import { type AuditEntry, GovernanceClient, GovernanceError, type TransportOptions } from './types.js';
+import { watchedStream } from './watched-stream.js';
 
-/** Milliseconds between looks where the trail may not be followed. */
+/** Milliseconds between checks if the trail may not be followed. */
 const LOOK_EVERY = 10_000;
-/** So many refreshes may follow each other at once, and then one in this many milliseconds: the rate limit is for all that a person does. */
+/**
+ * This many refreshes may follow each other at once, then one per interval: a person shares one rate limit for
+ * everything.
+ */
 const BURST = 8;
 const REFRESH_EVERY = 6_000;
 
-export type FeedMode = 'live' | 'looking' | 'paused' | 'away';
+export type FeedMode = 'live' | 'reconnecting' | 'looking' | 'paused' | 'away';
 
-/** The change; null where something may have changed, and what is not known. */
+/** The change; null if something unknown may have changed. */
 type Listener = (entry: AuditEntry | null) => void;
 
 /**
- * What happens, as it happens: the event stream for those who may follow the trail, a look every ten seconds for others. A
- * hidden page closes its stream, and looks at once when it is shown again.
+ * Follows what happens: with the event stream if the caller may follow the trail, otherwise with a check every ten
+ * seconds. A hidden page closes its stream, and checks immediately when it is shown again.
  */
 export class Feed {
   private readonly listeners = new Set<Listener>();
   private readonly modeListeners = new Set<(mode: FeedMode) => void>();
   private stopping: AbortController | null = null;
-  /** Entries of the ledger at the last look. */
+  /** Number of entries in the ledger at the last check. */
   private seen: number | null = null;
-  /** The entry after which the stream begins; null: at the head, after the page has been reloaded. */
+  /** The entry after which the stream begins; null: at the head, once the page has been reloaded. */
   private after: number | null = null;
   mode: FeedMode = 'paused';
 
   constructor(
     private readonly client: GovernanceClient,
+    private readonly connection: TransportOptions,
     private readonly mayFollow: boolean,
     private readonly mayCount: boolean,
   ) {}
 
-  /** Notes where the ledger is, before the page loads anything: so nothing has to be loaded twice to miss nothing. */
+  /**
+   * Records the head of the ledger before the page loads anything, so that nothing is missed and nothing loaded twice.
+   */
   async prepare(): Promise<void> {
     try {
       if (this.mayFollow) this.after = await this.head();
-      else if (this.mayCount) this.seen = await this.count();
+      else if (this.mayCount) this.seen = await this.length();
     } catch {
       // The page is reloaded once the feed has begun.
     }
   }
 
-  /** Begins, and answers what ends it. */
+  /** Starts the feed, and returns a function that stops it. */
   start(): () => void {
     const onVisibility = (): void => (document.hidden ? this.pause() : this.resume());
     document.addEventListener('visibilitychange', onVisibility);
@@ -85,42 +94,47 @@ export class Feed {
   private async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (this.mayFollow) await this.follow(signal);
-      // What was awaited may have ended it.
+      // It may have been stopped in the meantime.
       if (isAborted(signal)) return;
       if (await this.hasChanged(signal)) this.tell(null);
-      await pause(LOOK_EVERY, signal);
+      await sleep(LOOK_EVERY, signal).catch(() => undefined);
     }
   }
 
-  /** Ends when the stream cannot be had. */
+  /** Returns if the stream is not available. */
   private async follow(signal: AbortSignal): Promise<void> {
     try {
       const { after } = this;
       this.after = null;
       const from = after ?? (await this.head(signal));
-      this.setMode('live');
-      // What was shown before may be old; from here on nothing is missed.
-      if (after === null) this.tell(null);
-      for await (const entry of this.client.events({ after: from, signal })) this.tell(entry);
+      let isOutdated = after === null;
+      const onConnection = (isOpen: boolean): void => {
+        if (signal.aborted) return;
+        this.setMode(isOpen ? 'live' : 'reconnecting');
+        // What was shown before may be outdated; from here on nothing is missed.
+        if (isOpen && isOutdated) this.tell(null);
+        isOutdated &&= !isOpen;
+      };
+      const client = new GovernanceClient(watchedStream(this.connection, onConnection));
+      for await (const entry of client.events({ after: from, signal })) this.tell(entry);
     } catch {
-      // The page looks by itself for a while, then tries again.
+      // The page polls for a while, then tries the stream again.
     }
   }
 
-  /** Whether anything was written since the last look: fifty lists are not read again for nothing. True where nobody says. */
+  /**
+   * Whether anything was written since the last check, so that lists are not reloaded needlessly. True if that is
+   * unknown.
+   */
   private async hasChanged(signal: AbortSignal): Promise<boolean> {
-    if (!this.mayCount) {
-      this.setMode('looking');
-      return true;
-    }
     try {
-      const count = await this.count(signal);
-      const isSame = count === this.seen;
+      const count = await this.length(signal);
+      const isSame = count !== null && count === this.seen;
       this.seen = count;
       this.setMode('looking');
       return !isSame;
     } catch (error) {
-      // Whatever else failed meanwhile is asked for again at the next look that succeeds.
+      // Whatever else failed in the meantime is reloaded after the next successful check.
       this.seen = null;
       if (!signal.aborted) this.setMode(isAway(error) ? 'away' : 'looking');
       return false;
@@ -136,8 +150,13 @@ export class Feed {
     return data[0]?.sequence ?? 0;
   }
 
-  private async count(signal?: AbortSignal): Promise<number> {
-    return (await this.client.get('/api/v1/stats', signal === undefined ? {} : { signal })).provenanceEntries;
+  /** The length of the ledger; null if the caller may not see it. @throws if the service is not reachable. */
+  private async length(signal?: AbortSignal): Promise<number | null> {
+    const request = signal === undefined ? {} : { signal };
+    if (this.mayCount) return (await this.client.get('/api/v1/stats', request)).provenanceEntries;
+    if (this.mayFollow) return this.head(signal);
+    await this.client.get('/api/v1/me', request);
+    return null;
   }
 
   private tell(entry: AuditEntry | null): void {
@@ -150,28 +169,32 @@ export class Feed {
   }
 }
 
-/** Calls `refresh` when something changed that `concerns` it: at once, or now and then where changes come in a flood. */
+/**
+ * Calls `refresh` when something that `concerns` it has changed: at once, or at intervals if there are many changes.
+ */
 export function useFeed(refresh: () => void, concerns: (entry: AuditEntry) => boolean): void {
   const { feed } = useSession();
   const current = useRef({ refresh, concerns });
   current.current = { refresh, concerns };
-  useEffect(() => {
-    let permits = BURST;
+  // Immediately: something may change before the next frame.
+  useLayoutEffect(() => {
+    const permits = new Permits(BURST, REFRESH_EVERY);
     let timer: ReturnType<typeof setTimeout> | null = null;
-    const filling = setInterval(() => (permits = Math.min(BURST, permits + 1)), REFRESH_EVERY);
-    const run = (): void => {
+    const refreshNow = (): void => {
       timer = null;
-      permits -= 1;
       current.current.refresh();
+    };
+    const refreshLater = (): void => {
+      permits.take();
+      refreshNow();
     };
     const stop = feed.listen((entry) => {
       if (timer !== null || (entry !== null && !current.current.concerns(entry))) return;
-      // What comes together is one change.
-      timer = setTimeout(run, permits > 0 ? 60 : REFRESH_EVERY);
+      // Changes that arrive together count as one.
+      timer = permits.take() ? setTimeout(refreshNow, 60) : setTimeout(refreshLater, REFRESH_EVERY);
     });
     return () => {
       stop();
-      clearInterval(filling);
       if (timer !== null) clearTimeout(timer);
     };
   }, [feed]);
@@ -180,26 +203,15 @@ export function useFeed(refresh: () => void, concerns: (entry: AuditEntry) => bo
 export function useFeedMode(): FeedMode {
   const { feed } = useSession();
   const [mode, setMode] = useState(feed.mode);
-  useEffect(() => feed.followMode(setMode), [feed]);
+  useLayoutEffect(() => feed.followMode(setMode), [feed]);
   return mode;
 }
 
-/** A service that answers, if only to refuse, is there. */
+/** A service that answers, even with a refusal, is reachable. */
 function isAway(error: unknown): boolean {
   return !(error instanceof GovernanceError) || error.status === null || error.status >= 500;
 }
 
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
-}
-
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    signal.addEventListener('abort', end, { once: true });
-  });
 }

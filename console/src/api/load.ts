@@ -1,17 +1,40 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
-/** What was asked for: what came, or why not; `data` stays while it is asked for again. */
+/** The state of a request: its data, or its error. `data` stays during a reload. */
 export interface Loaded<Data> {
   readonly data: Data | null;
   readonly error: unknown;
   readonly loading: boolean;
   reload(this: void): void;
-  /** Asks again, and puts a different answer in place of the one that is shown. Answers whether it is the same. @throws what asking does. */
-  confirm(this: void): Promise<boolean>;
+  /**
+   * Loads again. Returns null if that is as good as what is shown, which then stays; otherwise the new data, which is
+   * shown from now on. @throws errors of the request.
+   */
+  confirm(this: void, isAsGood?: Comparison<Data>): Promise<Change<Data> | null>;
 }
 
-/** Asks when the page needs it, and again when one of `inputs` changes; the answer to an older question is dropped. */
-export function useLoad<Data>(ask: (signal: AbortSignal) => Promise<Data>, inputs: readonly unknown[]): Loaded<Data> {
+/** Data that took the place of what was shown. */
+export interface Change<Data> {
+  readonly shown: Data | null;
+  readonly now: Data;
+}
+
+type Comparison<Data> = (now: Data, shown: Data | null) => boolean;
+
+/** Whether they say the same, member by member. */
+export function isEqual(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/**
+ * Loads data for the page, and again when one of `inputs` changes; late answers to older requests are dropped. When `depth`
+ * changes, the data that is shown stays until more, or less, of the same is loaded.
+ */
+export function useLoad<Data>(
+  ask: (signal: AbortSignal) => Promise<Data>,
+  inputs: readonly unknown[],
+  depth?: unknown,
+): Loaded<Data> {
   const [state, setState] = useState<Omit<Loaded<Data>, 'reload' | 'confirm'>>({
     data: null,
     error: null,
@@ -36,24 +59,41 @@ export function useLoad<Data>(ask: (signal: AbortSignal) => Promise<Data>, input
       },
     );
   }, []);
-  const confirm = useCallback(async () => {
+  const confirm = useCallback(async (isAsGood: Comparison<Data> = isEqual) => {
     running.current?.abort();
     const asking = new AbortController();
     running.current = asking;
     const isOver = (): boolean => asking.signal.aborted;
     try {
-      const data = await latest.current(asking.signal);
-      const isSame = JSON.stringify(data) === JSON.stringify(shown.current);
-      if (!isOver()) setState((now) => ({ data: isSame ? now.data : data, error: null, loading: false }));
-      return isSame && !isOver();
+      const now = await latest.current(asking.signal);
+      const before = shown.current;
+      const stays = isAsGood(now, before);
+      if (!isOver()) setState(({ data }) => ({ data: stays ? data : now, error: null, loading: false }));
+      return stays && !isOver() ? null : { shown: before, now };
     } catch (error) {
       if (!isOver()) setState(({ data }) => ({ data, error, loading: false }));
       throw error;
     }
   }, []);
+  const asked = useRef<readonly unknown[]>([]);
   useEffect(() => {
-    start(false);
+    const keeps = inputs.every((input, index) => index in asked.current && input === asked.current[index]);
+    asked.current = inputs;
+    start(keeps);
     return () => running.current?.abort();
-  }, inputs);
+  }, [...inputs, depth]);
   return { ...state, confirm, reload: useCallback(() => start(true), [start]) };
+}
+
+/** Loads again at intervals of so many milliseconds, unless an answer is still on its way or the page is hidden. */
+export function useReloads({ loading, reload }: Loaded<unknown>, every: number, isWanted = true): void {
+  const isLoading = useRef(loading);
+  isLoading.current = loading;
+  useEffect(() => {
+    if (!isWanted) return;
+    const timer = setInterval(() => {
+      if (!isLoading.current && !document.hidden) reload();
+    }, every);
+    return () => clearInterval(timer);
+  }, [reload, every, isWanted]);
 }

@@ -1,5 +1,6 @@
-import { useEffect, useReducer } from 'preact/hooks';
+import { useLayoutEffect, useReducer } from 'preact/hooks';
 import { revealed } from '../ui/format.js';
+import { Permits } from './permits.js';
 import { useSession } from './session.js';
 
 interface Named {
@@ -7,23 +8,30 @@ interface Named {
   readonly name: string;
 }
 
-/** Where names come from. */
+/** The source of names. */
 export interface NameSource {
-  /** The newest records: one request that answers for most. */
+  /** The newest records: one request that covers most names. */
   first(): Promise<{ readonly data: readonly Named[] }>;
   one(id: string): Promise<Named>;
 }
 
-/** So many records are asked for one by one; the ids of further ones stay as they are. */
+/** This many records are looked up one by one, then one per interval; further ones are shown by their ids until then. */
 const MOST_ASKED = 20;
+const ASK_EVERY = 10_000;
+/** Milliseconds between two requests for the newest records. */
+const RENEW_EVERY = 60_000;
 
-/** Records' names by their ids, each asked for once. */
+/** The names of records by their ids, looked up once and again when they may have changed. */
 export class Names {
   private readonly known = new Map<string, string>();
+  /** Ids whose name was requested, or need not be. */
   private readonly asked = new Set<string>();
+  /** Ids whose known name may have changed. */
+  private readonly outdated = new Set<string>();
   private readonly listeners = new Set<() => void>();
+  private readonly permits = new Permits(MOST_ASKED, ASK_EVERY);
+  private readonly renewals = new Permits(1, RENEW_EVERY);
   private first: Promise<void> | null = null;
-  private askedAlone = 0;
 
   constructor(
     private readonly source: NameSource,
@@ -32,20 +40,36 @@ export class Names {
 
   /** The name; undefined while it is not known. */
   of(id: string): string | undefined {
-    const name = this.known.get(id);
-    if (name === undefined && this.mayAsk && !this.asked.has(id)) {
+    if (this.mayAsk && !this.asked.has(id)) {
       this.asked.add(id);
       void this.ask(id);
     }
-    return name;
+    return this.known.get(id);
   }
 
   learn(records: readonly Named[]): void {
-    for (const { id, name } of records) this.known.set(id, name);
-    for (const listener of this.listeners) listener();
+    for (const { id, name } of records) {
+      this.known.set(id, name);
+      this.asked.add(id);
+      this.outdated.delete(id);
+    }
+    this.notify();
   }
 
-  /** Everybody whose name is known, by name; the newest agents at least, once they are there. */
+  /** A record has changed: it is looked up again where its name is shown. */
+  renew(id: string): void {
+    if (!this.known.has(id)) return;
+    this.outdated.add(id);
+    this.asked.delete(id);
+    this.notify();
+  }
+
+  /** Any records may have changed: the newest are looked up again. */
+  renewFirst(): void {
+    if (this.first !== null && this.renewals.take()) void this.askFirst();
+  }
+
+  /** Every agent whose name is known, sorted by name; at least the newest agents, once they are loaded. */
   all(): readonly Named[] {
     if (this.mayAsk) this.first ??= this.askFirst();
     return [...this.known].map(([id, name]) => ({ id, name })).sort((one, other) => one.name.localeCompare(other.name));
@@ -56,11 +80,19 @@ export class Names {
     return () => this.listeners.delete(listener);
   }
 
+  private notify(): void {
+    for (const listener of this.listeners) listener();
+  }
+
   private async ask(id: string): Promise<void> {
     this.first ??= this.askFirst();
     await this.first;
-    if (this.known.has(id) || this.askedAlone >= MOST_ASKED) return;
-    this.askedAlone += 1;
+    if (this.known.has(id) && !this.outdated.has(id)) return;
+    if (!this.permits.take()) {
+      // It is looked up when it is shown again.
+      this.asked.delete(id);
+      return;
+    }
     try {
       this.learn([await this.source.one(id)]);
     } catch {
@@ -72,7 +104,7 @@ export class Names {
     try {
       this.learn((await this.source.first()).data);
     } catch {
-      // Each is asked for by itself.
+      // They are looked up individually.
     }
   }
 }
@@ -84,21 +116,20 @@ export function useNames(): (id: string) => string {
   return (id) => revealed(names.of(id) ?? shortId(id));
 }
 
-const ENTITY_ID = /\b(?:[^\s/]+\/)*(ent_[0-9A-HJKMNP-TV-Z]{26})\b/g;
-
-/** Puts the names of entities where a text has their ids, with the path that leads to them. */
-export function useEntityNames(): (text: string) => string {
+/** An entity's name, or its id until that is known. */
+export function useEntityNames(): (id: string) => string {
   const { entityNames } = useSession();
   useChanges(entityNames);
-  return (text) => revealed(text.replace(ENTITY_ID, (found: string, id: string) => entityNames.of(id) ?? found));
+  return (id) => entityNames.of(id) ?? id;
 }
 
 function useChanges(names: Names): void {
   const [, refresh] = useReducer((count: number, step: number) => count + step, 0);
-  useEffect(() => names.follow(() => refresh(1)), [names]);
+  // Immediately: a name may arrive before the next frame.
+  useLayoutEffect(() => names.follow(() => refresh(1)), [names]);
 }
 
-/** The beginning and the end of an id: enough to tell two apart. */
+/** The beginning and the end of an id: enough to distinguish two. */
 export function shortId(id: string): string {
   return id.length <= 14 ? id : `${id.slice(0, 6)}…${id.slice(-4)}`;
 }

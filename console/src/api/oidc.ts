@@ -2,7 +2,7 @@ const VERIFIER = 'governance-console-verifier';
 const STATE = 'governance-console-state';
 const RETURN_TO = 'governance-console-return';
 
-/** Where people sign in, as the service wrote it into the page. */
+/** The issuer at which people sign in, as the service wrote it into the page. */
 export interface SignInAtIssuer {
   readonly issuer: string;
   readonly audience: string;
@@ -13,18 +13,23 @@ export interface SignInAtIssuer {
   readonly tokenEndpoint: string;
 }
 
-/** Null where no issuer is configured, or the service does not reach it. */
+/** Null if no issuer is configured, or the service cannot reach it. */
 export function issuerOfPage(): SignInAtIssuer | null {
   const content = document.querySelector<HTMLMetaElement>('meta[name="sign-in"]')?.content;
   return content === undefined ? null : (JSON.parse(content) as SignInAtIssuer);
 }
 
-/** Leaves for the issuer: the code flow with PKCE (RFC 7636). */
+/** The issuer at which people could sign in, if the service could reach it. */
+export function unreachableIssuer(): string | null {
+  return document.querySelector<HTMLMetaElement>('meta[name="sign-in-unreachable"]')?.content ?? null;
+}
+
+/** Redirects to the issuer: the code flow with PKCE (RFC 7636). */
 export async function leaveForIssuer(issuer: SignInAtIssuer): Promise<void> {
   const [verifier, state] = [randomText(), randomText()];
   sessionStorage.setItem(VERIFIER, verifier);
   sessionStorage.setItem(STATE, state);
-  sessionStorage.setItem(RETURN_TO, location.pathname);
+  sessionStorage.setItem(RETURN_TO, `${location.pathname}${location.search}`);
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
   const url = new URL(issuer.authorizationEndpoint);
   const parameters = {
@@ -46,8 +51,11 @@ export function cameFromIssuer(): boolean {
   return query.has('state') && (query.has('code') || query.has('error'));
 }
 
-/** The token to send as `Bearer`; takes the answer out of the address. @throws Error that says what is wrong. */
-export async function takeToken(issuer: SignInAtIssuer): Promise<string> {
+/**
+ * The token to send as `Bearer`; removes the issuer's answer from the address bar. @throws Error that says what is
+ * wrong.
+ */
+export async function takeToken(issuer: SignInAtIssuer | null): Promise<string> {
   const query = new URLSearchParams(location.search);
   const take = (name: string): string | null => {
     const value = sessionStorage.getItem(name);
@@ -56,26 +64,48 @@ export async function takeToken(issuer: SignInAtIssuer): Promise<string> {
   };
   const [verifier, state, returnTo] = [take(VERIFIER), take(STATE), take(RETURN_TO)];
   history.replaceState(null, '', returnTo ?? '/console');
+  if (issuer === null) {
+    throw new Error(
+      'The service cannot reach the issuer at the moment. Wait half a minute, reload the page, sign in again.',
+    );
+  }
   if (state === null || verifier === null || query.get('state') !== state) {
     throw new Error('The answer of the issuer is not to a request of this tab. Sign in again.');
   }
   const code = query.get('code');
   if (code === null)
     throw new Error(`The issuer refused: ${query.get('error_description') ?? query.get('error') ?? ''}`);
-  const response = await fetch(issuer.tokenEndpoint, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'authorization_code',
-      client_id: issuer.clientId,
-      redirect_uri: issuer.redirectUri,
-      code,
-      code_verifier: verifier,
-    }),
+  const answer = await askForTokens(issuer.tokenEndpoint, {
+    grant_type: 'authorization_code',
+    client_id: issuer.clientId,
+    redirect_uri: issuer.redirectUri,
+    code,
+    code_verifier: verifier,
   });
-  const answer = (await response.json()) as Readonly<Record<string, unknown>>;
-  if (!response.ok)
-    throw new Error(`The issuer gave no token: ${String(answer['error_description'] ?? answer['error'])}`);
   return fitting(issuer, [answer['access_token'], answer['id_token']]);
+}
+
+async function askForTokens(
+  endpoint: string,
+  parameters: Record<string, string> & { readonly client_id: string },
+): Promise<Readonly<Record<string, unknown>>> {
+  const response = await fetch(endpoint, { method: 'POST', body: new URLSearchParams(parameters) }).catch(() => {
+    // The browser does not tell the page why.
+    throw new Error(
+      `No answer came from ${endpoint}. Check that it can be reached from here, and that the issuer allows requests from ` +
+        `${location.origin} to it (CORS).`,
+    );
+  });
+  const text = await response.text();
+  const answer = parsed(text);
+  if (response.ok) return answer;
+  const { error, error_description: description } = answer;
+  const reason = [description, error].find((text) => typeof text === 'string') ?? `status ${response.status}`;
+  const advice =
+    error === 'invalid_client'
+      ? `Register "${parameters.client_id}" there as a public client, which needs no secret.`
+      : 'Sign in again.';
+  throw new Error(`The issuer gave no token: ${reason}. ${advice}`);
 }
 
 /** The first that is a JWT of the issuer for the audience that the service expects. @throws Error */
@@ -94,10 +124,18 @@ function fitting({ issuer, audience, clientId }: SignInAtIssuer, tokens: readonl
 
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
-    const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
-    return JSON.parse(atob(payload)) as Readonly<Record<string, unknown>>;
+    return parsed(atob((token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')));
   } catch {
     // An access token need not be a JWT.
+    return {};
+  }
+}
+
+/** A JSON object; an empty one for anything else. */
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
+  } catch {
     return {};
   }
 }

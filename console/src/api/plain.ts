@@ -1,7 +1,10 @@
 import { errorOf } from '../../../clients/typescript/src/governance-error.js';
 import type { TransportOptions } from './types.js';
 
-/** Asks for what is not JSON, and so not a part of the typed client. @throws GovernanceError where it is refused. */
+/**
+ * Requests something that is not JSON, and so not covered by the typed client. @throws GovernanceError if it is
+ * refused.
+ */
 export async function askPlain(
   { url, key, fetch: send = fetch }: TransportOptions,
   path: string,

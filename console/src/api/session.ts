@@ -1,39 +1,53 @@
 import { errorOf } from '../../../clients/typescript/src/governance-error.js';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import { noteServiceTime } from './clock.js';
 import { Feed } from './feed.js';
 import { Names, type NameSource } from './names.js';
+import { Turns } from './turns.js';
 import { GovernanceClient, GovernanceError, type Me, type Scope, type TransportOptions } from './types.js';
 
 const KEPT_KEY = 'governance-console-key';
-/** Milliseconds for which a busy service is asked again. */
+/** Milliseconds for which a request to a busy service is repeated. */
 const PATIENCE = 15_000;
-/** Milliseconds in which an answer comes that takes its time. */
+/** The same for requests that must not fail because of the rate limit: longer than its default window. */
+const LONG_PATIENCE = 120_000;
+/** Look-ups that run at a time: each of them then waits for one window of the rate limit at most. */
+const LOOK_UPS = 4;
+/** Milliseconds that a slow answer may take. */
 const DAY = 86_400_000;
-/** So many names are asked for at once. */
+/** Number of names that are looked up at once. */
 const FIRST_NAMES = 200;
 
-/** Who is signed in, and what that lets the page do. */
+/** The signed-in caller, and what the page may do with its key. */
 export interface Session {
   readonly client: GovernanceClient;
-  /** For what goes through the whole ledger: giving up would have the service begin again. */
+  /** For requests that read the whole ledger: after a timeout the service would have to start again. */
   readonly slowClient: GovernanceClient;
-  /** What the client was made of. */
+  /** For everything that a decision depends on, and for deciding: waits until the rate limit allows the request. */
+  readonly patientClient: GovernanceClient;
+  /** For what must not be sent later than it was meant: does not repeat a request. */
+  readonly promptClient: GovernanceClient;
+  /** Limits look-ups of which there may be hundreds. */
+  readonly lookUps: Turns;
+  /** The options of the client. */
   readonly connection: TransportOptions;
   readonly me: Me;
   readonly feed: Feed;
-  /** Of agents. */
+  /** Names of agents. */
   readonly names: Names;
   readonly entityNames: Names;
   /** Whether the caller has one of the scopes. */
   has(this: void, ...scopes: readonly Scope[]): boolean;
 }
 
-/** Asks who the key is of. @throws GovernanceError where the service does not take it. */
+/** Looks up whose key it is. @throws GovernanceError if the service does not accept it. */
 export async function openSession(key: string, onRefused: () => void): Promise<Session> {
   const connection = { url: location.origin, key, patience: PATIENCE, fetch: watched(onRefused) };
   const client = new GovernanceClient(connection);
   const slowClient = new GovernanceClient({ ...connection, timeout: DAY });
+  const patientClient = new GovernanceClient({ ...connection, patience: LONG_PATIENCE });
+  const promptClient = new GovernanceClient({ ...connection, patience: 0 });
   const me = await client.get('/api/v1/me');
   const scopes = new Set<Scope>(me.scopes);
   const has = (...wanted: readonly Scope[]): boolean =>
@@ -48,17 +62,25 @@ export async function openSession(key: string, onRefused: () => void): Promise<S
     one: (id) => client.get('/api/v1/entities/{id}', { path: { id }, query: {} }),
   };
   const [names, entityNames] = [new Names(agents, has('read')), new Names(entities, has('read'))];
-  const feed = new Feed(client, has('audit'), has('read'));
+  const feed = new Feed(client, connection, has('audit'), has('read'));
+  // Agents keep their names.
+  feed.listen((entry) => {
+    if (entry === null) entityNames.renewFirst();
+    else if (entry.action === 'entity.updated' && [entry.details['fields']].flat().includes('name'))
+      entityNames.renew(entry.subjectId);
+  });
   await feed.prepare();
-  return { client, slowClient, connection, me, names, entityNames, feed, has };
+  const clients = { client, slowClient, patientClient, promptClient, connection, lookUps: new Turns(LOOK_UPS) };
+  return { ...clients, me, names, entityNames, feed, has };
 }
 
-/** A key that has ended is refused in the middle of something: the holder of the session is notified. */
+/** Notifies the owner of the session if the key is refused during a request because it has ended. */
 function watched(onRefused: () => void): typeof fetch {
   return async (...request) => {
     const response = await fetch(...request);
+    noteServiceTime(response.headers.get('Date'));
     const isRead = (request[1]?.method ?? 'GET') === 'GET';
-    // What is written may be refused for another agent than the caller's own.
+    // A write may be refused because of another agent than the caller's own.
     const mayHaveEnded = response.status === 401 || (response.status === 403 && isRead);
     if (mayHaveEnded && hasEnded(errorOf(response.status, await response.clone().text()))) onRefused();
     return response;
@@ -72,15 +94,24 @@ export function hasEnded(error: unknown): boolean {
 
 /** The key of this tab; null unless its holder asked for it to be kept. */
 export function keptKey(): string | null {
-  return sessionStorage.getItem(KEPT_KEY);
+  try {
+    return sessionStorage.getItem(KEPT_KEY);
+  } catch {
+    // A browser that stores nothing throws.
+    return null;
+  }
 }
 
 export function keepKey(key: string): void {
-  sessionStorage.setItem(KEPT_KEY, key);
+  try {
+    sessionStorage.setItem(KEPT_KEY, key);
+  } catch {
+    throw new Fault('This browser does not store anything for this page.', 'Sign in without staying signed in.');
+  }
 }
 
 export function forgetKey(): void {
-  sessionStorage.removeItem(KEPT_KEY);
+  if (keptKey() !== null) sessionStorage.removeItem(KEPT_KEY);
 }
 
 export const SessionContext = createContext<Session | null>(null);
@@ -91,17 +122,30 @@ export function useSession(): Session {
   return session;
 }
 
-/** What people read about an error: what happened, and what they can do. */
+/** A mistake that the page itself finds. */
+export class Fault extends Error {
+  constructor(
+    message: string,
+    readonly advice: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The text about an error for people: what happened, and what they can do. */
 export function explained(error: unknown): { readonly what: string; readonly advice: string } {
-  if (!(error instanceof GovernanceError)) return { what: String(error), advice: 'Reload the page and try again.' };
-  return { what: error.message, advice: adviceFor(error) };
+  if (error instanceof GovernanceError) return { what: error.message, advice: adviceFor(error) };
+  if (error instanceof Fault) return { what: error.message, advice: error.advice };
+  if (error instanceof SyntaxError) return { what: `This is not JSON: ${error.message}`, advice: 'Correct it.' };
+  return { what: error instanceof Error ? error.message : String(error), advice: 'Reload the page and try again.' };
 }
 
 function adviceFor({ code, reason, status }: GovernanceError): string {
   if (code === 'UNREACHABLE') return 'Check that the service runs and that this machine is online, then try again.';
   if (code === 'RATE_LIMITED') return 'Wait a minute, then try again.';
   if (code === 'UNAUTHORIZED') return 'Check the key, or ask an administrator for another one.';
-  if (code === 'CONFLICT') return 'Somebody else was faster. Reload to see the current state.';
+  if (code === 'CONFLICT' || code === 'PRECONDITION_FAILED')
+    return 'Something has changed since this page showed it. Look at it again.';
   if (code === 'NOT_FOUND') return 'It may be gone, or your key may not see it.';
   if (reason === 'scope_missing') return 'Ask an administrator for a key with that scope.';
   if (reason === 'reviewer_not_bound') return 'Sign in with a key of your own, bound to you as an agent.';

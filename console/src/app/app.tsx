@@ -1,7 +1,17 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { forgetKey, hasEnded, keepKey, keptKey, openSession, type Session, SessionContext } from '../api/session.js';
+import {
+  explained,
+  forgetKey,
+  hasEnded,
+  keepKey,
+  keptKey,
+  openSession,
+  type Session,
+  SessionContext,
+} from '../api/session.js';
 import { cameFromIssuer, issuerOfPage, takeToken } from '../api/oidc.js';
+import { GovernanceError } from '../api/types.js';
 import { Shell } from './shell.js';
 import { NotOpened } from './not-opened.js';
 import { SignIn } from './sign-in.js';
@@ -9,7 +19,7 @@ import { SignIn } from './sign-in.js';
 const ENDED =
   'The service no longer accepts your key: it was revoked or has expired, or its agent was suspended. Sign in with another one.';
 
-/** Who is signed in, or the way in. */
+/** The screens for whoever is signed in, or the sign-in page. */
 export function App(): JSX.Element {
   const [session, setSession] = useState<Session | null>(null);
   const [opening, setOpening] = useState(keptKey() !== null || cameFromIssuer());
@@ -28,7 +38,7 @@ export function App(): JSX.Element {
 
   const enter = useCallback(
     async (key: string, keeps: boolean): Promise<void> => {
-      // A late answer to an earlier session ends no other one.
+      // A late answer to an earlier session must not end the current one.
       let opened: Session | null = null;
       opened = await openSession(key, () => {
         if (opened !== null && opened === current.current) leave(ENDED);
@@ -46,7 +56,7 @@ export function App(): JSX.Element {
       setFault(null);
       setOpening(true);
       await enter(key, true).catch((error: unknown) => {
-        // A service that is busy or away says nothing about the key.
+        // An answer of a busy or unreachable service says nothing about the key.
         if (hasEnded(error)) leave(ENDED);
         else setFault(error);
       });
@@ -56,11 +66,10 @@ export function App(): JSX.Element {
   );
 
   useEffect(() => {
-    const issuer = issuerOfPage();
-    if (issuer !== null && cameFromIssuer()) {
-      takeToken(issuer)
+    if (cameFromIssuer()) {
+      takeToken(issuerOfPage())
         .then((token) => enter(token, false))
-        .catch((error: unknown) => leave(error instanceof Error ? error.message : String(error)))
+        .catch((error: unknown) => leave(refusalOf(error)))
         .finally(() => setOpening(false));
       return;
     }
@@ -82,4 +91,14 @@ export function App(): JSX.Element {
       <Shell signOut={() => leave(null)} />
     </SessionContext.Provider>
   );
+}
+
+/** Why signing in at the issuer came to nothing, and what to do about it. */
+function refusalOf(error: unknown): string {
+  if (!(error instanceof GovernanceError)) return error instanceof Error ? error.message : String(error);
+  if (error.reason === 'agent_unknown') return `${error.message} Ask an administrator whether you are registered here.`;
+  if (error.status === 401)
+    return 'The service does not accept the token of the issuer. Check "jwks" in TOKEN_ISSUERS.';
+  const { what, advice } = explained(error);
+  return `${what} ${advice}`;
 }

@@ -1,6 +1,6 @@
 const PRODUCT = 'Governance console';
 
-/** Shows in the tab how many decisions wait for the person: in the title and on the icon. */
+/** Shows the number of decisions that wait for the person in the tab: in the title and on the icon. */
 export function showCount(count: number, screen: string): void {
   document.title = `${count === 0 ? '' : `(${count}) `}${screen} · ${PRODUCT}`;
   const icons = [...document.querySelectorAll<HTMLLinkElement>('link[data-count]')];

@@ -8,7 +8,7 @@ interface NotOpenedProps {
   readonly leave: () => void;
 }
 
-/** The service could not say whether it takes the kept key, which stays until it does. */
+/** Shown if the service could not check the stored key, which is kept until it can. */
 export function NotOpened({ error, retry, leave }: NotOpenedProps): JSX.Element {
   return (
     <main class="sign-in">

@@ -1,5 +1,5 @@
 import { createContext } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useState } from 'preact/hooks';
 
 export const HOME = '/console';
 
@@ -16,10 +16,10 @@ function here(): Place {
   return { path, query: new URLSearchParams(location.search) };
 }
 
-/** Where the page is; changes with links, with `go` and with the browser's own buttons. */
+/** The current location; changes through links, `go` and the browser's own buttons. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(here);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const look = (): void => setPlace(here());
     addEventListener('popstate', look);
     addEventListener(MOVED, look);

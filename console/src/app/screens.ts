@@ -18,14 +18,14 @@ export interface Screen {
   readonly path: string;
   readonly name: string;
   readonly icon: IconName;
-  /** Any of them shows it; the first is the one to ask for. */
+  /** Any of these scopes shows it; the first is the one to request. */
   readonly scopes: readonly [Scope, ...Scope[]];
   readonly component: FunctionComponent;
-  /** Shows one of what the screen lists, by the id in its path. */
+  /** Shows one record of the screen's list, by the id in its path. */
   readonly detail?: FunctionComponent<{ readonly id: string }>;
 }
 
-/** What the navigation leads to. */
+/** The screens in the navigation. */
 export const SCREENS: readonly Screen[] = [
   { path: '', name: 'Inbox', icon: 'inbox', scopes: ['review', 'read', 'propose'], component: Inbox },
   { path: 'activity', name: 'Activity', icon: 'activity', scopes: ['audit'], component: Activity },
@@ -42,10 +42,11 @@ export const SCREENS: readonly Screen[] = [
   { path: 'health', name: 'Health', icon: 'health', scopes: ['read'], component: Health },
 ];
 
-/** What links lead to: one decision or execution. */
-export const RECORDS: Readonly<
-  Record<string, { readonly name: string; readonly show: FunctionComponent<{ readonly id: string }> }>
-> = {
-  decisions: { name: 'Decision', show: DecisionScreen },
-  executions: { name: 'Execution', show: ExecutionScreen },
-};
+/** The screens that are reached by links: one decision or execution. */
+export const RECORDS: ReadonlyMap<
+  string,
+  { readonly name: string; readonly show: FunctionComponent<{ readonly id: string }> }
+> = new Map([
+  ['decisions', { name: 'Decision', show: DecisionScreen }],
+  ['executions', { name: 'Execution', show: ExecutionScreen }],
+]);

@@ -1,8 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useFeedMode } from '../api/feed.js';
 import { useNames } from '../api/names.js';
 import { useSession } from '../api/session.js';
+import { UnsavedKeyList, UnsavedKeysContext, useKeptKeys } from '../screens/agents/unsaved-keys.js';
+import { CreationContext, useCreation } from '../screens/inbox/creation.js';
 import { useWaiting, WaitingContext } from '../screens/inbox/waiting.js';
 import { revealed } from '../ui/format.js';
 import { Icon, Shield } from '../ui/icons.js';
@@ -14,6 +16,7 @@ import { RECORDS, type Screen, SCREENS } from './screens.js';
 
 const MODES = {
   live: 'Live',
+  reconnecting: 'Reconnecting …',
   looking: 'Updates every 10 s',
   paused: 'Paused',
   away: 'Service not reachable',
@@ -23,13 +26,17 @@ const MODES = {
 export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Element {
   const place = usePlace();
   const waiting = useWaiting(place.path === '');
+  const creation = useCreation();
+  const unsaved = useKeptKeys();
+  const hasUnsaved = unsaved.keys.length > 0 || creation.keys !== null;
+  useWarning(hasUnsaved);
   const main = useRef<HTMLElement>(null);
   const [root = '', id = ''] = place.path.split('/');
   const screen = SCREENS.find(({ path }) => path === root);
-  const record = RECORDS[root];
+  const record = id === '' ? undefined : RECORDS.get(root);
   const title = record?.name ?? screen?.name ?? 'Not found';
   useEffect(() => showCount(waiting.count, title), [waiting.count, title]);
-  // Screen readers announce the new screen. At once: later, it would take the focus from what was reached meanwhile.
+  // Lets screen readers announce the new screen. Immediately: later, it would steal the focus from another element.
   useLayoutEffect(() => main.current?.focus({ preventScroll: true }), [place.path]);
 
   return (
@@ -53,15 +60,30 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
                 />
               ))}
             </nav>
-            <Who signOut={signOut} />
+            <Who signOut={signOut} hasUnsaved={hasUnsaved} />
           </aside>
           <main id="main" ref={main} tabIndex={-1} aria-label={title}>
-            {record === undefined ? <Shown screen={screen} id={id} /> : <record.show key={id} id={id} />}
+            <UnsavedKeysContext.Provider value={unsaved}>
+              <UnsavedKeyList />
+              <CreationContext.Provider value={creation}>
+                {record === undefined ? <Shown screen={screen} id={id} /> : <record.show key={id} id={id} />}
+              </CreationContext.Provider>
+            </UnsavedKeysContext.Provider>
           </main>
         </div>
       </WaitingContext.Provider>
     </PlaceContext.Provider>
   );
+}
+
+/** Has the browser ask before it leaves the page. */
+function useWarning(isWanted: boolean): void {
+  useEffect(() => {
+    if (!isWanted) return;
+    const warn = (event: BeforeUnloadEvent): void => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => removeEventListener('beforeunload', warn);
+  }, [isWanted]);
 }
 
 interface ShownProps {
@@ -107,7 +129,14 @@ function NavLink({ screen: { path, name, icon, scopes }, current, count }: NavLi
   );
 }
 
-function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
+interface WhoProps {
+  readonly signOut: () => void;
+  /** Whether keys are on screen that are shown only once. */
+  readonly hasUnsaved: boolean;
+}
+
+function Who({ signOut, hasUnsaved }: WhoProps): JSX.Element {
+  const [asks, setAsks] = useState(false);
   const { me } = useSession();
   const nameOf = useNames();
   const mode = useFeedMode();
@@ -121,8 +150,17 @@ function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
       <p class={`mode ${mode}`} role="status">
         {MODES[mode]}
       </p>
-      <button type="button" onClick={signOut}>
-        Sign out
+      {asks && hasUnsaved ? (
+        <p class="notice warn" role="alert">
+          A key is shown only once and not saved yet.
+        </p>
+      ) : null}
+      <button
+        type="button"
+        onClick={() => (hasUnsaved && !asks ? setAsks(true) : signOut())}
+        onBlur={() => setAsks(false)}
+      >
+        {asks && hasUnsaved ? 'Sign out and lose it' : 'Sign out'}
       </button>
     </div>
   );

@@ -1,23 +1,25 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { issuerOfPage, leaveForIssuer } from '../api/oidc.js';
+import { issuerOfPage, leaveForIssuer, unreachableIssuer } from '../api/oidc.js';
+import { Fault } from '../api/session.js';
 import { Problem } from '../ui/parts.js';
 import { Shield } from '../ui/icons.js';
+import { showCount } from './count.js';
 
 interface SignInProps {
   readonly enter: (key: string, keeps: boolean) => Promise<void>;
-  /** Why somebody who was signed in is asked again. */
+  /** Why somebody who was signed in has to sign in again. */
   readonly message: string | null;
 }
 
-/** The way in. The key goes into a header and nowhere else. */
+/** The sign-in page. The key is sent in a header, and stored only if its holder asks for that. */
 export function SignIn({ enter, message }: SignInProps): JSX.Element {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
-  // At once: what is typed before the next frame counts, too.
+  // Immediately, so that nothing typed before the next frame is lost.
   useLayoutEffect(() => {
-    document.title = 'Sign in · Governance console';
+    showCount(0, 'Sign in');
     field.current?.focus();
   }, []);
 
@@ -28,6 +30,9 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
     setBusy(true);
     setError(null);
     try {
+      // No header can carry others, and the browser would say only that nothing was sent.
+      if (!/^[\x20-\x7e]+$/.test(key.trim()))
+        throw new Fault('This is not a key: it has characters that no key has.', 'Copy only the key itself.');
       await enter(key.trim(), given.get('keep') !== null);
     } catch (reason) {
       setBusy(false);
@@ -63,8 +68,9 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
           aria-describedby="key-help"
         />
         <p id="key-help" class="help">
-          It begins with <code>agk_</code>. Ask an administrator for a key bound to you, with the scopes{' '}
-          <code>review</code> and <code>read</code>.
+          An administrator gives you one of your own, which begins with <code>agk_</code>; to decide, it needs the
+          scopes <code>review</code> and <code>read</code>. Whoever started the service can use its
+          <code>API_KEY</code>, or the key that it printed.
         </p>
         <label class="check">
           <input type="checkbox" name="keep" /> Stay signed in until I close this tab
@@ -80,7 +86,15 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
 
 /** Signing in at the issuer of tokens. */
 function AtIssuer(): JSX.Element | null {
-  const issuer = issuerOfPage();
+  const [issuer, unreachable] = [issuerOfPage(), unreachableIssuer()];
+  if (unreachable !== null) {
+    return (
+      <p class="notice warn">
+        The service cannot reach {new URL(unreachable).host} at the moment, so nobody can sign in there. Reload the page
+        in half a minute, or sign in with a key.
+      </p>
+    );
+  }
   if (issuer === null) return null;
   const { host } = new URL(issuer.issuer);
   return (

@@ -30,18 +30,35 @@ function joined(large: number, largeUnit: string, small: number, smallUnit: stri
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
-/** In the reader's zone. */
+const UNITS: readonly (readonly [string, string])[] = [
+  ['week', 'W'],
+  ['day', 'D'],
+  ['hour', 'H'],
+  ['minute', 'M'],
+  ['second', 'S'],
+];
+
+/** An ISO 8601 duration such as `P1DT4H` in words. The service accepts neither years nor months. */
+export function isoDurationText(duration: string): string {
+  const parts = UNITS.flatMap(([unit, letter]) => {
+    const count = new RegExp(`([\\d.]+)${letter}`).exec(duration)?.[1];
+    return count === undefined ? [] : [counted(Number(count), unit)];
+  });
+  return parts.length === 0 ? duration : listText(parts, 'and');
+}
+
+/** In the reader's time zone. */
 export function localTime(iso: string): string {
   return LOCAL.format(new Date(iso));
 }
 
-/** With its year, unless that is this one. */
+/** With the year, unless it is the current one. */
 export function shortTime(iso: string): string {
   const at = new Date(iso);
   return (at.getFullYear() === new Date().getFullYear() ? SHORT : WITH_YEAR).format(at);
 }
 
-/** As the ledger has it. */
+/** In UTC, as in the ledger. */
 export function utcTime(iso: string): string {
   return `${iso.replace('T', ' ').replace(/\.\d+Z$|Z$/, '')} UTC`;
 }
@@ -58,12 +75,13 @@ export function listText(items: readonly string[], word: 'and' | 'or'): string {
 }
 
 /**
- * Characters that hide text or change the order in which it is read: controls but for line ends and tabs, bidirectional marks,
- * zero widths, variation selectors, tags, halves of a pair, and what looks like a space or a line end and is not one.
+ * Characters that hide text or change the order in which it is read: controls except for line ends and tabs,
+ * bidirectional marks, zero widths, variation selectors, tags, halves of a pair, and what looks like a space or a line
+ * end and is not one.
  */
 const INVISIBLE = /(?![\n\t]|\r\n)[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]/gu;
 
-/** The text with what cannot be seen written out: nobody approves something other than what they read. */
+/** The text with invisible characters written out, so that people approve exactly what they read. */
 export function revealed(text: string): string {
   return text.replace(INVISIBLE, (hidden) =>
     Array.from({ length: hidden.length }, (_, index) => escaped(hidden.charCodeAt(index))).join(''),

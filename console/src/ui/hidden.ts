@@ -3,14 +3,14 @@ import { useCallback, useContext, useId, useLayoutEffect, useState } from 'preac
 
 type Report = (id: string, what: string | null) => void;
 
-/** Collects what is folded or not loaded yet. Nobody approves before it is empty. */
+/** Collects parts that are folded or not loaded yet. Approving is disabled until there are none. */
 export const HiddenContext = createContext<Report>(() => undefined);
 
-/** Reports that a part of the page is hidden, by a name for people; null once it is shown. */
+/** Reports that a part of the page is hidden, with a readable name; null once it is shown. */
 export function useHidden(what: string | null): void {
   const report = useContext(HiddenContext);
   const id = useId();
-  // Before the browser paints: Approve is never enabled for a moment in between.
+  // Before the browser paints, so that Approve is never enabled for a moment.
   useLayoutEffect(() => {
     report(id, what);
     return () => report(id, null);

@@ -10,7 +10,7 @@ interface LinkProps {
   readonly label?: string;
 }
 
-/** A link within the console; with a modifier it opens as any other. */
+/** A link within the console; with a modifier key it behaves like any other link. */
 export function Link({ to, children, current = false, label, ...rest }: LinkProps): JSX.Element {
   const onClick = (event: MouseEvent): void => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;

@@ -15,7 +15,7 @@ interface ListEndProps {
   readonly setLimit: (limit: number) => void;
 }
 
-/** How many there are, and the way to more of them. */
+/** The end of a list: the total, and a button that shows more. */
 export function ListEnd({ shown, total, text, limit, setLimit }: ListEndProps): JSX.Element {
   return (
     <>

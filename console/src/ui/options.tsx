@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** What a list of choices offers: of each the value and its text. */
+/** The options of a selection: value and text of each. */
 export function Options({
   of: choices,
 }: {

@@ -5,7 +5,7 @@ import { words } from './format.js';
 
 type Tone = 'plain' | 'good' | 'bad' | 'warn' | 'info' | 'grave';
 
-/** Also said in words, never by colour alone. */
+/** Always has a text, never only a colour. */
 const TONES: Readonly<Record<string, Tone>> = {
   low: 'plain',
   medium: 'info',
@@ -59,7 +59,7 @@ export function Panel({ title, children, aside, class: name = '' }: PanelProps):
   );
 }
 
-/** What went wrong and what to do about it. */
+/** An error, and what to do about it. */
 export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }): JSX.Element {
   const { what, advice } = explained(error);
   return (
@@ -75,7 +75,7 @@ export function Problem({ error, retry }: { readonly error: unknown; readonly re
   );
 }
 
-/** Says which scope would show what is not shown. */
+/** Names the scope that would be needed to see more. */
 export function Needs({ scope, what }: { readonly scope: string; readonly what: string }): JSX.Element {
   return (
     <p class="notice needs">
@@ -106,12 +106,14 @@ interface WhenProps<Data> {
   readonly what: string;
 }
 
-/** Shows what was loaded, that it is loading, or why it cannot be. */
-export function When<Data>({ of: { data, error, reload }, children, what }: WhenProps<Data>): JSX.Element {
+/** Shows the loaded data, that it is loading, or the error. */
+export function When<Data>({ of: { data, error, loading, reload }, children, what }: WhenProps<Data>): JSX.Element {
+  // Loaded data may be null.
+  const isLoaded = data !== null || (!loading && error === null);
   return (
     <>
       {error === null ? null : <Problem error={error} retry={reload} />}
-      {data === null ? error === null ? <p class="loading">Loading {what} …</p> : null : children(data)}
+      {isLoaded ? children(data as Data) : error === null ? <p class="loading">Loading {what} …</p> : null}
     </>
   );
 }

@@ -3,7 +3,7 @@ import type { PolicyReference } from '../api/types.js';
 import { revealed } from './format.js';
 import { Link } from './link.js';
 
-/** A policy's name and version, which lead to its page. */
+/** A policy's name and version, linked to its page. */
 export function PolicyName({ policy: { id, name, version } }: { readonly policy: PolicyReference }): JSX.Element {
   return <Link to={`policies/${id}`}>{revealed(`${name} ${version}`)}</Link>;
 }

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { serviceNow } from '../api/clock.js';
 import { agoText, durationText, localTime, shortTime, utcTime } from './format.js';
 
-/** The time, and again after so many milliseconds. */
+/** The current time, updated at the given interval in milliseconds. */
 export function useNow(every: number): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -12,17 +13,17 @@ export function useNow(every: number): number {
   return now;
 }
 
-/** How long ago; the reader's own time and UTC are in its title. */
+/** How long ago; the local time and UTC are in its title. */
 export function Ago({ at }: { readonly at: string }): JSX.Element {
-  const now = useNow(15_000);
+  useNow(15_000);
   return (
     <time dateTime={at} title={`${localTime(at)} · ${utcTime(at)}`}>
-      {agoText(at, now)}
+      {agoText(at, serviceNow())}
     </time>
   );
 }
 
-/** The reader's own time; UTC is in its title. */
+/** The local time; UTC is in its title. */
 export function At({ at }: { readonly at: string }): JSX.Element {
   return (
     <time dateTime={at} title={`${localTime(at)} · ${utcTime(at)}`}>
@@ -31,10 +32,10 @@ export function At({ at }: { readonly at: string }): JSX.Element {
   );
 }
 
-/** How long there is until something ends. */
+/** How long it takes until something ends. */
 export function Left({ until }: { readonly until: string }): JSX.Element {
-  const now = useNow(5_000);
-  const left = Date.parse(until) - now;
+  useNow(5_000);
+  const left = Date.parse(until) - serviceNow();
   return (
     <time
       dateTime={until}

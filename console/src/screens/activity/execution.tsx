@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
-import { useEntityNames, useNames } from '../../api/names.js';
+import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
 import { revealed, words } from '../../ui/format.js';
@@ -9,6 +9,7 @@ import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
+import { WithNames } from '../../ui/with-names.js';
 import { Story } from './story.js';
 
 /** One execution: what was requested, the outcome, and its whole timeline. */
@@ -34,14 +35,16 @@ export function ExecutionScreen({ id }: { readonly id: string }): JSX.Element {
 function View({ execution }: { readonly execution: Execution }): JSX.Element {
   const { has } = useSession();
   const nameOf = useNames();
-  const withNames = useEntityNames();
   const { id, agentId, action, resourceType, resourceId, outcome, reason, decisionId, createdAt } = execution;
   return (
     <div class="decision">
       <header class="decision-head">
         <h1>
           <bdi>{nameOf(agentId)}</bdi> <span class="quiet">asked to</span> <bdi>{revealed(action)}</bdi>{' '}
-          <span class="quiet">on</span> <bdi>{revealed(resourceType)}</bdi> <bdi>{withNames(resourceId)}</bdi>
+          <span class="quiet">on</span> <bdi>{revealed(resourceType)}</bdi>{' '}
+          <bdi>
+            <WithNames of={resourceId} />
+          </bdi>
         </h1>
         <p class="facts">
           <Badge value={outcome} />

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
-import { useSession } from '../../api/session.js';
 import type { AuditEntry } from '../../api/types.js';
-import { useNames } from '../../api/names.js';
+import { AgentField } from '../../ui/agent-field.js';
 import { Options } from '../../ui/options.js';
 import { SENTENCES } from './sentences.js';
 
-/** As the interface has them. */
+/** The names of the parameters of the API. */
 export interface ActivityFilter {
   readonly action?: string;
+  /** An id or a name. */
   readonly agentId?: string;
   readonly outcome?: AuditEntry['outcome'];
   readonly from?: string;
@@ -18,12 +18,17 @@ export const NO_FILTER: ActivityFilter = {};
 
 const OUTCOMES: readonly AuditEntry['outcome'][] = ['success', 'denied', 'failed'];
 
-/** Whether an entry that just came belongs to what is shown. */
-export function matches(entry: AuditEntry, { action, agentId, outcome, to }: ActivityFilter): boolean {
+/**
+ * Whether a new entry matches the filters.
+ * @param agentId id of the agent in the filter; null if it is unknown.
+ */
+export function matches(entry: AuditEntry, filter: ActivityFilter, agentId: string | null): boolean {
+  const { action, outcome, from, to } = filter;
   return (
     (action === undefined || entry.action === action) &&
-    (agentId === undefined || entry.agentId === agentId) &&
+    (filter.agentId === undefined || (agentId !== null && entry.agentId === agentId)) &&
     (outcome === undefined || entry.outcome === outcome) &&
+    (from === undefined || entry.timestamp >= from) &&
     (to === undefined || entry.timestamp <= to)
   );
 }
@@ -34,8 +39,6 @@ interface FiltersProps {
 }
 
 export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
-  const { names } = useSession();
-  useNames();
   const change = (name: keyof ActivityFilter, value: string): void => {
     const others = Object.entries(filter).filter(([known]) => known !== name);
     onChange(Object.fromEntries(value === '' ? others : [...others, [name, value]]));
@@ -49,13 +52,7 @@ export function Filters({ filter, onChange }: FiltersProps): JSX.Element {
           <Options of={Object.entries(SENTENCES)} />
         </select>
       </label>
-      <label>
-        Agent
-        <select value={filter.agentId ?? ''} onChange={(event) => change('agentId', event.currentTarget.value)}>
-          <option value="">Everybody</option>
-          <Options of={names.all().map(({ id, name }) => [id, name])} />
-        </select>
-      </label>
+      <AgentField label="Agent" placeholder="Everybody" onChange={(idOrName) => change('agentId', idOrName)} />
       <label>
         Outcome
         <select value={filter.outcome ?? ''} onChange={(event) => change('outcome', event.currentTarget.value)}>

@@ -26,7 +26,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'api_key.expired': 'Key expired',
 };
 
-/** What an audit entry says, for people. */
+/** The meaning of an audit entry in words. */
 export function sentence({ action, details }: Pick<AuditEntry, 'action' | 'details'>): string {
   if (action === 'decision.reviewed') return details['verdict'] === 'approve' ? 'Approved' : 'Rejected';
   const known = SENTENCES[action];
@@ -35,7 +35,9 @@ export function sentence({ action, details }: Pick<AuditEntry, 'action' | 'detai
   return `${words(kind).replace(/^./, (first) => first.toUpperCase())} ${words(what)}`.trim();
 }
 
-/** What an entry is about, such as `refund on customer/customers/1`, with the ids of entities; empty where its link says it. */
+/**
+ * The subject of an entry, such as `refund on customer/customers/1`, with ids of entities; empty if its link shows it.
+ */
 export function aboutText(
   { action, agentId, entityId, details }: Pick<AuditEntry, 'action' | 'agentId' | 'entityId' | 'details'>,
   nameOf: (id: string) => string,
@@ -58,7 +60,7 @@ export function actorText(
   { action, actor, agentId }: Pick<AuditEntry, 'action' | 'actor' | 'agentId'>,
   nameOf: (id: string) => string,
 ): string {
-  // Elsewhere the agent is whom the entry is about.
+  // In other entries the agent is the subject.
   const doer = /^(?:execution|decision|access)\./.test(action) ? agentId : null;
   if (actor.type === 'system') return 'the service';
   if (actor.type === 'token') return revealed(actor.id.split('#').at(-1) ?? actor.id);
@@ -66,7 +68,7 @@ export function actorText(
   return doer === null ? `key ${actor.id.slice(-6)}` : nameOf(doer);
 }
 
-/** The screen that shows what an entry is about; null where there is none. */
+/** The screen that shows the subject of an entry; null if there is none. */
 export function subjectLink({ subjectType, subjectId }: Pick<AuditEntry, 'subjectType' | 'subjectId'>): string | null {
   const screens: Readonly<Record<string, string>> = {
     decision: 'decisions',

@@ -8,16 +8,16 @@ import { When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 import { actorText, sentence } from './sentences.js';
 
-/** The longest page that the service answers. */
+/** The maximum page length of the API. */
 const MOST = 1_000;
 
 interface StoryProps {
   readonly subjectIds: readonly string[];
-  /** Another one asks again. */
+  /** A new value triggers a reload. */
   readonly version: string;
 }
 
-/** What happened to a few records, on one line of time; each step leads to its proof. */
+/** What happened to some records, on one timeline; each step links to its proof. */
 export function Story({ subjectIds, version }: StoryProps): JSX.Element {
   const { client } = useSession();
   const nameOf = useNames();

@@ -2,30 +2,38 @@ import type { JSX } from 'preact';
 import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
-import type { Agent, Evaluation, Policy } from '../../api/types.js';
-import { revealed, words } from '../../ui/format.js';
+import type { Agent, Evaluation } from '../../api/types.js';
+import { counted, listText, revealed, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 import { samples, type Sample } from './samples.js';
 
-const MOST_POLICIES = 500;
+/** The longest page of a list, and the longest batch of evaluations. */
+const MOST = 1_000;
 
-/** What the policies answer to one kind of request. */
+/** The answer of the policies to one kind of request. */
 interface Right {
   readonly sample: Sample;
   readonly effect: Evaluation['effect'];
   readonly reason: Evaluation['reason'];
 }
 
-/** One agent, and what it may do. */
+interface Rights {
+  readonly rights: readonly Right[];
+  /** Numbers of policies in force, and of samples, that were left out. */
+  readonly policiesLeft: number;
+  readonly samplesLeft: number;
+}
+
+/** An agent, and what it may do. */
 export function AgentScreen({ id }: { readonly id: string }): JSX.Element {
   const session = useSession();
   const found = useLoad(
     (signal) => session.client.get('/api/v1/agents/{id}', { path: { id }, query: {}, signal }),
     [session, id],
   );
-  useFeed(found.reload, ({ subjectId, action }) => subjectId === id || action.startsWith('policy.'));
+  useFeed(found.reload, ({ subjectId }) => subjectId === id);
   return (
     <>
       <Link to="agents" class="back">
@@ -41,6 +49,7 @@ export function AgentScreen({ id }: { readonly id: string }): JSX.Element {
 function View({ agent }: { readonly agent: Agent }): JSX.Element {
   const session = useSession();
   const rights = useLoad((signal) => loadRights(session, agent, signal), [session, agent.id, agent.revision]);
+  useFeed(rights.reload, ({ action }) => action.startsWith('policy.'));
   const { name, kind, roles, status, description, capabilities, createdAt } = agent;
   return (
     <div class="decision">
@@ -60,46 +69,66 @@ function View({ agent }: { readonly agent: Agent }): JSX.Element {
         {description === '' ? null : <p>{revealed(description)}</p>}
         <dl class="pairs">
           <dt>Roles</dt>
-          <dd>{roles.length === 0 ? 'none' : roles.join(', ')}</dd>
+          <dd>{roles.length === 0 ? 'none' : revealed(roles.join(', '))}</dd>
           <dt>Capabilities</dt>
-          <dd>{capabilities.length === 0 ? 'none' : capabilities.join(', ')}</dd>
+          <dd>{capabilities.length === 0 ? 'none' : revealed(capabilities.join(', '))}</dd>
         </dl>
       </Panel>
       <Panel title="What it may do">
         <When of={rights} what="what it may do">
-          {(all) =>
-            all.length === 0 ? (
-              <p class="quiet">No policy in force names any of its capabilities, so it may do nothing.</p>
-            ) : (
-              <>
-                <p class="quiet">According to the policies in force, for requests without arguments.</p>
-                <ul class="history">
-                  {all.map(({ sample: { action, shown }, effect, reason }) => (
-                    <li key={`${action} ${shown}`}>
-                      <Badge value={effect} /> <strong>{action}</strong> <code>{shown}</code>
-                      {reason === null || reason === 'approval_required' ? null : <small>{words(reason)}</small>}
-                    </li>
-                  ))}
-                </ul>
-              </>
-            )
-          }
+          {(data) => <RightsView of={data} />}
         </When>
       </Panel>
     </div>
   );
 }
 
-async function loadRights({ client }: Session, agent: Agent, signal: AbortSignal): Promise<readonly Right[]> {
-  const query = { status: 'active', limit: MOST_POLICIES } as const;
-  const { data } = await client.get('/api/v1/policies', { query, signal });
-  const asked = samples(agent.capabilities, data satisfies readonly Policy[]);
-  if (asked.length === 0) return [];
+function RightsView({ of: { rights, policiesLeft, samplesLeft } }: { readonly of: Rights }): JSX.Element {
+  if (rights.length === 0) return <p class="quiet">It has no capabilities, so it may do nothing.</p>;
+  const left = [
+    ...(policiesLeft === 0 ? [] : [counted(policiesLeft, 'older policy in force', 'older policies in force')]),
+    ...(samplesLeft === 0 ? [] : [counted(samplesLeft, 'more kind of request', 'more kinds of requests')]),
+  ];
+  return (
+    <>
+      <p class="quiet">According to the policies in force, for requests without arguments.</p>
+      <ul class="history">
+        {rights.map(({ sample: { action, shown, conditional }, effect, reason }) => (
+          <li key={`${action} ${shown}`}>
+            <Badge value={effect} /> <strong>{revealed(action)}</strong> <code>{revealed(shown)}</code>
+            {reason === null || reason === 'approval_required' ? null : <small>{words(reason)}</small>}
+            {conditional.length === 0 ? null : (
+              <small>
+                With arguments it depends on{' '}
+                {revealed(listText([...new Set(conditional.map(({ name }) => name))], 'and'))}.
+              </small>
+            )}
+          </li>
+        ))}
+      </ul>
+      {left.length === 0 ? null : (
+        <p class="notice warn">
+          Not considered here: {listText(left, 'and')}. Ask about a single request under{' '}
+          <Link to="explain">Explain</Link>.
+        </p>
+      )}
+    </>
+  );
+}
+
+async function loadRights({ client }: Session, agent: Agent, signal: AbortSignal): Promise<Rights> {
+  const query = { status: 'active', limit: MOST, order: 'desc' } as const;
+  const { data, total } = await client.get('/api/v1/policies', { query, signal });
+  const all = samples(agent, data);
+  const asked = all.slice(0, MOST);
+  const left = { policiesLeft: total - data.length, samplesLeft: all.length - asked.length };
+  if (asked.length === 0) return { rights: [], ...left };
   const requests = asked.map(({ action, resourceType, resourceId }) => ({ action, resourceType, resourceId }));
   const found = await client.post('/api/v1/policies/evaluate', { body: { agent: agent.id, requests }, signal });
-  if (!('results' in found)) return [];
-  return asked.flatMap((sample, index) => {
-    const answer = found.results[index];
+  const results = 'results' in found ? found.results : [];
+  const rights = asked.flatMap((sample, index) => {
+    const answer = results[index];
     return answer === undefined ? [] : [{ sample, effect: answer.effect, reason: answer.reason }];
   });
+  return { rights, ...left };
 }

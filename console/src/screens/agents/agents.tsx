@@ -9,13 +9,14 @@ import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Needs, When } from '../../ui/parts.js';
 import { Keys } from './keys.js';
 
-/** Who acts here, people and machines, and the keys they hold. */
+/** The agents, people and machines, and their keys. */
 export function Agents(): JSX.Element {
   const { client, has } = useSession();
   const [limit, setLimit] = useState(PAGE);
   const list = useLoad(
     (signal) => client.get('/api/v1/agents', { query: { limit, order: 'desc' }, signal }),
-    [client, limit],
+    [client],
+    limit,
   );
   useFeed(list.reload, ({ action }) => action.startsWith('agent.'));
   return (
@@ -42,7 +43,7 @@ export function Agents(): JSX.Element {
                         <span class="row-who">{revealed(description)}</span>
                       </span>
                       <span class="row-state">
-                        <span>{roles.length === 0 ? 'no roles' : roles.join(', ')}</span>
+                        <span>{roles.length === 0 ? 'no roles' : revealed(roles.join(', '))}</span>
                         {status === 'active' ? null : <span class="urgent">{status}</span>}
                       </span>
                     </Link>

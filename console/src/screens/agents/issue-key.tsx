@@ -1,10 +1,11 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
 import { useState } from 'preact/hooks';
-import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Scope } from '../../api/types.js';
-import { Options } from '../../ui/options.js';
+import { AgentField } from '../../ui/agent-field.js';
+import { useDisclosure } from '../../ui/disclosure.js';
 import { Problem } from '../../ui/parts.js';
+import { useUnsavedKeys } from './unsaved-keys.js';
 
 const SCOPES: readonly (readonly [Scope, string])[] = [
   ['read', 'see records, ask what policies say'],
@@ -17,15 +18,14 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
   ['policies', 'write policies'],
   ['admin', 'everything; cannot be bound to an agent'],
 ];
-/** What a person needs who reviews. */
+/** The scopes that a reviewer needs. */
 const REVIEWER: readonly Scope[] = ['read', 'review'];
 
-/** Issues a key; its secret is shown once, here. */
+/** Issues a key, whose secret is shown only once, above the screen. */
 export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
-  const { client, names } = useSession();
-  useNames();
-  const [open, setOpen] = useState(false);
-  const [secret, setSecret] = useState<string | null>(null);
+  const { client } = useSession();
+  const { isOpen, button, close } = useDisclosure();
+  const unsaved = useUnsavedKeys();
   const [error, setError] = useState<unknown>(null);
 
   const issue = async (form: HTMLFormElement): Promise<void> => {
@@ -34,7 +34,7 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
       const value = given.get(member);
       return typeof value === 'string' ? value : '';
     };
-    const [agentId, expires] = [text('agent'), text('expires')];
+    const [agentId, expires] = [text('agent').trim(), text('expires')];
     const scopes = given.getAll('scopes').filter((scope) => typeof scope === 'string');
     setError(null);
     try {
@@ -45,8 +45,8 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
         ...(expires === '' ? {} : { expiresAt: new Date(expires).toISOString() }),
       };
       const issued = await client.post('/api/v1/api-keys', { body });
-      setSecret(issued.secret);
-      setOpen(false);
+      close();
+      unsaved.add({ name: issued.name, secret: issued.secret });
       done();
     } catch (reason) {
       setError(reason);
@@ -59,32 +59,16 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
 
   return (
     <div class="issue">
-      {secret === null ? null : (
-        <div class="notice good" role="status">
-          <p>
-            <strong>The key is issued. It is shown only once:</strong> copy it now and give it to its holder.
-          </p>
-          <p>
-            <code>{secret}</code>
-          </p>
-          <button type="button" onClick={() => setSecret(null)}>
-            I have saved it
-          </button>
-        </div>
-      )}
-      {open ? (
+      <button type="button" {...button}>
+        Issue a key
+      </button>
+      {isOpen ? (
         <form class="panel form columns" onSubmit={onSubmit} aria-label="Issue a key">
           <label>
             Name
             <input name="name" required maxLength={100} autocomplete="off" />
           </label>
-          <label>
-            Acts as
-            <select name="agent">
-              <option value="">no agent</option>
-              <Options of={names.all().map(({ id, name }) => [id, name])} />
-            </select>
-          </label>
+          <AgentField label="Acts as" name="agent" placeholder="No agent" />
           <label>
             Expires <small>(optional)</small>
             <input name="expires" type="datetime-local" />
@@ -103,16 +87,12 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
             <button type="submit" class="primary">
               Issue the key
             </button>
-            <button type="button" onClick={() => setOpen(false)}>
+            <button type="button" onClick={close}>
               Cancel
             </button>
           </div>
         </form>
-      ) : (
-        <button type="button" onClick={() => setOpen(true)}>
-          Issue a key
-        </button>
-      )}
+      ) : null}
     </div>
   );
 }

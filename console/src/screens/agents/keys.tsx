@@ -1,23 +1,25 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Key } from '../../api/types.js';
+import { focusScreen } from '../../ui/focus.js';
 import { counted, revealed } from '../../ui/format.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Problem, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 import { IssueKey } from './issue-key.js';
 
-/** The keys that were issued: who holds which, for what. */
+/** The issued keys, with their holders and scopes. */
 export function Keys(): JSX.Element {
   const { client } = useSession();
   const [limit, setLimit] = useState(PAGE);
   const list = useLoad(
     (signal) => client.get('/api/v1/api-keys', { query: { limit, order: 'desc' }, signal }),
-    [client, limit],
+    [client],
+    limit,
   );
   useFeed(list.reload, ({ action }) => action.startsWith('api_key.'));
   return (
@@ -60,6 +62,18 @@ function KeyRow({ of: { id, name, scopes, agentId, status, expiresAt, prefix }, 
   const { client } = useSession();
   const nameOf = useNames();
   const [asks, setAsks] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const hasAsked = useRef(asks);
+  useLayoutEffect(() => {
+    // The button that had the focus was replaced.
+    if (asks !== hasAsked.current) button.current?.focus();
+    hasAsked.current = asks;
+  }, [asks]);
+  const lastStatus = useRef(status);
+  useLayoutEffect(() => {
+    if (status !== lastStatus.current && document.activeElement === document.body) focusScreen();
+    lastStatus.current = status;
+  }, [status]);
   const [error, setError] = useState<unknown>(null);
   const revoke = async (): Promise<void> => {
     try {
@@ -94,13 +108,18 @@ function KeyRow({ of: { id, name, scopes, agentId, status, expiresAt, prefix }, 
               <button type="button" class="danger" onClick={() => void revoke()}>
                 Revoke permanently
               </button>
-              <button type="button" onClick={() => setAsks(false)}>
+              <button ref={button} type="button" onClick={() => setAsks(false)}>
                 Keep
               </button>
             </span>
           ) : (
             <span class="buttons">
-              <button type="button" onClick={() => setAsks(true)} aria-label={`Revoke the key ${revealed(name)}`}>
+              <button
+                ref={button}
+                type="button"
+                onClick={() => setAsks(true)}
+                aria-label={`Revoke the key ${revealed(name)}`}
+              >
                 Revoke
               </button>
             </span>

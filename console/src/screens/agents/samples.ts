@@ -1,34 +1,68 @@
-import type { Policy } from '../../api/types.js';
+import type { Agent, Policy } from '../../api/types.js';
 
-/** A request that stands for all that a pattern of a policy covers. */
+/** A request that represents everything a policy's pattern covers. */
 export interface Sample {
   readonly action: string;
   readonly resourceType: string;
   readonly resourceId: string;
-  /** The pattern, for people. */
+  /** The pattern in words. */
   readonly shown: string;
+  /** Policies with conditions: with other arguments, they may lead to another answer. */
+  readonly conditional: readonly Policy[];
 }
 
-const MOST = 200;
+/** Stands for a type or resource that no policy names. */
+const ANY = 'any';
 
-/** One request for each capability and each pattern of resources that a policy for it names. */
-export function samples(capabilities: readonly string[], policies: readonly Policy[]): readonly Sample[] {
-  const actions = capabilities.filter((capability) => capability !== '*');
-  const found = new Map<string, Sample>();
-  for (const action of actions) {
-    for (const { actions: patterns, resources, resourceTypes } of policies) {
-      if (!patterns.some((pattern) => covers(pattern, action))) continue;
-      for (const pattern of resources) {
-        const type = resourceTypes[0];
-        const shown = type === undefined ? pattern : `${type} ${pattern}`;
-        const resourceId = pattern.replace(/\*$/, 'any');
-        found.set(`${action} ${shown}`, { action, resourceType: type ?? 'any', resourceId, shown });
+/**
+ * One request for each capability and each pattern of resources that a policy for it names, and one for any other resource,
+ * which the service's default may allow.
+ */
+export function samples({ capabilities, ...agent }: Agent, policies: readonly Policy[]): readonly Sample[] {
+  return capabilities.flatMap((action) => {
+    const concerned = policies.filter(
+      ({ actions, subjects }) =>
+        actions.some((pattern) => covers(pattern, action)) && subjects.some((subject) => means(subject, agent)),
+    );
+    const found = new Map<string, Sample>();
+    for (const { resources, resourceTypes } of concerned) {
+      for (const resourceType of resourceTypes.length === 0 ? [ANY] : resourceTypes) {
+        for (const pattern of resources) {
+          const shown = resourceType === ANY ? pattern : `${resourceType} ${pattern}`;
+          const resourceId = pattern.replace(/\*$/, ANY);
+          if (shown !== '*') found.set(shown, { action, resourceType, resourceId, shown, conditional: [] });
+        }
       }
     }
-  }
-  return [...found.values()].slice(0, MOST);
+    const other = {
+      action,
+      resourceType: ANY,
+      resourceId: ANY,
+      shown: found.size === 0 ? 'anything' : 'anything else',
+    };
+    const all = [...found.values(), { ...other, conditional: [] }];
+    return all.map((sample) => ({
+      ...sample,
+      conditional: concerned.filter((policy) => isConditionalFor(policy, sample)),
+    }));
+  });
 }
 
-function covers(pattern: string, action: string): boolean {
-  return pattern.endsWith('*') ? action.startsWith(pattern.slice(0, -1)) : pattern === action;
+function isConditionalFor({ conditions, resources, resourceTypes }: Policy, sample: Sample): boolean {
+  return (
+    conditions.length > 0 &&
+    (resourceTypes.length === 0 || resourceTypes.includes(sample.resourceType)) &&
+    resources.some((pattern) => covers(pattern, sample.resourceId))
+  );
+}
+
+/** Whether a subject of a policy is the agent, or one of its kind or roles. */
+function means(subject: string, { id, name, kind, roles }: Omit<Agent, 'capabilities'>): boolean {
+  const own = ['*', 'agent:*', id, name, `agent:${id}`, `agent:${name}`, `kind:${kind}`];
+  const ofRoles = roles.length === 0 ? [] : ['role:*', ...roles.map((role) => `role:${role}`)];
+  return [...own, ...ofRoles].includes(subject);
+}
+
+function covers(pattern: string, text: string): boolean {
+  return pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : pattern === text;
 }

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useNames } from '../../api/names.js';
 import { revealed } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Panel } from '../../ui/parts.js';
@@ -10,8 +11,9 @@ interface ActionProps {
   readonly given: unknown;
 }
 
-/** What happens if it is approved, in full. */
+/** What would be done after the approval, in full. */
 export function Action({ of: { decision, execution }, given }: ActionProps): JSX.Element {
+  const nameOf = useNames();
   const isEmpty = Object.keys(Object(given) as object).length === 0;
   return (
     <Panel title={execution === null ? 'The proposal' : 'The request'}>
@@ -23,7 +25,10 @@ export function Action({ of: { decision, execution }, given }: ActionProps): JSX
             {decision.description === '' ? null : (
               <>
                 <dt>Description</dt>
-                <dd class="text">{revealed(decision.description)}</dd>
+                <dd>
+                  <p class="text">{revealed(decision.description)}</p>
+                  <p class="help">As {nameOf(decision.proposedBy)} wrote it. Nobody has checked it.</p>
+                </dd>
               </>
             )}
           </>

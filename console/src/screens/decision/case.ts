@@ -1,23 +1,37 @@
 import type { Session } from '../../api/session.js';
 import type { Approvers, Decision, Evaluation, Execution, Policy } from '../../api/types.js';
 
-/** Agents that may decide, shown by name. */
-const MOST_APPROVERS = 100;
+/** Number of approvers listed at first. */
+export const FIRST_APPROVERS = 100;
 const MOST_EXECUTIONS = 6;
-const LONGEST_PAGE = 1_000;
+/** The longest page of a list. */
+export const LONGEST_PAGE = 1_000;
 
-/** What is decided: the decision, and the execution that waits for it where there is one. */
+/** The case to decide: the decision, and the execution that waits for it, if any. */
 export interface Case {
   readonly decision: Decision;
   readonly execution: Execution | null;
+  /** Whether there is an execution that the caller may not see. */
+  readonly isWithheld: boolean;
 }
 
-/** What the policies say of the action, then and now. */
+/** What a policy says. Others, such as its `warnings`, depend on the other policies, too. */
+export type Rule = Pick<Policy, 'id' | 'name' | 'version' | 'description' | 'effect' | 'conditions' | 'approval'>;
+type Explanation = NonNullable<Evaluation['explanation']>;
+
+/** What the policies say about the action, then and now. */
 export interface Why {
-  /** Those that asked for approval. */
-  readonly policies: readonly Policy[];
-  /** Without what other policies change of an answer. */
-  readonly now: Pick<Evaluation, 'effect' | 'reason'> & { readonly explanation: Evaluation['explanation'] | null };
+  /** The policies that required the approval. */
+  readonly policies: readonly Rule[];
+  /**
+   * What is said about this action alone: `policySet`, the number in force and policies that would not allow it anyway
+   * also change with unrelated policies.
+   */
+  readonly now: Pick<Evaluation, 'effect' | 'reason'> & {
+    readonly matched: Explanation['matched'];
+    /** Policies that nearly allow it. */
+    readonly nearest: Explanation['nearest'];
+  };
 }
 
 export interface Past {
@@ -28,39 +42,54 @@ export interface Past {
 export async function loadCase({ client, has }: Session, id: string, signal: AbortSignal): Promise<Case> {
   const decision = await client.get('/api/v1/decisions/{id}', { path: { id }, query: {}, signal });
   const { executionId } = decision;
-  if (executionId === null || !has('read', 'review')) return { decision, execution: null };
+  if (executionId === null) return { decision, execution: null, isWithheld: false };
+  if (!has('read', 'execute', 'review')) return { decision, execution: null, isWithheld: true };
   const execution = await client.get('/api/v1/executions/{id}', { path: { id: executionId }, query: {}, signal });
-  return { decision, execution };
+  return { decision, execution, isWithheld: false };
 }
 
-/** The first approvers, and the caller wherever on the list they are. */
-export async function loadApprovers({ client, me }: Session, id: string, signal: AbortSignal): Promise<Approvers> {
+/** The first `most` approvers, and the caller, wherever they are on the list. Null if the caller may not see them. */
+export async function loadApprovers(
+  { client, me, has }: Session,
+  id: string,
+  most: number,
+  signal: AbortSignal,
+): Promise<Approvers | null> {
+  if (!has('read', 'review')) return null;
   const ask = (offset: number, limit: number): Promise<Approvers> =>
     client.get('/api/v1/decisions/{id}/approvers', { path: { id }, query: { limit, offset }, signal });
   const isCaller = ({ agentId }: Approvers['data'][number]): boolean => agentId === me.agentId;
-  const first = await ask(0, MOST_APPROVERS);
-  if (me.agentId === null || first.data.some(isCaller)) return first;
-  for (let offset = MOST_APPROVERS; offset < first.total; offset += LONGEST_PAGE) {
-    const { data } = await ask(offset, LONGEST_PAGE);
-    const caller = data.find(isCaller);
-    if (caller !== undefined) return { ...first, data: [...first.data, caller] };
+  const first = await ask(0, FIRST_APPROVERS);
+  const data = [...first.data];
+  for (let offset = FIRST_APPROVERS; offset < first.total; offset += LONGEST_PAGE) {
+    const isLookingForCaller = me.agentId !== null && !data.some(isCaller);
+    if (offset >= most && !isLookingForCaller) break;
+    const page = await ask(offset, LONGEST_PAGE);
+    data.push(...page.data.filter((approver) => offset < most || isCaller(approver)));
   }
-  return first;
+  return { ...first, data };
 }
 
-export async function loadWhy({ client }: Session, execution: Execution, signal: AbortSignal): Promise<Why> {
+export async function loadWhy({ patientClient }: Session, execution: Execution, signal: AbortSignal): Promise<Why> {
   const { agentId, action, resourceType, resourceId, parameters } = execution;
   const [answer, ...policies] = await Promise.all([
-    client.post('/api/v1/policies/evaluate', {
+    patientClient.post('/api/v1/policies/evaluate', {
       body: { agent: agentId, action, resourceType, resourceId, parameters, explain: true },
       signal,
     }),
-    ...execution.policies.map(({ id }) => client.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal })),
+    ...execution.policies.map(async ({ id }) =>
+      ruleOf(await patientClient.get('/api/v1/policies/{id}', { path: { id }, query: {}, signal })),
+    ),
   ]);
-  // One answer for one request that stands by itself.
+  // A single request has a single answer.
   if ('results' in answer) throw new Error('The service answered several evaluations to one.');
-  const { effect, reason, explanation = null } = answer;
-  return { now: { effect, reason, explanation }, policies };
+  const { effect, reason, explanation } = answer;
+  const nearest = (explanation?.nearest ?? []).filter(({ policy }) => policy.effect === 'allow');
+  return { now: { effect, reason, matched: explanation?.matched ?? [], nearest }, policies };
+}
+
+function ruleOf({ id, name, version, description, effect, conditions, approval }: Policy): Rule {
+  return { id, name, version, description, effect, conditions, approval };
 }
 
 /** What this agent last did to the same resource; `older` more are not shown. */

@@ -1,18 +1,22 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
-import { useEntityNames, useNames } from '../../api/names.js';
+import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
+import type { Decision } from '../../api/types.js';
+import { focusScreen } from '../../ui/focus.js';
 import { revealed } from '../../ui/format.js';
 import { HiddenContext, useHiddenParts } from '../../ui/hidden.js';
 import { Link } from '../../ui/link.js';
-import { Badge, When } from '../../ui/parts.js';
+import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago, Left } from '../../ui/time.js';
+import { WithNames } from '../../ui/with-names.js';
 import { needsText } from '../inbox/needs.js';
 import { Action } from './action.js';
-import { type Case, loadApprovers, loadCase, loadHistory, loadWhy } from './case.js';
-import { ConfirmContext, useChecks } from './confirm.js';
+import { type Case, FIRST_APPROVERS, loadApprovers, loadCase, loadHistory, loadWhy, LONGEST_PAGE } from './case.js';
+import { areAsMeant, meantDifferences } from './changes.js';
+import { ConfirmContext, type Difference, type Scrutiny, useChecks } from './confirm.js';
 import { History } from './history.js';
 import { loadMeant } from './meant.js';
 import { Outcome } from './outcome.js';
@@ -21,7 +25,7 @@ import { Settle } from './settle.js';
 import { Target } from './target.js';
 import { WhyPanel, WhyProposed } from './why.js';
 
-/** One decision: everything that whoever decides has to see, then the decision itself. */
+/** One decision: everything that a reviewer has to see, then the decision itself. */
 export function DecisionScreen({ id }: { readonly id: string }): JSX.Element {
   const session = useSession();
   const found = useLoad((signal) => loadCase(session, id, signal), [session, id]);
@@ -43,15 +47,21 @@ interface CaseViewProps {
 }
 
 function CaseView({ of, reload }: CaseViewProps): JSX.Element {
-  const { decision, execution } = of;
+  const { decision, execution, isWithheld } = of;
   const session = useSession();
   const mayRead = session.has('read');
   const given = execution === null ? decision.context : execution.parameters;
-  const [settled, setSettled] = useState(false);
+  /** The decision in the service's answer to the caller's review. */
+  const [settled, setSettled] = useState<Decision | null>(null);
+  const [mostApprovers, setMostApprovers] = useState(FIRST_APPROVERS);
   const hidden = useHiddenParts();
   const checks = useChecks();
   const inputs = [session, decision.id, execution?.id];
-  const approvers = useLoad((signal) => loadApprovers(session, decision.id, signal), [session, decision.id]);
+  const approvers = useLoad(
+    (signal) => loadApprovers(session, decision.id, mostApprovers, signal),
+    [session, decision.id],
+    mostApprovers,
+  );
   const why = useLoad(
     async (signal) => (execution === null || !mayRead ? null : loadWhy(session, execution, signal)),
     inputs,
@@ -61,22 +71,42 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
     async (signal) => (execution === null ? { executions: [], older: 0 } : loadHistory(session, execution, signal)),
     inputs,
   );
+  const differences = async (scrutiny: Scrutiny): Promise<readonly Difference[]> => {
+    // What is known about the entities first: they are loaded anew if the request means others.
+    const [policies, others, known] = await Promise.all([
+      why.confirm(),
+      scrutiny === 'everything' ? history.confirm() : null,
+      checks.run(scrutiny),
+    ]);
+    const meant = await target.confirm(areAsMeant);
+    return [
+      ...(policies === null ? [] : [{ words: 'what the policies say about it', isAddition: false }]),
+      ...(others === null ? [] : [{ words: 'the other requests of this agent', isAddition: true }]),
+      ...known,
+      ...(meant === null ? [] : meantDifferences(meant)),
+    ];
+  };
   const refresh = (): void => {
     reload();
     approvers.reload();
     for (const part of [why, target, history]) if (part.error !== null) part.reload();
   };
-  // What came of it stands on top.
+  // The outcome comes first.
   useEffect(() => {
-    if (!settled) return;
+    if (settled === null) return;
     scrollTo(0, 0);
-    document.getElementById('main')?.focus({ preventScroll: true });
+    focusScreen();
   }, [settled]);
   const isPending = decision.status === 'proposed';
+  useLayoutEffect(() => {
+    // Somebody else settled it, and the form that had the focus is gone.
+    if (!isPending && document.activeElement === document.body) focusScreen();
+  }, [isPending]);
   useFeed(refresh, ({ subjectId }) => subjectId === decision.id || subjectId === execution?.id);
 
   const parts = [approvers, why, target, history];
   const missing = [
+    ...(mayRead ? [] : ['the policies and the claims, which your key may not see (it needs read)']),
     ...(parts.some(({ loading, data, error }) => loading && data === null && error === null)
       ? ['something is still loading']
       : []),
@@ -88,29 +118,43 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
     <HiddenContext.Provider value={hidden.report}>
       <div class="decision">
         <Head of={of} />
-        {isPending && settled ? (
-          <p class="notice good" role="status">
-            Your review is recorded. The decision still {needsText(decision)}.
-          </p>
-        ) : null}
+        {isPending && settled !== null ? <Recorded decision={newer(settled, decision)} /> : null}
         {isPending ? null : <Outcome of={of} />}
-        <Action of={of} given={given} />
-        {execution === null ? <WhyProposed decision={decision} /> : <WhyPanel why={why} execution={execution} />}
+        {isWithheld ? (
+          <Panel title="The request">
+            <Needs scope="read" what="Seeing the request and why it needs approval" />
+          </Panel>
+        ) : (
+          <Action of={of} given={given} />
+        )}
+        {execution !== null ? (
+          <WhyPanel why={why} execution={execution} />
+        ) : isWithheld ? null : (
+          <WhyProposed decision={decision} />
+        )}
         {execution === null && target.data?.length === 0 ? null : (
           <ConfirmContext.Provider value={checks.register}>
-            <Target target={target} isAllowed={mayRead} given={given} />
+            <Target
+              target={target}
+              isAllowed={mayRead}
+              given={execution === null ? given : [given, execution.resourceId]}
+            />
           </ConfirmContext.Provider>
         )}
         {execution === null ? null : <History history={history} />}
-        <Reviewers decision={decision} approvers={approvers} />
+        <Reviewers
+          decision={decision}
+          approvers={approvers}
+          showMore={() => setMostApprovers((most) => most + LONGEST_PAGE)}
+        />
         {isPending ? (
           <Settle
             decision={decision}
             approvers={approvers.data}
             missing={missing}
-            isStillSo={() => checks.areConfirmed([why.confirm, target.confirm])}
+            differences={differences}
             changed={refresh}
-            settled={() => setSettled(true)}
+            settled={setSettled}
           />
         ) : null}
       </div>
@@ -118,9 +162,21 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
   );
 }
 
+function Recorded({ decision }: { readonly decision: Decision }): JSX.Element {
+  const needs = needsText(decision);
+  return (
+    <p class="notice good" role="status">
+      Your review is recorded.{needs === '' ? '' : ` The decision still ${needs}.`}
+    </p>
+  );
+}
+
+function newer(one: Decision, other: Decision): Decision {
+  return one.updatedAt > other.updatedAt ? one : other;
+}
+
 function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Element {
   const nameOf = useNames();
-  const withNames = useEntityNames();
   const { title, proposedBy, riskLevel, status, createdAt, expiresAt } = decision;
   const agent = nameOf(proposedBy);
   return (
@@ -132,7 +188,10 @@ function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Eleme
           <>
             <bdi>{agent}</bdi> <span class="quiet">{status === 'proposed' ? 'wants to' : 'wanted to'}</span>{' '}
             <bdi>{revealed(execution.action)}</bdi> <span class="quiet">on</span>{' '}
-            <bdi>{revealed(execution.resourceType)}</bdi> <bdi>{withNames(execution.resourceId)}</bdi>
+            <bdi>{revealed(execution.resourceType)}</bdi>{' '}
+            <bdi>
+              <WithNames of={execution.resourceId} />
+            </bdi>
           </>
         )}
       </h1>

@@ -9,11 +9,11 @@ import type { Past } from './case.js';
 /** What this agent last did to the same resource. */
 export function History({ history }: { readonly history: Loaded<Past> }): JSX.Element {
   return (
-    <Panel title="Earlier requests of this agent on this target">
+    <Panel title="Other requests of this agent on this target">
       <When of={history} what="earlier executions">
         {({ executions, older }) =>
           executions.length === 0 ? (
-            <p class="quiet">None: this is the first.</p>
+            <p class="quiet">There are no others.</p>
           ) : (
             <>
               <ul class="history">

@@ -7,16 +7,20 @@ import { useHidden } from '../../ui/hidden.js';
 import { Json } from '../../ui/json.js';
 import { Badge, Problem } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
+import { newestOf } from './changes.js';
+import { type Evidence, evidenceIn, isDoubtful } from './evidence.js';
 import { type ClaimPage, type KnownEntity, moreClaims } from './meant.js';
 
 interface KnownProps {
   readonly known: KnownEntity;
+  /** What was shown until it turned out to have changed; what has come since then is marked. */
+  readonly before: KnownEntity | undefined;
   /** The values in the request. */
   readonly given: ReadonlySet<string>;
 }
 
 /** One entity that the request names. */
-export function Known({ known: { id, found }, given }: KnownProps): JSX.Element {
+export function Known({ known: { id, found }, before, given }: KnownProps): JSX.Element {
   if (found === null) {
     return (
       <p class="notice warn">
@@ -25,29 +29,28 @@ export function Known({ known: { id, found }, given }: KnownProps): JSX.Element 
     );
   }
   const { entity, claims } = found;
-  // What was added to the first page belongs to those claims only.
-  return (
-    <Claims
-      key={`${claims.total} ${claims.newest ?? claims.data.at(-1)?.id ?? ''}`}
-      {...{ entity, first: claims, given }}
-    />
-  );
+  const shown = before?.found ?? null;
+  const seen = shown === null ? null : newestOf(shown.claims);
+  // Further pages belong to these claims only.
+  return <Claims key={`${claims.total} ${newestOf(claims)}`} {...{ entity, first: claims, seen, given }} />;
 }
 
 interface ClaimsProps {
   readonly entity: Entity;
   readonly first: ClaimPage;
+  /** The newest claim that was shown before; null if they are all shown for the first time. */
+  readonly seen: string | null;
   readonly given: ReadonlySet<string>;
 }
 
-/** Every claim about an entity: a page at a time, and how many are left. */
-function Claims({ entity, first, given }: ClaimsProps): JSX.Element {
+/** Every claim about an entity: a page at a time, with the number that remain. */
+function Claims({ entity, first, seen, given }: ClaimsProps): JSX.Element {
   const session = useSession();
   const [{ data, total, nextCursor }, setPage] = useState<ClaimPage>(first);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const name = revealed(entity.name);
-  // A claim made meanwhile is not on any page.
+  // A claim added in the meantime is on no page.
   const rest = nextCursor === undefined ? 0 : Math.max(1, total - data.length);
   useHidden(rest === 0 ? null : `${counted(rest, 'claim')} about ${name}`);
   const showMore = async (cursor: string): Promise<void> => {
@@ -61,7 +64,6 @@ function Claims({ entity, first, given }: ClaimsProps): JSX.Element {
     }
     setBusy(false);
   };
-  const predicates = [...new Set(data.map(({ predicate }) => predicate))];
   return (
     <article class="entity">
       <h3>
@@ -71,13 +73,8 @@ function Claims({ entity, first, given }: ClaimsProps): JSX.Element {
         <Json value={entity.properties} label={`Properties of ${name}`} />
       )}
       {data.length === 0 ? <p class="quiet">There are no claims about it.</p> : null}
-      {predicates.map((predicate) => (
-        <Predicate
-          key={predicate}
-          predicate={predicate}
-          claims={data.filter((claim) => claim.predicate === predicate)}
-          given={given}
-        />
+      {evidenceIn(data, given).map((evidence) => (
+        <Predicate key={evidence.predicate} of={evidence} seen={seen} />
       ))}
       {error === null ? null : <Problem error={error} />}
       {nextCursor === undefined ? null : (
@@ -95,33 +92,37 @@ function Claims({ entity, first, given }: ClaimsProps): JSX.Element {
 }
 
 interface PredicateProps {
-  readonly predicate: string;
-  readonly claims: readonly Claim[];
-  readonly given: ReadonlySet<string>;
+  readonly of: Evidence;
+  readonly seen: string | null;
 }
 
-/** All claims of one kind, next to each other where they contradict. */
-function Predicate({ predicate, claims, given }: PredicateProps): JSX.Element {
-  const values = new Set(claims.map(({ value }) => value));
-  const isContradictory = values.size > 1;
+/** All claims of one kind, side by side if they contradict each other. */
+function Predicate({ of: evidence, seen }: PredicateProps): JSX.Element {
+  const { predicate, claims, values } = evidence;
+  const isContradictory = values > 1;
+  // The decision may depend on which of several values is meant.
+  const used = isContradictory ? evidence.used : [];
+  const doubtful = used.filter((claim) => isDoubtful(claim, evidence));
   return (
     <div class={`predicate ${isContradictory ? 'contradictory' : ''}`}>
       <h4>
         {revealed(predicate)}{' '}
-        {isContradictory ? <Badge value="high" text={`${numberText(values.size)} contradicting values`} /> : null}
+        {isContradictory ? <Badge value="high" text={`${numberText(values)} contradicting values`} /> : null}
       </h4>
+      {doubtful.length === 0 ? null : (
+        <p class="notice warn">The request uses a value that is less certain than another one.</p>
+      )}
       <ul class="claims">
         {claims.map((claim) => (
           <li key={claim.id} class="claim">
             <strong>
               <bdi>{revealed(String(claim.value))}</bdi>
             </strong>
-            {/* Which of several values is meant is what the decision is about. */}
-            {isContradictory && given.has(String(claim.value)) ? <Badge value="medium" text="in this request" /> : null}
-            <Confidence context={claim.context} />
-            <small>
-              {sourceOf(claim.context)} <At at={claim.createdAt} />
-            </small>
+            {seen !== null && claim.id > seen ? <Badge value="medium" text="new" /> : null}
+            {used.includes(claim) ? (
+              <Badge value={doubtful.includes(claim) ? 'high' : 'medium'} text="in this request" />
+            ) : null}
+            <Context of={claim} />
           </li>
         ))}
       </ul>
@@ -129,19 +130,28 @@ function Predicate({ predicate, claims, given }: PredicateProps): JSX.Element {
   );
 }
 
-function Confidence({ context }: Pick<Claim, 'context'>): JSX.Element {
-  const { confidence } = context;
-  if (typeof confidence !== 'number') return <small class="quiet">confidence not stated</small>;
+/** The confidence of a claim, its source, and the other members of its context. */
+function Context({ of: { context, createdAt, predicate } }: { readonly of: Claim }): JSX.Element {
+  const { confidence, source, ...others } = context;
+  const isStated = typeof confidence === 'number';
+  const isSourced = typeof source === 'string';
+  const rest = { ...others, ...(isStated ? {} : { confidence }), ...(isSourced ? {} : { source }) };
+  const hasRest = Object.values(rest).some((value) => value !== undefined);
   return (
-    <span class="confidence">
-      <meter min={0} max={1} low={0.5} high={0.8} optimum={1} value={confidence} aria-label="Confidence" />{' '}
-      {Math.round(confidence * 100)}% sure
-    </span>
+    <>
+      {isStated ? (
+        <span class="confidence">
+          <meter min={0} max={1} low={0.5} high={0.8} optimum={1} value={confidence} aria-label="Confidence" />{' '}
+          {Math.round(confidence * 100)}% sure
+        </span>
+      ) : (
+        <small class="quiet">confidence not stated</small>
+      )}
+      <small>
+        {isSourced ? `${revealed(source)} · ` : ''}
+        <At at={createdAt} />
+      </small>
+      {hasRest ? <Json value={rest} label={`Context of a claim about ${revealed(predicate)}`} /> : null}
+    </>
   );
-}
-
-/** Where the claim comes from, if it says so. */
-function sourceOf(context: Claim['context']): string {
-  const { source } = context;
-  return typeof source === 'string' ? `${revealed(source)} ·` : '';
 }

@@ -1,14 +1,12 @@
 import type { Session } from '../../api/session.js';
-import { type Claim, type Entity, type Execution, GovernanceClient, GovernanceError } from '../../api/types.js';
+import { type Claim, type Entity, type Execution, type GovernanceClient, GovernanceError } from '../../api/types.js';
 import type { Case } from './case.js';
 
-/** Entities looked up at first, and with each further look: two requests each, of the hundred a minute there are by default. */
+/** Entities looked up at first, and in each further step: two requests each, of a hundred a minute by default. */
 const FIRST_ENTITIES = 4;
 const MORE_ENTITIES = 12;
-/** Milliseconds: a request may name more than can be asked for in a minute, and has to be shown all the same. */
-const PATIENCE = 120_000;
 const ENTITIES_OF_A_NAME = 100;
-/** No entity has a longer name, in code points. */
+/** The maximum length of an entity's name in code points. */
 const LONGEST_NAME = 255;
 /** Claims shown at first, and with each "Show more". */
 const FIRST_CLAIMS = 500;
@@ -28,8 +26,8 @@ export interface ClaimPage {
   readonly data: readonly Claim[];
   readonly total: number;
   readonly nextCursor?: string;
-  /** The newest claim of all, where there are further pages. */
-  readonly newest?: string;
+  /** The newest of all, the newest first, where there are further pages. */
+  readonly latest?: readonly Claim[];
 }
 
 /** The entities that the request means: named by its resource, or by their ids anywhere in it. */
@@ -44,14 +42,14 @@ export async function loadMeant(
   return [...named, ...[...ids].filter((id) => !known.has(id))];
 }
 
-/** How they are looked up: what was loaded stays while more is. */
+/** The state of the lookup: what was loaded stays while more is loaded. */
 export function batchesOf(meant: readonly Meant[], looks: number): (readonly Meant[])[] {
   const ends = Array.from({ length: looks }, (_, look) => FIRST_ENTITIES + look * MORE_ENTITIES);
   const batches = ends.map((end, look) => meant.slice(look === 0 ? 0 : end - MORE_ENTITIES, end));
   return batches.filter(({ length }) => length > 0);
 }
 
-/** Ids of entities in every text and every member's name, however deep. */
+/** Ids of entities in all texts and names of members, at any depth. */
 function idsIn(value: unknown): string[] {
   if (typeof value === 'string') return value.match(ENTITY_ID) ?? [];
   if (typeof value !== 'object' || value === null) return [];
@@ -59,7 +57,7 @@ function idsIn(value: unknown): string[] {
 }
 
 async function byName(
-  { client }: Session,
+  { patientClient, entityNames }: Session,
   { resourceType, resourceId }: Execution,
   signal: AbortSignal,
 ): Promise<readonly Entity[]> {
@@ -68,26 +66,28 @@ async function byName(
     if (name.trim() === '' || Array.from(name).length > LONGEST_NAME) continue;
     const query = { type: resourceType, name, limit: ENTITIES_OF_A_NAME };
     const found: Entity[] = [];
-    for await (const entity of client.pages('/api/v1/entities', { query, signal })) found.push(entity);
+    for await (const entity of patientClient.pages('/api/v1/entities', { query, signal })) found.push(entity);
+    entityNames.learn(found);
     if (found.length > 0) return found;
   }
   return [];
 }
 
-/** What is known of each. */
+/** What is known about each of them. */
 export function loadKnown(
-  { connection }: Session,
+  { patientClient, lookUps, entityNames }: Session,
   meant: readonly Meant[],
   signal: AbortSignal,
 ): Promise<readonly KnownEntity[]> {
-  const client = new GovernanceClient({ ...connection, patience: PATIENCE });
-  return Promise.all(
-    meant.map(async (one) => {
-      const id = typeof one === 'string' ? one : one.id;
-      const entity = typeof one === 'string' ? await byId(client, id, signal) : one;
-      return { id, found: entity === null ? null : { entity, claims: await firstClaims(client, id, signal) } };
-    }),
-  );
+  const load = async (one: Meant): Promise<KnownEntity> => {
+    const id = typeof one === 'string' ? one : one.id;
+    const entity = typeof one === 'string' ? await byId(patientClient, id, signal) : one;
+    if (entity === null) return { id, found: null };
+    // Titles show the name that the entity has now.
+    entityNames.learn([entity]);
+    return { id, found: { entity, claims: await firstClaims(patientClient, id, signal) } };
+  };
+  return Promise.all(meant.map((one) => lookUps.take(() => load(one))));
 }
 
 async function byId(client: GovernanceClient, id: string, signal: AbortSignal): Promise<Entity | null> {
@@ -99,15 +99,13 @@ async function byId(client: GovernanceClient, id: string, signal: AbortSignal): 
 }
 
 async function firstClaims(client: GovernanceClient, id: string, signal: AbortSignal): Promise<ClaimPage> {
-  const ask = (query: { limit: number; order: 'asc' | 'desc' }): Promise<ClaimPage> =>
-    client.get('/api/v1/entities/{id}/claims', { path: { id }, query, signal });
-  const first = await ask({ limit: FIRST_CLAIMS, order: 'asc' });
-  if (first.nextCursor === undefined) return first;
-  const [newest] = (await ask({ limit: 1, order: 'desc' })).data;
-  return newest === undefined ? first : { ...first, newest: newest.id };
+  const ask = (order: 'asc' | 'desc'): Promise<ClaimPage> =>
+    client.get('/api/v1/entities/{id}/claims', { path: { id }, query: { limit: FIRST_CLAIMS, order }, signal });
+  const first = await ask('asc');
+  return first.nextCursor === undefined ? first : { ...first, latest: (await ask('desc')).data };
 }
 
 /** The claims about an entity that follow a cursor. */
-export function moreClaims({ client }: Session, id: string, cursor: string): Promise<ClaimPage> {
-  return client.get('/api/v1/entities/{id}/claims', { path: { id }, query: { limit: LONGEST_PAGE, cursor } });
+export function moreClaims({ patientClient }: Session, id: string, cursor: string): Promise<ClaimPage> {
+  return patientClient.get('/api/v1/entities/{id}/claims', { path: { id }, query: { limit: LONGEST_PAGE, cursor } });
 }

@@ -23,7 +23,7 @@ const SENTENCES: Readonly<Record<Execution['outcome'], string>> = {
   interrupted: 'It was interrupted. Whether it took effect is unknown.',
 };
 
-/** What happened afterwards, and the proof. */
+/** What happened afterwards, with its proof. */
 export function Outcome({ of: { decision, execution } }: { readonly of: Case }): JSX.Element {
   const nameOf = useNames();
   const { has } = useSession();

@@ -1,4 +1,4 @@
-/** What a JSON Pointer (RFC 6901) names in a value; undefined for nothing. */
+/** The value that a JSON Pointer (RFC 6901) refers to; undefined if there is none. */
 export function valueAt(value: unknown, pointer: string): unknown {
   let found = value;
   for (const part of pointer.split('/').slice(1)) {

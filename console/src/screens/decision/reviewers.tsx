@@ -1,26 +1,28 @@
 import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
+import { useSession } from '../../api/session.js';
 import type { Approver, Approvers, Decision } from '../../api/types.js';
-import { counted, listText, revealed } from '../../ui/format.js';
-import { Badge, Panel, When } from '../../ui/parts.js';
+import { counted, listText, numberText, revealed } from '../../ui/format.js';
+import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
 import { subjectText } from '../inbox/needs.js';
 
 const REASONS: Readonly<Record<string, string>> = {
   proposer: 'requested it',
-  suspended: 'is suspended',
+  suspended: 'is suspended, or the agent that requested it is',
   reviewed: 'has already reviewed it',
   policy_denied: 'a policy forbids it',
 };
 
 interface ReviewersProps {
   readonly decision: Decision;
-  readonly approvers: Loaded<Approvers>;
+  readonly approvers: Loaded<Approvers | null>;
+  readonly showMore: () => void;
 }
 
-/** Who has decided, and who still may. */
-export function Reviewers({ decision, approvers }: ReviewersProps): JSX.Element {
+/** Who has reviewed, and who still can. */
+export function Reviewers({ decision, approvers, showMore }: ReviewersProps): JSX.Element {
   const { approvers: groups, requiredApprovals, reviews, status } = decision;
   const given = reviews.filter(({ verdict }) => verdict === 'approve').length;
   return (
@@ -42,7 +44,13 @@ export function Reviewers({ decision, approvers }: ReviewersProps): JSX.Element 
       <Reviews decision={decision} />
       {status === 'proposed' ? (
         <When of={approvers} what="who may decide">
-          {(data) => <Eligible approvers={data} />}
+          {(data) =>
+            data === null ? (
+              <Needs scope="read" what="Seeing who can decide" />
+            ) : (
+              <Eligible approvers={data} showMore={showMore} />
+            )
+          }
         </When>
       ) : null}
     </Panel>
@@ -75,7 +83,8 @@ function Reviews({ decision: { reviews } }: { readonly decision: Decision }): JS
       {reviews.map(({ approverId, verdict, comment, createdAt }) => (
         <li key={`${approverId ?? ''} ${createdAt}`}>
           <Badge value={verdict} text={verdict === 'approve' ? 'approved' : 'rejected'} />{' '}
-          <strong>{approverId === null ? 'The operator' : nameOf(approverId)}</strong> <Ago at={createdAt} />
+          <strong>{approverId === null ? 'The holder of an unbound key' : nameOf(approverId)}</strong>{' '}
+          <Ago at={createdAt} />
           {comment === null || comment === '' ? null : <q>{revealed(comment)}</q>}
         </li>
       ))}
@@ -83,7 +92,19 @@ function Reviews({ decision: { reviews } }: { readonly decision: Decision }): JS
   );
 }
 
-function Eligible({ approvers: { data, total, feasible } }: { readonly approvers: Approvers }): JSX.Element {
+function ableText(names: readonly string[], isComplete: boolean): string {
+  if (names.length > 0) return `Can approve it: ${listText(names, 'or')}.`;
+  return isComplete ? 'Nobody can approve it now.' : 'None of those listed can approve it now.';
+}
+
+interface EligibleProps {
+  readonly approvers: Approvers;
+  readonly showMore: () => void;
+}
+
+function Eligible({ approvers: { data, total, feasible }, showMore }: EligibleProps): JSX.Element {
+  const { me } = useSession();
+  const nameOf = ({ agentId, name }: Approver): string => `${revealed(name)}${agentId === me.agentId ? ' (you)' : ''}`;
   const able = data.filter((approver) => approver.able);
   const others = data.filter((approver) => !approver.able);
   return (
@@ -92,25 +113,20 @@ function Eligible({ approvers: { data, total, feasible } }: { readonly approvers
         <p class="notice warn">Not enough people are left to approve it. It can only be rejected or expire.</p>
       ) : null}
       <p>
-        {able.length === 0 ? 'Nobody can approve it now.' : <>Can approve it: {people(able)}.</>}
+        {ableText(able.map(nameOf), data.length === total)}
         {others.length === 0 ? null : (
           <span class="quiet">
             {' '}
             Cannot approve it:{' '}
-            {others.map(({ name, why }) => `${revealed(name)} (${REASONS[why ?? ''] ?? ''})`).join(', ')}.
+            {others.map((other) => `${nameOf(other)} (${REASONS[other.why ?? ''] ?? ''})`).join(', ')}.
           </span>
         )}
-        {total > data.length ? (
-          <span class="quiet"> And {counted(total - data.length, 'more', 'more')}, not listed here.</span>
-        ) : null}
       </p>
+      {total > data.length ? (
+        <button type="button" class="unfold" onClick={showMore}>
+          List more reviewers: {numberText(total - data.length)} left
+        </button>
+      ) : null}
     </>
-  );
-}
-
-function people(approvers: readonly Approver[]): string {
-  return listText(
-    approvers.map(({ name }) => revealed(name)),
-    'or',
   );
 }

@@ -1,33 +1,38 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
-import type { Approver, Approvers, Decision } from '../../api/types.js';
-import { revealed } from '../../ui/format.js';
+import { type Approvers, type Decision, GovernanceError } from '../../api/types.js';
+import { counted, revealed } from '../../ui/format.js';
 import { Options } from '../../ui/options.js';
 import { Needs, Panel, Problem } from '../../ui/parts.js';
+import type { Check } from './confirm.js';
+import { type Refusal, refusalFor, Refused, scrutinyAfter, useLook } from './refusal.js';
 
 interface SettleProps {
   readonly decision: Decision;
   readonly approvers: Approvers | null;
-  /** What is not yet on screen: while there is any, nothing is approved. */
+  /** Content that is not yet visible: as long as there is any, approving is disabled. */
   readonly missing: readonly string[];
-  /** Asks whether what is on screen still holds, and shows what came instead. */
-  readonly isStillSo: () => Promise<boolean>;
+  /** Loads again what is on screen, shows what is different, and returns that. */
+  readonly differences: Check;
   readonly changed: () => void;
-  readonly settled: () => void;
+  readonly settled: (decision: Decision) => void;
 }
 
+/** Milliseconds for which the service may be too busy to record an approval. */
+const PATIENCE = 120_000;
+
+/** Why the caller cannot approve, although they may reject. */
 const WHY: Readonly<Record<string, string>> = {
   proposer: 'You requested it, so others decide.',
-  suspended: 'You are suspended.',
-  reviewed: 'You have reviewed it. It waits for others.',
+  // It cannot be the caller: a suspended agent is signed out.
+  suspended: 'The agent that requested it is suspended, so nobody can approve it now.',
   policy_denied: 'A policy forbids you to approve it.',
 };
 
-/** Approve or reject: the last thing on the page, after all there is to see. */
+/** Approve or reject: at the end of the page, after everything there is to see. */
 export function Settle({ approvers, ...props }: SettleProps): JSX.Element {
-  const { me, has } = useSession();
-  const able = approvers?.data.filter((approver) => approver.able) ?? [];
+  const { has } = useSession();
   return (
     <Panel title="Your decision" class="settle">
       {!has('review') ? (
@@ -35,52 +40,90 @@ export function Settle({ approvers, ...props }: SettleProps): JSX.Element {
       ) : approvers === null ? (
         <p class="loading">Loading who may decide …</p>
       ) : (
-        <Choice {...props} able={able} mine={me.agentId} all={approvers.data} />
+        <Choice {...props} approvers={approvers} />
       )}
     </Panel>
   );
 }
 
-interface ChoiceProps extends Omit<SettleProps, 'approvers'> {
-  readonly able: readonly Approver[];
-  readonly all: readonly Approver[];
-  /** The agent that the key is bound to. */
-  readonly mine: string | null;
+interface ChoiceProps extends SettleProps {
+  readonly approvers: Approvers;
 }
 
-function Choice({ decision, missing, isStillSo, changed, settled, able, all, mine }: ChoiceProps): JSX.Element {
-  const { client } = useSession();
+type Step = 'checking' | 'sending' | null;
+
+interface ReviewBody {
+  readonly approverId: string;
+  readonly comment?: string;
+}
+
+function Choice({ decision, approvers, missing, differences, changed, settled }: ChoiceProps): JSX.Element {
+  const { me, patientClient, promptClient } = useSession();
+  const { agentId: mine } = me;
   const [comment, setComment] = useState('');
-  const [chosen, setChosen] = useState(able[0]?.agentId ?? '');
-  const [busy, setBusy] = useState(false);
+  const [chosen, setChosen] = useState(() => approvers.data.find(({ able: isAble }) => isAble)?.agentId ?? '');
+  const [step, setStep] = useState<Step>(null);
   const [error, setError] = useState<unknown>(null);
-  const [isOld, setIsOld] = useState(false);
-  // Whoever was chosen may have reviewed meanwhile.
+  const [refusal, setRefusal] = useState<Refusal | null>(null);
+  /** The approvers whose reviews were recorded here: the list may be older. */
+  const [recorded, setRecorded] = useState<readonly string[]>([]);
+  const able = approvers.data.filter((approver) => approver.able && !recorded.includes(approver.agentId));
+  // The chosen reviewer may have reviewed in the meantime.
   const approverId = mine ?? (able.some(({ agentId }) => agentId === chosen) ? chosen : '');
   const mayApprove = able.some(({ agentId }) => agentId === approverId);
-  const own = all.find(({ agentId }) => agentId === mine);
-  const isProposer = decision.proposedBy === mine;
+  const own = approvers.data.find(({ agentId }) => agentId === mine);
+  const isLooking = useLook(refusal);
+  const isOpen = useRef(true);
+  useEffect(() => () => void (isOpen.current = false), []);
 
-  if (mine !== null && !mayApprove && !isProposer) {
-    return <p class="notice">{WHY[own?.why ?? ''] ?? 'You are not one of its reviewers. It waits for others.'}</p>;
-  }
-  const settle = async (verdict: 'approve' | 'reject'): Promise<void> => {
-    setBusy(true);
-    setError(null);
-    setIsOld(false);
-    const body = comment.trim() === '' ? { approverId } : { approverId, comment: comment.trim() };
+  if (mine !== null && (own?.why === 'reviewed' || recorded.includes(mine)))
+    return <p class="notice">You have reviewed it. It waits for others.</p>;
+  if (mine !== null && own === undefined && decision.proposedBy !== mine)
+    return <p class="notice">You are not one of its reviewers. It waits for others.</p>;
+
+  const review = async (verdict: 'approve' | 'reject'): Promise<Decision | null> => {
+    const body = comment.trim() === '' ? {} : { comment: comment.trim() };
     const path = { id: decision.id };
+    if (verdict === 'reject') {
+      const by = approverId === '' ? {} : { approverId };
+      return patientClient.post('/api/v1/decisions/{id}/reject', { path, body: { ...by, ...body } });
+    }
+    return approve({ approverId, ...body });
+  };
+  /** A busy service may record it only later: before each attempt, everything has to be as it is shown. */
+  const approve = async (body: ReviewBody): Promise<Decision | null> => {
+    const end = Date.now() + PATIENCE;
+    for (;;) {
+      setStep('checking');
+      const found = await differences(scrutinyAfter(refusal));
+      if (found.length > 0) {
+        setRefusal(refusalFor(found, refusal));
+        return null;
+      }
+      // Whoever has left the page does not approve.
+      if (!isOpen.current) return null;
+      setStep('sending');
+      try {
+        return await promptClient.post('/api/v1/decisions/{id}/approve', { path: { id: decision.id }, body });
+      } catch (error) {
+        if (!(error instanceof GovernanceError) || error.status !== 429 || Date.now() > end) throw error;
+      }
+    }
+  };
+  const settle = async (verdict: 'approve' | 'reject'): Promise<void> => {
+    setStep('sending');
+    setError(null);
+    setRefusal(null);
     try {
-      if (verdict === 'approve' && !(await isStillSo())) setIsOld(true);
-      else {
-        if (verdict === 'approve') await client.post('/api/v1/decisions/{id}/approve', { path, body });
-        else await client.post('/api/v1/decisions/{id}/reject', { path, body });
-        settled();
+      const after = await review(verdict);
+      if (after !== null) {
+        setRecorded((now) => [...now, approverId]);
+        settled(after);
       }
     } catch (reason) {
       setError(reason);
     }
-    setBusy(false);
+    setStep(null);
     changed();
   };
 
@@ -89,6 +132,9 @@ function Choice({ decision, missing, isStillSo, changed, settled, able, all, min
       {mine === null ? (
         <label>
           Decide on behalf of{' '}
+          {approvers.total > approvers.data.length ? (
+            <small>(of {counted(approvers.total, 'reviewer')}, those that are listed above)</small>
+          ) : null}
           <select value={approverId} onChange={(event) => setChosen(event.currentTarget.value)}>
             {approverId === '' ? <option value="">choose one of them</option> : null}
             <Options of={able.map(({ agentId, name }) => [agentId, revealed(name)])} />
@@ -105,12 +151,14 @@ function Choice({ decision, missing, isStillSo, changed, settled, able, all, min
         />
       </label>
       {error === null ? null : <Problem error={error} />}
-      {isOld ? (
-        <p class="notice warn" role="alert">
-          Something changed while this page was open, and is shown now. Nothing was approved: look at it again first.
+      {refusal === null ? null : <Refused refusal={refusal} />}
+      {able.length === 0 || (mine !== null && !mayApprove) ? (
+        <p class="notice">
+          {WHY[own?.why ?? (mine === decision.proposedBy ? 'proposer' : '')] ??
+            'Nobody who is listed can approve it now.'}{' '}
+          It can still be rejected.
         </p>
-      ) : null}
-      {missing.length === 0 ? null : (
+      ) : missing.length === 0 ? null : (
         <p class="notice" role="status">
           You can approve once everything is on screen: {missing.join('; ')}.
         </p>
@@ -119,16 +167,28 @@ function Choice({ decision, missing, isStillSo, changed, settled, able, all, min
         <button
           type="button"
           class="primary"
-          disabled={busy || missing.length > 0 || !mayApprove}
+          disabled={step !== null || isLooking || missing.length > 0 || !mayApprove}
           onClick={() => void settle('approve')}
         >
           Approve
         </button>
-        <button type="button" class="danger" disabled={busy || approverId === ''} onClick={() => void settle('reject')}>
+        <button
+          type="button"
+          class="danger"
+          disabled={step !== null || (approverId === '' && able.length > 0)}
+          onClick={() => void settle('reject')}
+        >
           Reject
         </button>
-        <span class="help">Recorded {mine === null ? 'as theirs' : 'under your name'}. It cannot be undone.</span>
+        <span class="help" role="status">
+          {step === 'checking' ? 'Checking that everything is still as it is shown …' : howRecorded(mine, approverId)}
+        </span>
       </div>
     </form>
   );
+}
+
+function howRecorded(mine: string | null, approverId: string): string {
+  const name = mine !== null ? 'under your name' : approverId === '' ? 'as done with your key' : 'as theirs';
+  return `Recorded ${name}. It cannot be undone.`;
 }

@@ -1,25 +1,31 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useCallback, useState } from 'preact/hooks';
 import { useFeed } from '../../api/feed.js';
 import { type Loaded, useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { Needs, Panel, When } from '../../ui/parts.js';
 import { counted } from '../../ui/format.js';
 import { useHidden } from '../../ui/hidden.js';
+import { isAsKnown, knownDifferences } from './changes.js';
 import { useConfirm } from './confirm.js';
 import { Known } from './known.js';
-import { batchesOf, loadKnown, type Meant } from './meant.js';
+import { batchesOf, type KnownEntity, loadKnown, type Meant } from './meant.js';
 
 interface TargetProps {
   readonly target: Loaded<readonly Meant[]>;
   readonly isAllowed: boolean;
-  /** What the request is made with. */
+  /** The values of the request. */
   readonly given: unknown;
 }
 
-/** The entity that the action is about, and what is claimed about it. */
+/** The entity that the action is about, and the claims about it. */
 export function Target({ target, isAllowed, given }: TargetProps): JSX.Element {
   const [looks, setLooks] = useState(1);
+  /** What was shown until it turned out to be different, by id: a batch is mounted anew when its entities change. */
+  const [before, setBefore] = useState<Before>(new Map());
+  const remember = useCallback((shown: readonly KnownEntity[]) => {
+    setBefore((now) => new Map([...now, ...shown.map((one) => [one.id, one] as const)]));
+  }, []);
   const meant = target.data ?? [];
   const batches = batchesOf(meant, looks);
   const remaining = meant.length - batches.flat().length;
@@ -34,7 +40,9 @@ export function Target({ target, isAllowed, given }: TargetProps): JSX.Element {
             batches.length === 0 ? (
               <p class="quiet">No entity is registered under this type and name, so there are no claims about it.</p>
             ) : (
-              batches.map((batch) => <Batch key={keyOf(batch)} of={batch} given={values} />)
+              batches.map((batch) => (
+                <Batch key={keyOf(batch)} of={batch} given={values} before={before} remember={remember} />
+              ))
             )
           }
         </When>
@@ -50,16 +58,25 @@ export function Target({ target, isAllowed, given }: TargetProps): JSX.Element {
   );
 }
 
+type Before = ReadonlyMap<string, KnownEntity>;
+
 interface BatchProps {
   readonly of: readonly Meant[];
   readonly given: ReadonlySet<string>;
+  readonly before: Before;
+  readonly remember: (shown: readonly KnownEntity[]) => void;
 }
 
 /** Entities that are looked up together. */
-function Batch({ of: meant, given }: BatchProps): JSX.Element {
+function Batch({ of: meant, given, before, remember }: BatchProps): JSX.Element {
   const session = useSession();
   const known = useLoad((signal) => loadKnown(session, meant, signal), [session]);
-  useConfirm(known.confirm);
+  useConfirm(async (scrutiny) => {
+    const change = await known.confirm((now, shown) => isAsKnown(now, shown, scrutiny, given));
+    if (change === null) return [];
+    remember(change.shown ?? []);
+    return knownDifferences(change, given);
+  });
   const reloadFailed = (): void => {
     if (known.error !== null) known.reload();
   };
@@ -70,12 +87,12 @@ function Batch({ of: meant, given }: BatchProps): JSX.Element {
   );
   return (
     <When of={known} what="the target">
-      {(data) => data.map((one) => <Known key={one.id} known={one} given={given} />)}
+      {(data) => data.map((one) => <Known key={one.id} known={one} before={before.get(one.id)} given={given} />)}
     </When>
   );
 }
 
-/** Changes with what a batch is made of. */
+/** A key that changes with the members of a batch. */
 function keyOf(batch: readonly Meant[]): string {
   return batch.map((one) => (typeof one === 'string' ? one : `${one.id} ${one.revision}`)).join(' ');
 }

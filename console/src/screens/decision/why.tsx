@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
-import type { Decision, Execution, Policy } from '../../api/types.js';
+import type { Decision, Execution } from '../../api/types.js';
 import { counted, listText, revealed, words } from '../../ui/format.js';
 import { jsonText } from '../../ui/json.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
 import { subjectText } from '../inbox/needs.js';
-import type { Why } from './case.js';
+import type { Rule, Why } from './case.js';
 import { valueAt } from './pointer.js';
 
 const OPERATORS: Readonly<Record<string, string>> = {
@@ -28,7 +28,12 @@ interface WhyProps {
   readonly execution: Execution;
 }
 
-/** The policies that required approval, and why none allowed it without. */
+/** Most policies that are listed as nearly allowing it. */
+const MOST_NEAR = 5;
+/** Most deciding policies that the service records. */
+const MOST_DECIDING = 10;
+
+/** The policies that required approval, and why none allowed the action without it. */
 export function WhyPanel({ why, execution }: WhyProps): JSX.Element {
   return (
     <Panel title="Why it needs approval">
@@ -39,8 +44,11 @@ export function WhyPanel({ why, execution }: WhyProps): JSX.Element {
           ) : (
             <>
               {data.policies.map((policy) => (
-                <Rule key={policy.id} policy={policy} execution={execution} />
+                <RuleView key={policy.id} policy={policy} execution={execution} />
               ))}
+              {data.policies.length < MOST_DECIDING ? null : (
+                <p class="quiet">These are the first {MOST_DECIDING} that required approval. There may be more.</p>
+              )}
               <NotAllowed why={data} />
             </>
           )
@@ -50,7 +58,7 @@ export function WhyPanel({ why, execution }: WhyProps): JSX.Element {
   );
 }
 
-/** Why people decide what no policy required them to. */
+/** Why people decide although no policy required it. */
 export function WhyProposed({ decision }: { readonly decision: Decision }): JSX.Element {
   const nameOf = useNames();
   const { proposedBy, riskLevel, requiredApprovals, approvers } = decision;
@@ -63,11 +71,12 @@ export function WhyProposed({ decision }: { readonly decision: Decision }): JSX.
           ? `At ${riskLevel} risk, a decision needs ${needed}.`
           : `The proposal names the reviewers and needs ${needed}.`}
       </p>
+      <p>If it is approved, that is recorded. The service itself carries nothing out.</p>
     </Panel>
   );
 }
 
-function Rule({ policy, execution }: { readonly policy: Policy; readonly execution: Execution }): JSX.Element {
+function RuleView({ policy, execution }: { readonly policy: Rule; readonly execution: Execution }): JSX.Element {
   const { name, version, description, effect, conditions, approval } = policy;
   return (
     <article class="rule">
@@ -111,10 +120,8 @@ function shown(value: unknown): string {
 
 /** Policies that matched and lost, and those that nearly matched. */
 function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element {
-  const lost = (now.explanation?.matched ?? []).filter(
-    ({ policy, lostTo }) => policy.effect === 'allow' && lostTo !== null,
-  );
-  const near = (now.explanation?.nearest ?? []).filter(({ policy }) => policy.effect === 'allow').slice(0, 5);
+  const lost = now.matched.filter(({ policy, lostTo }) => policy.effect === 'allow' && lostTo !== null);
+  const near = now.nearest.slice(0, MOST_NEAR);
   return (
     <div class="not-allowed">
       <h3>Why it is not allowed without approval</h3>
@@ -139,6 +146,11 @@ function NotAllowed({ why: { now } }: { readonly why: Why }): JSX.Element {
           </li>
         ))}
       </ul>
+      {now.nearest.length === near.length ? null : (
+        <p class="quiet">
+          And {counted(now.nearest.length - near.length, 'more policy', 'more policies')} that nearly match.
+        </p>
+      )}
     </div>
   );
 }

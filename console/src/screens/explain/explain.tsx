@@ -1,43 +1,56 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
 import { useState } from 'preact/hooks';
-import { useNames } from '../../api/names.js';
+import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
-import type { Evaluation } from '../../api/types.js';
+import type { Policy } from '../../api/types.js';
+import { AgentField } from '../../ui/agent-field.js';
+import { revealed } from '../../ui/format.js';
 import { Options } from '../../ui/options.js';
-import { Problem } from '../../ui/parts.js';
+import { When } from '../../ui/parts.js';
 import { Verdict } from './verdict.js';
 
-/** What would be answered to a request, and why; nothing is done. */
-export function Explain(): JSX.Element {
-  const { client, names } = useSession();
-  useNames();
-  const [answer, setAnswer] = useState<Evaluation | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [fault, setFault] = useState<string | null>(null);
+/** Number of policies, the newest, whose actions and types are suggested. */
+const MOST_POLICIES = 200;
 
-  const ask = async (form: HTMLFormElement): Promise<void> => {
+interface Question {
+  readonly agent: string;
+  readonly action: string;
+  readonly resourceType: string;
+  readonly resourceId: string;
+  readonly parameters: Record<string, unknown>;
+}
+
+/** How a request would be answered, and why, without executing it. */
+export function Explain(): JSX.Element {
+  const { client } = useSession();
+  const known = useKnown();
+  /** The one in the form; null before it is asked, and once the form is edited: no answer is shown to another. */
+  const [question, setQuestion] = useState<Question | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const answer = useLoad(
+    async (signal) => {
+      if (question === null) return null;
+      const found = await client.post('/api/v1/policies/evaluate', { body: { ...question, explain: true }, signal });
+      return 'results' in found ? null : found;
+    },
+    [client, question],
+  );
+
+  const ask = (form: HTMLFormElement): void => {
     const given = new FormData(form);
     const text = (name: string): string => {
       const value = given.get(name);
       return typeof value === 'string' ? value.trim() : '';
     };
-    setError(null);
-    setAnswer(null);
     const parameters = parsed(text('parameters'));
     setFault(parameters === null ? 'The arguments must be a JSON object, such as {"amount": 80}.' : null);
     if (parameters === null) return;
     const [agent, action, resourceType, resourceId] = [text('agent'), text('action'), text('type'), text('resource')];
-    try {
-      const body = { agent, action, resourceType, resourceId, parameters, explain: true };
-      const found = await client.post('/api/v1/policies/evaluate', { body });
-      if (!('results' in found)) setAnswer(found);
-    } catch (reason) {
-      setError(reason);
-    }
+    setQuestion({ agent, action, resourceType, resourceId, parameters });
   };
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    void ask(event.currentTarget);
+    ask(event.currentTarget);
   };
 
   return (
@@ -48,22 +61,10 @@ export function Explain(): JSX.Element {
           <p class="quiet">Would this agent be allowed to do that? Asking changes nothing.</p>
         </div>
       </header>
-      <form class="panel form columns" onSubmit={onSubmit}>
-        <label>
-          Agent
-          <input name="agent" required list="agents" autocomplete="off" />
-          <datalist id="agents">
-            <Options of={names.all().map(({ name }) => [name, name])} />
-          </datalist>
-        </label>
-        <label>
-          Action
-          <input name="action" required autocomplete="off" />
-        </label>
-        <label>
-          Resource type
-          <input name="type" required autocomplete="off" />
-        </label>
+      <form class="panel form columns" onSubmit={onSubmit} onInput={() => setQuestion(null)}>
+        <AgentField label="Agent" name="agent" required />
+        <Suggesting label="Action" name="action" from={known.actions} />
+        <Suggesting label="Resource type" name="type" from={known.types} />
         <label>
           Resource
           <input name="resource" required autocomplete="off" />
@@ -83,10 +84,60 @@ export function Explain(): JSX.Element {
           Explain
         </button>
       </form>
-      {error === null ? null : <Problem error={error} />}
-      {answer === null ? null : <Verdict answer={answer} />}
+      {question === null ? null : (
+        <When of={answer} what="the answer">
+          {(found) => (found === null ? null : <Verdict answer={found} />)}
+        </When>
+      )}
     </>
   );
+}
+
+interface SuggestingProps {
+  readonly label: string;
+  readonly name: string;
+  readonly from: readonly string[];
+}
+
+/** A field for any text that suggests some. */
+function Suggesting({ label, name, from }: SuggestingProps): JSX.Element {
+  return (
+    <label>
+      {label}
+      <input name={name} required list={`known-${name}`} autocomplete="off" />
+      <datalist id={`known-${name}`}>
+        <Options of={from.map((text) => [text, revealed(text)])} />
+      </datalist>
+    </label>
+  );
+}
+
+interface KnownWords {
+  readonly actions: readonly string[];
+  readonly types: readonly string[];
+}
+
+/** The actions and types in the policies in force. They are only suggestions, so errors are not shown. */
+function useKnown(): KnownWords {
+  const { client, has } = useSession();
+  const mayRead = has('read');
+  const { data } = useLoad(
+    async (signal) => {
+      if (!mayRead) return [];
+      const query = { status: 'active', limit: MOST_POLICIES, order: 'desc' } as const;
+      return (await client.get('/api/v1/policies', { query, signal })).data;
+    },
+    [client, mayRead],
+  );
+  const policies: readonly Policy[] = data ?? [];
+  return {
+    actions: distinct(policies.flatMap(({ actions }) => actions).filter((action) => !action.endsWith('*'))),
+    types: distinct(policies.flatMap(({ resourceTypes }) => resourceTypes)),
+  };
+}
+
+function distinct(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].sort((one, other) => one.localeCompare(other));
 }
 
 function parsed(text: string): Record<string, unknown> | null {

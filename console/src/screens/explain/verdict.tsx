@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { Evaluation } from '../../api/types.js';
-import { counted, listText, words } from '../../ui/format.js';
+import { counted, isoDurationText, listText, words } from '../../ui/format.js';
 import { Badge, Panel } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
 import { subjectText } from '../inbox/needs.js';
@@ -14,7 +14,7 @@ const REASONS: Readonly<Record<string, string>> = {
   approval_too_large: 'It would need too many approvals, so it is denied.',
 };
 
-/** The answer to a request, with the policies that made it. */
+/** The answer to a request, with the policies that decided. */
 export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Element {
   const { effect, reason, approval, explanation = null } = answer;
   return (
@@ -31,7 +31,7 @@ export function Verdict({ answer }: { readonly answer: Evaluation }): JSX.Elemen
               ),
               'and',
             )}
-            , within {approval.decideWithin}.
+            , within {isoDurationText(approval.decideWithin)}.
           </p>
         )}
       </Panel>

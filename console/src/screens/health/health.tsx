@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
-import { useLoad } from '../../api/load.js';
+import { useRef } from 'preact/hooks';
+import { useLoad, useReloads } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
 import { numberText } from '../../ui/format.js';
 import { Badge, Panel, When } from '../../ui/parts.js';
@@ -15,7 +15,7 @@ interface Look {
   readonly status: string;
   readonly pending: number | null;
   readonly counts: Readonly<Record<string, unknown>>;
-  /** Null where the metrics have a port of their own. */
+  /** Null if the metrics have their own port. */
   readonly metrics: MetricsText | null;
 }
 
@@ -29,12 +29,7 @@ export function Health(): JSX.Element {
     before.current = last.current;
     last.current = look.data;
   }
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (!document.hidden) look.reload();
-    }, EVERY);
-    return () => clearInterval(timer);
-  }, [look.reload]);
+  useReloads(look, EVERY);
   return (
     <>
       <header class="screen-head">
@@ -121,7 +116,8 @@ function Tile({ name, value }: { readonly name: string; readonly value: string }
 function rateText(now: Look, before: Look | null): string {
   const earlier = before?.metrics?.sum(`${REQUESTS}_count`);
   const latest = now.metrics?.sum(`${REQUESTS}_count`);
-  if (before === null || earlier === undefined || latest === undefined) return 'measuring …';
+  // A restarted service counts from zero.
+  if (before === null || earlier === undefined || latest === undefined || latest < earlier) return 'measuring …';
   return ((latest - earlier) / ((now.at - before.at) / 1_000)).toFixed(1);
 }
 

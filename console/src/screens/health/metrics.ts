@@ -7,7 +7,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** The metrics of a moment, in the text format of Prometheus. */
+/** A snapshot of the metrics, parsed from the text format of Prometheus. */
 export class MetricsText {
   private readonly samples = new Map<string, Sample[]>();
 
@@ -21,13 +21,13 @@ export class MetricsText {
     }
   }
 
-  /** All values of a metric together; 0 for an unknown one. */
+  /** The sum of all values of a metric; 0 for an unknown one. */
   sum(name: string, matches: (labels: Sample['labels']) => boolean = () => true): number {
     const all = this.samples.get(name) ?? [];
     return all.filter(({ labels }) => matches(labels)).reduce((total, { value }) => total + value, 0);
   }
 
-  /** The upper bound, in seconds, below which a share of a histogram lies; null for an empty one. */
+  /** The upper bound, in seconds, of a share of a histogram's values; null for an empty one. */
   quantile(name: string, share: number): number | null {
     const total = this.sum(`${name}_count`);
     if (total === 0) return null;
@@ -41,7 +41,7 @@ export class MetricsText {
   }
 }
 
-/** Null where they have a port of their own. */
+/** Null if the metrics have their own port. */
 export async function metricsOf(connection: TransportOptions, signal: AbortSignal): Promise<MetricsText | null> {
   try {
     return new MetricsText(await (await askPlain(connection, '/metrics', signal)).text());

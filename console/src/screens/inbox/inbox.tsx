@@ -1,22 +1,22 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import type { IssuedDemoKey } from '../../../../clients/typescript/src/demo-company.js';
 import { useLoad } from '../../api/load.js';
-import { useEntityNames, useNames } from '../../api/names.js';
+import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Decision } from '../../api/types.js';
 import { counted, numberText } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
 import { Ago, Left } from '../../ui/time.js';
+import { WithNames } from '../../ui/with-names.js';
+import { useCreationHere } from './creation.js';
 import { needsText, whyNotMine } from './needs.js';
 import { Welcome } from './welcome.js';
 import { type Pending, useWaitingHere } from './waiting.js';
 
-/** What waits for the person first, then what waits for others. */
+/** The decisions that wait for the person, then those that wait for others. */
 export function Inbox(): JSX.Element {
   const { pending, order, sort, canShowMore, isCut, showMore } = useWaitingHere();
-  const [keys, setKeys] = useState<readonly IssuedDemoKey[] | null>(null);
+  const creation = useCreationHere();
   const isQuiet = pending.data?.all.total === 0;
   const isEmpty = useIsEmpty(isQuiet);
   return (
@@ -31,7 +31,8 @@ export function Inbox(): JSX.Element {
           </select>
         </label>
       </header>
-      {isEmpty || keys !== null ? <Welcome keys={keys} onMade={setKeys} /> : null}
+      {/* The first records end the emptiness; progress, errors and keys are shown nevertheless. */}
+      {isEmpty || creation.isBegun ? <Welcome creation={creation} /> : null}
       <When of={pending} what="the inbox">
         {(data) => <Lists data={data} />}
       </When>
@@ -48,7 +49,7 @@ export function Inbox(): JSX.Element {
   );
 }
 
-/** Whether the service has no records at all; asked only where nothing is pending. */
+/** Whether the service has no records at all; checked only if nothing is pending. */
 function useIsEmpty(isQuiet: boolean): boolean {
   const { client, has } = useSession();
   const found = useLoad(
@@ -116,7 +117,6 @@ function Rows({
 function Row({ decision, isMine }: { readonly decision: Decision; readonly isMine: boolean }): JSX.Element {
   const { me } = useSession();
   const nameOf = useNames();
-  const withNames = useEntityNames();
   const { id, title, proposedBy, riskLevel, createdAt, expiresAt, reviews } = decision;
   const agent = nameOf(proposedBy);
   const what = title.startsWith(`${agent}: `) ? title.slice(agent.length + 2) : title;
@@ -126,7 +126,9 @@ function Row({ decision, isMine }: { readonly decision: Decision; readonly isMin
         <Badge value={riskLevel} text={`${riskLevel} risk`} />
         <span class="row-what">
           <strong>
-            <bdi>{withNames(what)}</bdi>
+            <bdi>
+              <WithNames of={what} />
+            </bdi>
           </strong>
           <span class="row-who">
             requested by <bdi>{agent}</bdi> <Ago at={createdAt} />

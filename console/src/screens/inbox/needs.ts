@@ -1,7 +1,7 @@
 import { counted, listText, revealed } from '../../ui/format.js';
 import type { Decision, Me } from '../../api/types.js';
 
-/** The name that people use for a subject of a policy. */
+/** A subject of a policy in words. */
 export function subjectText(subject: string): string {
   if (subject === '*' || subject === 'agent:*' || subject === 'kind:human') return 'anybody';
   if (subject === 'kind:machine') return 'a machine';
@@ -16,7 +16,7 @@ export function needsText({ approvers, requiredApprovals, reviews, status }: Dec
     return `needs ${counted(Math.max(0, requiredApprovals - given), 'approval')}`;
   }
   const open = approvers.filter(({ approvals, given }) => given < approvals);
-  // Reviews that fit several groups count in each, so all may look full while one is missing.
+  // Reviews that fit several groups count in each, so all groups may look full while an approval is missing.
   const parts = (open.length === 0 ? approvers : open).map(
     ({ subjects, approvals, given }) =>
       `${Math.max(1, approvals - given)} of ${listText(subjects.map(subjectText), 'or')}`,
@@ -24,12 +24,13 @@ export function needsText({ approvers, requiredApprovals, reviews, status }: Dec
   return `needs ${listText(parts, 'and')}`;
 }
 
-/** Why a pending decision is not the caller's to settle, as far as the decision itself shows. */
+/** Why the caller cannot settle a pending decision, as far as the decision itself shows. */
 export function whyNotMine({ proposedBy, reviews }: Decision, { agentId, scopes }: Me): string {
   if (agentId === null) return 'your key is not bound to a person';
   if (proposedBy === agentId) return 'you requested it';
   const review = reviews.find(({ approverId }) => approverId === agentId);
   if (review !== undefined) return review.verdict === 'approve' ? 'you approved it' : 'you rejected it';
   if (!scopes.some((scope) => scope === 'review' || scope === 'admin')) return 'deciding needs the scope review';
-  return 'you are not a reviewer of it';
+  // Their groups, a policy or a suspension may be why: the decision by itself does not show it.
+  return 'you are not among those who can approve it';
 }

@@ -1,12 +1,12 @@
 import { createContext } from 'preact';
-import { useContext, useState } from 'preact/hooks';
+import { useContext, useRef, useState } from 'preact/hooks';
 import { useFeed } from '../../api/feed.js';
 import { type Loaded, useLoad } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
 import type { Decision } from '../../api/types.js';
 
 const PAGE = 50;
-/** The longest page that the service answers. */
+/** The maximum page length of the API. */
 const LONGEST = 1_000;
 
 export type Order = 'desc' | 'asc';
@@ -16,16 +16,16 @@ interface Page {
   readonly total: number;
 }
 
-/** Pending decisions: those that the person could approve now, and all of them. */
+/** The pending decisions: those that the person can approve now, and all of them. */
 export interface Pending {
-  /** Null for a caller who is bound to no agent. */
+  /** Null for a caller that is bound to no agent. */
   readonly mine: Page | null;
   readonly all: Page;
 }
 
 export interface Waiting {
   readonly pending: Loaded<Pending>;
-  /** How many wait for the person; all, for a caller who is bound to no agent. */
+  /** How many wait for the person; all of them for a caller that is bound to no agent. */
   readonly count: number;
   readonly order: Order;
   readonly canShowMore: boolean;
@@ -43,21 +43,24 @@ export function useWaitingHere(): Waiting {
   return waiting;
 }
 
-/** Kept for every screen, since the count is shown on all; the list itself is asked for where it is `shown`. */
+/** Maintained for every screen, since all show the count; the list itself is loaded only where it is `shown`. */
 export function useWaiting(shown: boolean): Waiting {
   const session = useSession();
   const [order, sort] = useState<Order>('desc');
   const [depth, setDepth] = useState(PAGE);
   const limit = shown ? depth : 1;
-  const pending = useLoad((signal) => load(session, limit, order, signal), [session, limit, order]);
+  const pending = useLoad((signal) => load(session, limit, order, signal), [session, shown], `${depth} ${order}`);
   useFeed(pending.reload, ({ action }) => action.startsWith('decision.'));
   const { data } = pending;
+  // The last count is shown until the next one is loaded.
+  const count = useRef(0);
+  if (data !== null) count.current = (data.mine ?? data.all).total;
   const hasMore = data !== null && data.all.total > data.all.data.length;
   return {
     pending,
     order,
     sort,
-    count: (data?.mine ?? data?.all)?.total ?? 0,
+    count: count.current,
     canShowMore: hasMore && depth < LONGEST,
     isCut: hasMore && depth >= LONGEST,
     showMore: () => setDepth((now) => Math.min(now + PAGE, LONGEST)),
@@ -69,7 +72,7 @@ async function load({ client, me, has }: Session, limit: number, order: Order, s
   if (!has('review', 'read', 'propose')) return { mine: null, all: nothing };
   const { agentId } = me;
   const mayReview = agentId !== null && has('review');
-  // Both in the same order: so whatever is mine on the page of all is on the page of mine.
+  // Both lists have the same order, so the person's decisions on the page of all are also on the person's page.
   const [mine, all] = await Promise.all([
     mayReview ? client.get('/api/v1/decisions', { query: { awaiting: agentId, limit, order }, signal }) : null,
     mayReview && limit === 1

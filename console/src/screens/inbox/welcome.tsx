@@ -1,46 +1,23 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import {
-  type DemoCompany,
-  type IssuedDemoKey,
-  makeDemoCompany,
-} from '../../../../clients/typescript/src/demo-company.js';
-import demo from '../../../../examples/demo.json';
+import type { IssuedDemoKey } from '../../../../clients/typescript/src/demo-company.js';
 import { useSession } from '../../api/session.js';
+import { focusScreen } from '../../ui/focus.js';
 import { Link } from '../../ui/link.js';
 import { Needs, Panel, Problem } from '../../ui/parts.js';
+import { COMPANY, type Creation } from './creation.js';
 
-/** As the file is checked to be by whoever makes the company of it. */
-const COMPANY = demo as unknown as DemoCompany;
-
-interface WelcomeProps {
-  readonly keys: readonly IssuedDemoKey[] | null;
-  readonly onMade: (keys: readonly IssuedDemoKey[]) => void;
-}
-
-/** How to begin, while the service is empty; and the keys of the demo company once it was created. */
-export function Welcome({ keys, onMade }: WelcomeProps): JSX.Element {
+/** How to begin with an empty service; and the keys of the demo company once it was created. */
+export function Welcome({ creation }: { readonly creation: Creation }): JSX.Element {
+  const { keys, dismiss } = creation;
   return (
     <Panel title={keys === null ? 'Getting started' : `${COMPANY.name} is ready`}>
-      {keys === null ? <Beginning onMade={onMade} /> : <DemoKeys keys={keys} />}
+      {keys === null ? <Beginning creation={creation} /> : <DemoKeys keys={keys} dismiss={dismiss} />}
     </Panel>
   );
 }
 
-function Beginning({ onMade }: Pick<WelcomeProps, 'onMade'>): JSX.Element {
-  const { connection, has } = useSession();
-  const [part, setPart] = useState<string | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const make = async (): Promise<void> => {
-    setPart('Starting');
-    setError(null);
-    try {
-      onMade(await makeDemoCompany(connection, COMPANY, { onPart: setPart }));
-    } catch (reason) {
-      setError(reason);
-    }
-    setPart(null);
-  };
+function Beginning({ creation: { part, error, begin } }: { readonly creation: Creation }): JSX.Element {
+  const { has } = useSession();
   return (
     <>
       <ol class="steps">
@@ -56,7 +33,7 @@ function Beginning({ onMade }: Pick<WelcomeProps, 'onMade'>): JSX.Element {
       <p>Or try it with a demo company. {COMPANY.about}</p>
       {has('admin') ? (
         <div class="buttons">
-          <button type="button" class="primary" disabled={part !== null} onClick={() => void make()}>
+          <button type="button" class="primary" disabled={part !== null} onClick={() => void begin()}>
             Create the demo company
           </button>
           <span class="help" role="status">
@@ -71,18 +48,31 @@ function Beginning({ onMade }: Pick<WelcomeProps, 'onMade'>): JSX.Element {
   );
 }
 
-function DemoKeys({ keys }: { readonly keys: readonly IssuedDemoKey[] }): JSX.Element {
+interface DemoKeysProps {
+  readonly keys: readonly IssuedDemoKey[];
+  readonly dismiss: () => void;
+}
+
+function DemoKeys({ keys, dismiss }: DemoKeysProps): JSX.Element {
+  const onSaved = (): void => {
+    dismiss();
+    focusScreen();
+  };
   return (
     <>
       <p>
         These keys are shown only once. Open a second window and sign in with a person's key (such as ann's) to decide
-        what waits for them. The bots' keys are for trying the API.
+        what waits for them. The bots' keys are for trying the API. All of them stay in the inbox until you dismiss
+        them, sign out or close the page.
       </p>
       <dl class="pairs">
         {keys.map(({ name, agent, secret }) => (
           <DemoKey key={name} agent={agent} secret={secret} />
         ))}
       </dl>
+      <button type="button" onClick={onSaved}>
+        I have saved them
+      </button>
     </>
   );
 }

@@ -5,7 +5,7 @@ import type { NewPolicy, Plan } from '../../api/types.js';
 import { Panel, Problem } from '../../ui/parts.js';
 import { PlanView } from './plan.js';
 
-/** What a new policy begins with. */
+/** The initial content of a new policy. */
 export const NEW_POLICY = {
   name: 'a-new-policy',
   version: '1.0',
@@ -27,7 +27,7 @@ interface Planned {
   readonly policy: NewPolicy;
 }
 
-/** A policy in the making: its plan is shown first, and only what was planned can be activated. */
+/** A draft of a policy: its plan is shown first, and only what was planned can be activated. */
 export function Draft({ initial, done }: DraftProps): JSX.Element {
   const { client, slowClient } = useSession();
   const [text, setText] = useState(() => JSON.stringify(initial, null, 2));
@@ -49,12 +49,16 @@ export function Draft({ initial, done }: DraftProps): JSX.Element {
     });
   const activate = ({ plan: { base }, policy }: Planned): Promise<void> =>
     attempt(async () => {
-      await client.post('/api/v1/policies/apply', { body: { base, policies: [policy] } });
+      await client.post('/api/v1/policies/apply', { body: { base, policies: [policy] } }).catch((reason: unknown) => {
+        // Other policies may be in force by now, so the plan has to be made again.
+        setPlanned(null);
+        throw reason;
+      });
       done();
     });
   const edit = (now: string): void => {
     setText(now);
-    // A plan is good for what was planned, and for nothing else.
+    // A plan is valid only for what was planned.
     setPlanned(null);
   };
 
@@ -66,6 +70,8 @@ export function Draft({ initial, done }: DraftProps): JSX.Element {
           class="code"
           rows={16}
           spellcheck={false}
+          // The plan that is on its way is one of this text.
+          readOnly={busy}
           value={text}
           onInput={(event) => edit(event.currentTarget.value)}
         />

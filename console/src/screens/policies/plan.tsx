@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useNames } from '../../api/names.js';
 import type { Plan } from '../../api/types.js';
-import { counted, listText, words } from '../../ui/format.js';
+import { counted, listText, revealed, words } from '../../ui/format.js';
 import { Badge } from '../../ui/parts.js';
 import { subjectText } from '../inbox/needs.js';
 import { Replay } from './replay.js';
 
 type Effect = Plan['effects'][number];
 
-/** Which requests would get a different answer, and what else a set of policies changes. */
+/** The requests that would be answered differently, and what else a set of policies would change. */
 export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
   const { changes, effects, complete, reason, shadowed, warnings, replay } = plan;
   return (
@@ -17,8 +17,8 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
       <ul>
         {changes.map(({ change, name, version, replaces }) => (
           <li key={`${name} ${version}`}>
-            <strong>{change}</strong> {name} {version}
-            {replaces === null ? '' : `, in place of ${replaces.version}`}
+            <strong>{change}</strong> {revealed(`${name} ${version}`)}
+            {replaces === null ? '' : `, in place of ${revealed(replaces.version)}`}
           </li>
         ))}
       </ul>
@@ -42,12 +42,13 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
       {replay === undefined ? null : <Replay of={replay} />}
       {shadowed.map(({ policy, by }) => (
         <p key={policy.name} class="notice warn">
-          {policy.name} {policy.version} would never decide: {by.name} {by.version} matches everything that it matches.
+          {revealed(`${policy.name} ${policy.version}`)} would never decide: {revealed(`${by.name} ${by.version}`)}{' '}
+          matches everything that it matches.
         </p>
       ))}
       {warnings.map((warning) => (
         <p key={warning} class="notice warn">
-          {warning}
+          {revealed(warning)}
         </p>
       ))}
     </div>
@@ -69,13 +70,13 @@ function Region({ effect }: { readonly effect: Effect }): JSX.Element {
         {when.hold.length === 0
           ? ''
           : `, where the conditions of ${listText(
-              when.hold.map(({ name }) => name),
+              when.hold.map(({ name }) => revealed(name)),
               'and',
             )} hold`}
         {when.fail.length === 0
           ? ''
           : `, where those of ${listText(
-              when.fail.map(({ name }) => name),
+              when.fail.map(({ name }) => revealed(name)),
               'and',
             )} do not`}
       </p>
@@ -98,8 +99,8 @@ function subjectName(subject: string, nameOf: (id: string) => string): string {
 
 function patterns({ in: within, except }: Effect['actions']): string {
   const named = listText(
-    within.map((pattern) => (pattern === '*' ? 'anything' : pattern)),
+    within.map((pattern) => (pattern === '*' ? 'anything' : revealed(pattern))),
     'or',
   );
-  return except.length === 0 ? named : `${named} but ${listText(except, 'and')}`;
+  return except.length === 0 ? named : `${named} but ${revealed(listText(except, 'and'))}`;
 }

@@ -4,10 +4,11 @@ import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
+import { useDisclosure } from '../../ui/disclosure.js';
 import { counted, revealed } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
-import { Badge, Empty, Panel, When } from '../../ui/parts.js';
+import { Badge, Empty, Panel, Problem, When } from '../../ui/parts.js';
 import { Draft, NEW_POLICY } from './draft.js';
 
 /** The policies in force, or all versions. */
@@ -15,15 +16,16 @@ export function Policies(): JSX.Element {
   const { client, has } = useSession();
   const [all, setAll] = useState(false);
   const [limit, setLimit] = useState(PAGE);
-  const [isNew, setNew] = useState(false);
+  const draft = useDisclosure();
   const list = useLoad(
     (signal) => {
       const query = all ? { limit } : { limit, status: 'active' as const };
       return client.get('/api/v1/policies', { query: { ...query, order: 'desc' }, signal });
     },
-    [client, all, limit],
+    [client, all],
+    limit,
   );
-  // Planning to change nothing says what is shadowed already.
+  // A plan without changes shows which policies are already shadowed.
   const standing = useLoad(
     (signal) => client.post('/api/v1/policies/plan', { body: { policies: [] }, signal }),
     [client],
@@ -43,12 +45,20 @@ export function Policies(): JSX.Element {
           <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> All versions
         </label>
         {has('policies') ? (
-          <button type="button" onClick={() => setNew(!isNew)} aria-expanded={isNew}>
+          <button type="button" {...draft.button}>
             New policy
           </button>
         ) : null}
       </header>
-      {isNew ? <Draft initial={NEW_POLICY} done={() => setNew(false)} /> : null}
+      {draft.isOpen ? (
+        <Draft
+          initial={NEW_POLICY}
+          done={() => {
+            draft.close();
+            refresh();
+          }}
+        />
+      ) : null}
       <When of={list} what="the policies">
         {({ data, total }) =>
           total === 0 ? (
@@ -76,11 +86,17 @@ export function Policies(): JSX.Element {
           )
         }
       </When>
+      {standing.error === null ? null : (
+        <>
+          <p class="quiet total">Which policies never decide is not shown, since it could not be computed:</p>
+          <Problem error={standing.error} retry={standing.reload} />
+        </>
+      )}
       {standing.data === null || standing.data.warnings.length === 0 ? null : (
         <Panel title="Warnings">
           <ul>
             {standing.data.warnings.map((warning) => (
-              <li key={warning}>{warning}</li>
+              <li key={warning}>{revealed(warning)}</li>
             ))}
           </ul>
         </Panel>
@@ -91,7 +107,7 @@ export function Policies(): JSX.Element {
 
 interface RowProps {
   readonly policy: Policy;
-  /** The policy that always decides before this one. */
+  /** The policy that always takes precedence over this one. */
   readonly shadowedBy: string | null;
 }
 
@@ -103,15 +119,15 @@ function Row({ policy, shadowedBy }: RowProps): JSX.Element {
         <Badge value={effect} />
         <span class="row-what">
           <strong>
-            <bdi>{revealed(name)}</bdi> <small>{version}</small>
+            <bdi>{revealed(name)}</bdi> <small>{revealed(version)}</small>
           </strong>
           <span class="row-who">
-            {description === '' ? `${actions.join(', ')} by ${subjects.join(', ')}` : revealed(description)}
+            {revealed(description === '' ? `${actions.join(', ')} by ${subjects.join(', ')}` : description)}
           </span>
         </span>
         <span class="row-state">
           <span>{status === 'active' ? 'in force' : 'not in force'}</span>
-          {shadowedBy === null ? null : <span class="urgent">never decides: shadowed by {shadowedBy}</span>}
+          {shadowedBy === null ? null : <span class="urgent">never decides: shadowed by {revealed(shadowedBy)}</span>}
           {warnings.length === 0 ? null : <span class="urgent">{counted(warnings.length, 'warning')}</span>}
         </span>
       </Link>

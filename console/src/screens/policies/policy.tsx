@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
+import { useDisclosure } from '../../ui/disclosure.js';
 import { counted, revealed } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
@@ -29,7 +29,7 @@ export function PolicyScreen({ id }: { readonly id: string }): JSX.Element {
         ← Policies
       </Link>
       <When of={found} what="the policy">
-        {({ policy, versions }) => <View policy={policy} versions={versions} />}
+        {({ policy, versions }) => <View policy={policy} versions={versions} reload={found.reload} />}
       </When>
     </>
   );
@@ -38,17 +38,18 @@ export function PolicyScreen({ id }: { readonly id: string }): JSX.Element {
 interface ViewProps {
   readonly policy: Policy;
   readonly versions: { readonly data: readonly Policy[]; readonly total: number };
+  readonly reload: () => void;
 }
 
-function View({ policy, versions }: ViewProps): JSX.Element {
+function View({ policy, versions, reload }: ViewProps): JSX.Element {
   const { has } = useSession();
-  const [isNew, setNew] = useState(false);
+  const draft = useDisclosure();
   const { name, version, description, effect, status, warnings } = policy;
   return (
     <div class="decision">
       <header>
         <h1>
-          <bdi>{revealed(name)}</bdi> <span class="quiet">{version}</span>
+          <bdi>{revealed(name)}</bdi> <span class="quiet">{revealed(version)}</span>
         </h1>
         <p class="facts">
           <Badge value={effect} />
@@ -60,7 +61,7 @@ function View({ policy, versions }: ViewProps): JSX.Element {
       </header>
       {warnings.map((warning) => (
         <p key={warning} class="notice warn">
-          {warning}
+          {revealed(warning)}
         </p>
       ))}
       <Panel title="The policy">
@@ -72,7 +73,7 @@ function View({ policy, versions }: ViewProps): JSX.Element {
           {versions.data.map((one) => (
             <li key={one.id}>
               <Link to={`policies/${one.id}`} current={one.id === policy.id}>
-                {one.version}
+                {revealed(one.version)}
               </Link>
               <Badge value={one.status} text={one.status === 'active' ? 'in force' : 'not in force'} />
               <At at={one.createdAt} />
@@ -83,22 +84,29 @@ function View({ policy, versions }: ViewProps): JSX.Element {
           <p class="quiet">And {counted(versions.total - versions.data.length, 'older version')}.</p>
         ) : null}
       </Panel>
-      {!has('policies') ? (
-        <Needs scope="policies" what="Writing a new version" />
-      ) : isNew ? (
-        <Draft initial={nextVersion(policy)} done={() => setNew(false)} />
-      ) : (
+      {has('policies') ? (
         <p>
-          <button type="button" onClick={() => setNew(true)}>
+          <button type="button" {...draft.button}>
             Write a new version
           </button>
         </p>
+      ) : (
+        <Needs scope="policies" what="Writing a new version" />
       )}
+      {draft.isOpen ? (
+        <Draft
+          initial={nextVersion(policy)}
+          done={() => {
+            draft.close();
+            reload();
+          }}
+        />
+      ) : null}
     </div>
   );
 }
 
-/** The members that make a policy, as `POST /policies` takes them. */
+/** The members of a policy that `POST /policies` accepts. */
 function bodyOf(policy: Policy): object {
   const { name, version, description, effect, subjects, actions, resources, resourceTypes, priority } = policy;
   const { conditions, approval } = policy;
@@ -117,7 +125,7 @@ function bodyOf(policy: Policy): object {
   return approval === null ? body : { ...body, approval };
 }
 
-/** The same policy with the next number, to begin with. */
+/** The same policy with the next version number, as a starting point. */
 function nextVersion(policy: Policy): object {
   const version = policy.version.replace(/\d+$/, (number) => String(Number(number) + 1));
   return { ...bodyOf(policy), version: version === policy.version ? `${version}.1` : version };

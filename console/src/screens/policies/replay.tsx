@@ -3,17 +3,17 @@ import { useNames } from '../../api/names.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Plan } from '../../api/types.js';
-import { counted, words } from '../../ui/format.js';
+import { counted, revealed, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
 
 type Replayed = NonNullable<Plan['replay']>;
 
-/** So many of the changed requests are shown. */
+/** Number of changed requests that are shown. */
 const SHOWN = 10;
 
-/** What a set of policies would have answered to past requests. */
+/** How a set of policies would have answered past requests. */
 export function Replay({ of: { executions, changed, cut, examples } }: { readonly of: Replayed }): JSX.Element {
   const asked = `${counted(executions, 'request')} on record`;
   return (
@@ -53,7 +53,9 @@ function Example({ of: { executionId: id, was, now } }: { readonly of: Replayed[
       <Badge value={was} text={words(was)} /> → <Badge value={now} text={words(now)} />
       <p>
         <Link to={`executions/${id}`}>
-          {data === null ? id : `${nameOf(data.agentId)}: ${data.action} on ${data.resourceType}/${data.resourceId}`}
+          {data === null
+            ? id
+            : `${nameOf(data.agentId)}: ${revealed(`${data.action} on ${data.resourceType}/${data.resourceId}`)}`}
         </Link>{' '}
         {data === null ? null : <At at={data.createdAt} />}
       </p>

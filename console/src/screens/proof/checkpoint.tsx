@@ -3,14 +3,34 @@ import { useLoad } from '../../api/load.js';
 import type { Checkpoint } from '../../api/types.js';
 import { counted, numberText } from '../../ui/format.js';
 import { Panel, When } from '../../ui/parts.js';
+import { Ago } from '../../ui/time.js';
 import { checkNote, type NoteVerdict } from './note.js';
 
-/** What the service states about its ledger, and whether it has signed that. */
-export function CheckpointPanel({ of: said }: { readonly of: Checkpoint }): JSX.Element {
+interface CheckpointPanelProps {
+  readonly of: Checkpoint;
+  /** When it was loaded. */
+  readonly at: string;
+  readonly reload: () => void;
+}
+
+/** What the service states about its ledger, and whether the statement is signed. */
+export function CheckpointPanel({ of: said, at, reload }: CheckpointPanelProps): JSX.Element {
   const { size, origin, rootHash, publicKey, checkpoint } = said;
   const verdict = useLoad(() => checkNote(said), [checkpoint, publicKey]);
   return (
-    <Panel title="The ledger now">
+    <Panel
+      title="The ledger"
+      aside={
+        <span class="buttons quiet">
+          <span>
+            loaded <Ago at={at} />
+          </span>
+          <button type="button" onClick={reload}>
+            Refresh
+          </button>
+        </span>
+      }
+    >
       <dl class="pairs">
         <dt>Head</dt>
         <dd>{size === 0 ? 'empty' : `entry ${numberText(size)}`}</dd>

@@ -6,7 +6,9 @@ import type { Checkpoint } from '../../api/types.js';
 import { counted } from '../../ui/format.js';
 import { Panel, Problem } from '../../ui/parts.js';
 
-/** For those who trust neither the service nor this page. */
+const LEDGER = 'ledger.ndjson';
+
+/** The export of the ledger, for those who trust neither the service nor this page. */
 export function Download({ of: said }: { readonly of: Checkpoint }): JSX.Element {
   const { connection } = useSession();
   const [busy, setBusy] = useState(false);
@@ -15,11 +17,14 @@ export function Download({ of: said }: { readonly of: Checkpoint }): JSX.Element
     setBusy(true);
     setError(null);
     try {
+      const file = await chosenFile(LEDGER);
       const response = await askPlain(connection, '/api/v1/provenance/export');
-      // The browser keeps it outside the page's memory.
-      save('ledger.ndjson', await response.blob());
+      if (file === null || response.body === null) save(LEDGER, await response.blob());
+      // If it fails halfway, no incomplete file is left.
+      else await response.body.pipeTo(await file.createWritable());
     } catch (reason) {
-      setError(reason);
+      // The person closed the dialogue.
+      if (!(reason instanceof DOMException && reason.name === 'AbortError')) setError(reason);
     }
     setBusy(false);
   };
@@ -44,6 +49,16 @@ export function Download({ of: said }: { readonly of: Checkpoint }): JSX.Element
       <p class="help">A checkpoint and a key that you kept earlier prove more than today's.</p>
     </Panel>
   );
+}
+
+/** Some browsers write a download to the file as it arrives; the others hold all of it first. */
+interface FilePicking {
+  showSaveFilePicker?(options: { readonly suggestedName: string }): Promise<FileSystemFileHandle>;
+}
+
+/** The file that the person chooses; null if the browser cannot ask. */
+async function chosenFile(suggestedName: string): Promise<FileSystemFileHandle | null> {
+  return (await (window as FilePicking).showSaveFilePicker?.({ suggestedName })) ?? null;
 }
 
 function save(name: string, content: Blob): void {

@@ -1,59 +1,78 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { go } from '../../app/router.js';
 import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
 import { type Session, useSession } from '../../api/session.js';
-import type { ChainEntry } from '../../api/types.js';
-import { localTime } from '../../ui/format.js';
+import type { ChainEntry, Checkpoint } from '../../api/types.js';
 import { Json } from '../../ui/json.js';
 import { Panel, When } from '../../ui/parts.js';
+import { At } from '../../ui/time.js';
 import { actorText, sentence } from '../activity/sentences.js';
+import { isAsHashed } from './entry.js';
 import { checkInclusion, type CheckedProof } from './merkle.js';
 
 interface InclusionProps {
   /** The sequence of the entry. */
   readonly asked: number;
-  readonly size: number;
+  /** The checkpoint whose root the proof has to lead to. */
+  readonly checkpoint: Checkpoint;
 }
 
 interface Shown {
   readonly entry: ChainEntry;
-  /** Null where this page cannot compute hashes. */
+  /** Null if this page cannot compute hashes. */
   readonly checked: CheckedProof | null;
 }
 
-/** That one entry is in the ledger, computed by the browser itself. */
-export function Inclusion({ asked, size }: InclusionProps): JSX.Element {
+/** The proof that one entry is in the ledger, checked by the browser itself. */
+export function Inclusion({ asked, checkpoint }: InclusionProps): JSX.Element {
   const session = useSession();
-  const found = useLoad((signal) => load(session, asked, signal), [session, asked, size]);
+  const found = useLoad((signal) => load(session, asked, checkpoint, signal), [session, asked, checkpoint]);
+  const [entry, setEntry] = useState(String(asked));
+  useEffect(() => setEntry(String(asked)), [asked]);
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const entry = new FormData(event.currentTarget).get('entry');
-    if (typeof entry === 'string') go(`proof?entry=${entry}`, 'replace');
+    go(`proof?entry=${entry}`, 'replace');
   };
   return (
     <Panel title="Proof of one entry">
       <form class="inline-form" onSubmit={onSubmit}>
         <label>
           Entry
-          <input name="entry" type="number" min={1} max={size} required defaultValue={String(asked)} />
+          <input
+            type="number"
+            min={1}
+            max={checkpoint.size}
+            required
+            value={entry}
+            onInput={(event) => setEntry(event.currentTarget.value)}
+          />
         </label>
         <button type="submit">Show</button>
       </form>
       <When of={found} what="the proof">
-        {({ entry, checked }) => <Result entry={entry} checked={checked} />}
+        {(shown) => <Result {...shown} />}
       </When>
     </Panel>
   );
 }
 
-async function load({ client }: Session, sequence: number, signal: AbortSignal): Promise<Shown> {
+async function load(
+  { client }: Session,
+  sequence: number,
+  { size, rootHash }: Checkpoint,
+  signal: AbortSignal,
+): Promise<Shown> {
   const [entry, proof] = await Promise.all([
     client.get('/api/v1/provenance/{sequence}', { path: { sequence }, signal }),
-    client.get('/api/v1/provenance/{sequence}/proof', { path: { sequence }, query: {}, signal }),
+    client.get('/api/v1/provenance/{sequence}/proof', { path: { sequence }, query: { size }, signal }),
   ]);
-  // Browsers offer it to pages of https and of this machine only.
-  return { entry, checked: isSecureContext ? await checkInclusion(entry.hash, proof) : null };
+  // Browsers offer it only to pages loaded by https or from this machine.
+  if (!isSecureContext) return { entry, checked: null };
+  const checked = await checkInclusion(entry.hash, proof, { sequence, size, rootHash });
+  const holds = checked.holds && entry.sequence === sequence && (await isAsHashed(entry));
+  return { entry, checked: { ...checked, holds } };
 }
 
 function Result({ entry, checked }: Shown): JSX.Element {
@@ -61,7 +80,7 @@ function Result({ entry, checked }: Shown): JSX.Element {
   return (
     <>
       <p>
-        <strong>{sentence(entry.audit)}</strong> by {actorText(entry.audit, nameOf)}, {localTime(entry.timestamp)}
+        <strong>{sentence(entry.audit)}</strong> by {actorText(entry.audit, nameOf)}, <At at={entry.timestamp} />
       </p>
       <Json value={entry.audit} label="The entry" />
       {checked === null ? (
@@ -73,8 +92,8 @@ function Result({ entry, checked }: Shown): JSX.Element {
         <>
           <p class={`notice ${checked.holds ? 'good' : 'bad'}`} role={checked.holds ? 'status' : 'alert'}>
             {checked.holds
-              ? `Your browser computed the path from entry ${entry.sequence} to the root: it is in the ledger.`
-              : `The path from entry ${entry.sequence} does not end at the root: this entry is not in the ledger as it stands.`}
+              ? `Your browser computed the hashes of entry ${entry.sequence} and its path to the root above: it is in the ledger as it is shown here.`
+              : `The path from entry ${entry.sequence} as it is shown here does not end at the root above: it is not in the ledger like this.`}
           </p>
           <Path checked={checked} sequence={entry.sequence} />
         </>
@@ -85,7 +104,7 @@ function Result({ entry, checked }: Shown): JSX.Element {
 
 const short = (hash: string): string => `${hash.slice(0, 10)}…`;
 
-/** The path in the tree, the root on top. */
+/** The path in the tree, with the root at the top. */
 function Path({ checked, sequence }: { readonly checked: CheckedProof; readonly sequence: number }): JSX.Element {
   const nodes = [...checked.steps].reverse();
   return (

@@ -3,9 +3,9 @@ import { bytes, hex } from './hex.js';
 
 /** One step from an entry to the root of the tree. */
 export interface Step {
-  /** What the entry's side hashes to, in hex. */
+  /** The hash on the entry's side, in hex. */
   readonly own: string;
-  /** The hash it is joined with, in hex. */
+  /** The hash that it is combined with, in hex. */
   readonly sibling: string;
   readonly siblingIs: 'left' | 'right';
 }
@@ -14,18 +14,29 @@ export interface CheckedProof {
   readonly leaf: string;
   readonly steps: readonly Step[];
   readonly root: string;
-  /** Whether the entry's hash is the leaf, and the path ends at the root. */
+  /** Whether the entry's hash is the leaf, and the path ends at the expected root. */
   readonly holds: boolean;
 }
 
+/** The place and the root that a proof has to be about, whatever it says itself. */
+export interface Expected {
+  readonly sequence: number;
+  readonly size: number;
+  readonly rootHash: string;
+}
+
 /** Recomputes the path of RFC 6962, section 2.1.1, from an entry's hash to the root. */
-export async function checkInclusion(entryHash: string, proof: InclusionProof): Promise<CheckedProof> {
+export async function checkInclusion(
+  entryHash: string,
+  { hashes, leafHash }: InclusionProof,
+  { sequence, size, rootHash }: Expected,
+): Promise<CheckedProof> {
   const leaf = await digest(0, bytes(entryHash));
   const steps: Step[] = [];
   let own = leaf;
   // As in RFC 9162, section 2.1.3.2.
-  let [place, last] = [proof.sequence - 1, proof.size - 1];
-  for (const sibling of proof.hashes) {
+  let [place, last] = [sequence - 1, size - 1];
+  for (const sibling of hashes) {
     if (last === 0) return { leaf, steps, root: own, holds: false };
     const isRight = place % 2 === 1 || place === last;
     steps.push({ own, sibling, siblingIs: isRight ? 'left' : 'right' });
@@ -35,7 +46,7 @@ export async function checkInclusion(entryHash: string, proof: InclusionProof): 
     }
     [place, last] = [Math.floor(place / 2), Math.floor(last / 2)];
   }
-  const holds = last === 0 && leaf === proof.leafHash && own === proof.rootHash;
+  const holds = last === 0 && leaf === leafHash && own === rootHash;
   return { leaf, steps, root: own, holds };
 }
 

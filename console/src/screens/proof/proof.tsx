@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useQuery } from '../../app/router.js';
+import { serviceNow } from '../../api/clock.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import { When } from '../../ui/parts.js';
@@ -8,11 +9,17 @@ import { Download } from './download.js';
 import { Inclusion } from './inclusion.js';
 import { Verify } from './verify.js';
 
-/** Whether the ledger is what it was: for those who want to look, and for those who want to check. */
+/** Shows that the ledger is unaltered, and lets people check that themselves. */
 export function Proof(): JSX.Element {
   const { client } = useSession();
   const asked = Number(useQuery().get('entry') ?? '');
-  const checkpoint = useLoad((signal) => client.get('/api/v1/provenance/checkpoint', { signal }), [client]);
+  const checkpoint = useLoad(
+    async (signal) => {
+      const said = await client.get('/api/v1/provenance/checkpoint', { signal });
+      return { said, at: new Date(serviceNow()).toISOString() };
+    },
+    [client],
+  );
   return (
     <>
       <header class="screen-head">
@@ -25,13 +32,11 @@ export function Proof(): JSX.Element {
       </header>
       <div class="decision">
         <When of={checkpoint} what="the checkpoint">
-          {(said) => (
+          {({ said, at }) => (
             <>
-              <CheckpointPanel of={said} />
+              <CheckpointPanel of={said} at={at} reload={checkpoint.reload} />
               <Verify entries={said.size} />
-              {said.size === 0 ? null : (
-                <Inclusion key={asked} asked={asked > 0 ? asked : said.size} size={said.size} />
-              )}
+              {said.size === 0 ? null : <Inclusion asked={asked > 0 ? asked : said.size} checkpoint={said} />}
               <Download of={said} />
             </>
           )}

@@ -1,18 +1,18 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { useLoad } from '../../api/load.js';
+import { useState } from 'preact/hooks';
+import { useLoad, useReloads } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Verification } from '../../api/types.js';
-import { counted, durationText, numberText, words } from '../../ui/format.js';
+import { counted, durationText, numberText, revealed, words } from '../../ui/format.js';
 import { Panel, Problem } from '../../ui/parts.js';
 import { useNow } from '../../ui/time.js';
 import { metricsOf } from '../health/metrics.js';
 
-/** Milliseconds between looks at how far it is. */
+/** Milliseconds between checks of the progress. */
 const LOOK_EVERY = 2_000;
 const REACHED = 'governance_verification_entry';
 
-/** Has the service compute everything again: the chain, the tree and every record. */
+/** Makes the service verify everything: the chain, the tree and every record. */
 export function Verify({ entries }: { readonly entries: number }): JSX.Element {
   const { slowClient } = useSession();
   const [began, setBegan] = useState<number | null>(null);
@@ -63,7 +63,7 @@ function Progress({ began, entries }: ProgressProps): JSX.Element {
   );
 }
 
-/** The entry that the service has come to; null where its metrics do not show it. */
+/** The entry that the verification has reached; null if the metrics do not show it. */
 function useReached(): number | null {
   const { connection, has } = useSession();
   const mayLook = has('read');
@@ -71,23 +71,20 @@ function useReached(): number | null {
     async (signal) => (mayLook ? ((await metricsOf(connection, signal))?.sum(REACHED) ?? null) : null),
     [connection, mayLook],
   );
-  const isShown = look.data !== null;
-  useEffect(() => {
-    if (!isShown) return;
-    const timer = setInterval(look.reload, LOOK_EVERY);
-    return () => clearInterval(timer);
-  }, [look.reload, isShown]);
+  useReloads(look, LOOK_EVERY, mayLook);
   return look.data;
 }
 
 function Verdict({ of: found }: { readonly of: Verification }): JSX.Element {
   const { valid, entriesVerified, recordsVerified, durationMs, firstInvalid, brokenLinks, invalidHashes } = found;
-  const { firstInvalidRecords = [], firstInvalidDerived = [], tree } = found;
+  const { firstInvalidRecords = [], firstInvalidDerived = [], invalidRecords = 0, invalidDerived = 0, tree } = found;
+  const unlisted = invalidRecords + invalidDerived - firstInvalidRecords.length - firstInvalidDerived.length;
   if (valid) {
     return (
       <div class="notice good" role="status">
         <strong>The ledger is sound.</strong> {counted(entriesVerified, 'entry', 'entries')} and{' '}
-        {counted(recordsVerified ?? 0, 'record')} match their hashes ({durationText(durationMs)}).
+        {counted(recordsVerified ?? 0, 'record')} match their hashes (
+        {durationMs < 1_000 ? 'under 1 s' : durationText(durationMs)}).
       </div>
     );
   }
@@ -105,14 +102,13 @@ function Verdict({ of: found }: { readonly of: Verification }): JSX.Element {
         {tree === null || tree.matches ? null : <li>The root of the tree is wrong.</li>}
         {firstInvalidRecords.map(({ subjectType, subjectId, fault }) => (
           <li key={subjectId}>
-            {words(subjectType)} {subjectId}: {words(fault)}
+            {revealed(`${words(subjectType)} ${subjectId}`)}: {words(fault)}
           </li>
         ))}
         {firstInvalidDerived.map(({ data, name }) => (
-          <li key={`${data} ${name}`}>
-            {words(data)} {name} does not match its entries
-          </li>
+          <li key={`${data} ${name}`}>{revealed(`${words(data)} ${name}`)} does not match its entries</li>
         ))}
+        {unlisted === 0 ? null : <li>And {numberText(unlisted)} more.</li>}
       </ul>
       <p>Keep the database as it is. Compare it with a backup and with a checkpoint kept elsewhere.</p>
     </div>

@@ -1,0 +1,37 @@
+import type { JSX } from 'preact';
+import { useId } from 'preact/hooks';
+import { useNames } from '../api/names.js';
+import { useSession } from '../api/session.js';
+import { revealed } from './format.js';
+import { Options } from './options.js';
+
+interface AgentFieldProps {
+  readonly label: string;
+  /** Its name in the form. */
+  readonly name?: string;
+  /** What an empty field means. */
+  readonly placeholder?: string;
+  readonly required?: boolean;
+  readonly onChange?: (idOrName: string) => void;
+}
+
+/** A field for the name or id of any agent. It suggests the agents loaded so far; there may be many more. */
+export function AgentField({ label, onChange, ...input }: AgentFieldProps): JSX.Element {
+  const { names } = useSession();
+  useNames();
+  const list = useId();
+  return (
+    <label>
+      {label}
+      <input
+        {...input}
+        list={list}
+        autocomplete="off"
+        onChange={(event) => onChange?.(event.currentTarget.value.trim())}
+      />
+      <datalist id={list}>
+        <Options of={names.all().map(({ name }) => [name, revealed(name)])} />
+      </datalist>
+    </label>
+  );
+}
