@@ -6,10 +6,10 @@ import { send, type Parsed } from '../support/application/send';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { temporaryDatabase } from '../support/database/temporary-database';
 
-/** Milliseconds after which a caller that is refused again for one reason leaves another entry. */
+/** Milliseconds before another refusal of the same caller, for the same reason, is recorded again. */
 const INTERVAL = 1_000;
 
-describe('A caller that is refused', () => {
+describe('A refused caller', () => {
   let app: TestApp;
 
   beforeAll(async () => (app = await createTestApp()));
@@ -22,7 +22,7 @@ describe('A caller that is refused', () => {
     return (await auditOf(app, subjectId)).filter(({ action }) => action === 'access.denied');
   }
 
-  it('is on record when it is answered: who, what for, and which scope would do', async () => {
+  it('is on record by the time it is answered: who, for what, and which scope would suffice', async () => {
     const { id: agentId } = await createAgent(app, { name: 'bot' });
     const { id, secret: key } = await issueKey(app, { agentId });
     const headers = { 'X-Request-Id': 'the-refused-one' };
@@ -40,7 +40,7 @@ describe('A caller that is refused', () => {
     expect([proof.stateHash, proof.state]).toEqual([null, null]);
   });
 
-  it('leaves one entry a second for each reason; the metrics count all', async () => {
+  it('leaves at most one entry a second for each reason; the metrics count every refusal', async () => {
     const { id: agentId } = await createAgent(app, { name: 'busy-bot' });
     const { id, secret: key } = await issueKey(app, { agentId, scopes: ['propose', 'agents'] });
     const before = await counted('scope_missing');
@@ -50,7 +50,7 @@ describe('A caller that is refused', () => {
     await send(app, 'POST', `/api/v1/agents/${agentId}/suspend`, { key });
     const reasons = (await denialsOf(id)).map(({ reason }) => reason).sort();
     expect([...new Set(reasons)]).toEqual(['own_agent', 'scope_missing']);
-    // On a busy machine they may have taken longer than the time in which one is left.
+    // On a busy machine the requests may take more than one interval, and each interval allows another entry.
     expect(reasons.length).toBeLessThanOrEqual(2 + Math.floor((performance.now() - began) / INTERVAL));
     expect(await counted('scope_missing')).toBe(before + 20);
     await sleep(INTERVAL);
@@ -64,7 +64,7 @@ describe('A caller that is refused', () => {
     return Number(line?.[1] ?? 0);
   }
 
-  it('is on record for every reason of its own', async () => {
+  it('is on record for each reason separately', async () => {
     const { id: agentId } = await createAgent(app, { name: 'many-bot' });
     const { id: other } = await createAgent(app, { name: 'another' });
     const { id, secret: key } = await issueKey(app, { agentId, scopes: ['propose', 'agents', 'read'] });
@@ -83,7 +83,7 @@ describe('A caller that is refused', () => {
     ]);
   });
 
-  it('leaves nothing where it is refused by rule, which has an entry of its own, or not known at all', async () => {
+  it('leaves no such entry if a rule refused it, which is recorded separately, or if nobody knows the caller', async () => {
     const { id: agentId } = await createAgent(app, { name: 'proposing-bot' });
     const { id, secret: key } = await issueKey(app, { agentId, scopes: ['review'] });
     const decision = await propose(app, agentId);
@@ -106,7 +106,7 @@ describe('The key of the environment, refused as a reviewer', () => {
 });
 
 describeOnSqlite('The offline verifier', () => {
-  it('passes over refused callers, and misses a key behind whose record one stands', async () => {
+  it('does not take the entry about a refused caller for the last state of its key', async () => {
     const database = await temporaryDatabase();
     const app = await createTestApp({ environment: database.environment });
     const { secret: key } = await issueKey(app);

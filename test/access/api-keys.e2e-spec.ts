@@ -121,7 +121,7 @@ describe('API keys', () => {
     expect(faults(answer)).toHaveProperty(['header.Idempotency-Key']);
   });
 
-  it('open nothing once they are revoked, and revoking again changes nothing', async () => {
+  it('give no access once they are revoked, and revoking again changes nothing', async () => {
     const key = await issueKey(app, { agentId });
     expect(await statusWith(key.secret)).toBe(200);
     const first = await revoke(key, { reason: 'It was lost.' });
@@ -154,7 +154,7 @@ describe('API keys', () => {
     expect(answers[0]?.headers.get('www-authenticate')).toBe('ApiKey realm="governance", Bearer realm="governance"');
   });
 
-  it('expire at their time, which is settled within a second; revoking then changes nothing', async () => {
+  it('expire on time, which is recorded within a second; revoking them afterwards changes nothing', async () => {
     const key = await issueKey(app, { agentId, expiresAt: new Date(Date.now() + 3_000).toISOString() });
     expect(await statusWith(key.secret)).toBe(200);
     await sleep(3_010);
@@ -166,6 +166,23 @@ describe('API keys', () => {
       { action: 'api_key.created' },
       { action: 'api_key.expired', actor: { type: 'system' }, agentId, requestId: null },
     ]);
+  });
+
+  it('that expire together leave room for the writes of callers', async () => {
+    const expiresAt = new Date(Date.now() + 8_000).toISOString();
+    const keys = await Promise.all(Array.from({ length: 100 }, () => issueKey(app, { expiresAt })));
+    await sleep(Date.parse(expiresAt) - Date.now());
+    let isOver = false;
+    const writing = async (): Promise<void> => {
+      while (!isOver) await createEntity(app);
+    };
+    const writers = [writing(), writing()];
+    for (const key of keys) await untilEnded(key);
+    isOver = true;
+    await Promise.all(writers);
+    const { data } = (await send(app, 'GET', '/api/v1/audit?action=api_key.expired&order=desc&limit=100')).body;
+    const [last, first] = [data[0].sequence, data[99].sequence];
+    expect(last - first).toBeGreaterThanOrEqual(keys.length);
   });
 
   async function untilEnded({ id }: IssuedApiKeyResponse): Promise<object> {
@@ -188,12 +205,12 @@ describe('API keys', () => {
     expect(await listed(`agentId=${other.id}&status=revoked`)).toEqual([first.id]);
   });
 
-  it('are 404 where there is none', async () => {
+  it('are 404 for an unknown id', async () => {
     expect((await send(app, 'GET', `${KEYS}/key_x`)).status).toBe(404);
     expect((await send(app, 'POST', `${KEYS}/key_x/revoke`)).status).toBe(404);
   });
 
-  it('open nothing while their agent is suspended, and everything again when it is resumed', async () => {
+  it('give no access while their agent is suspended, and full access again once it is resumed', async () => {
     const { id } = await createAgent(app, { name: 'paused' });
     const { secret } = await issueKey(app, { agentId: id, scopes: ['read', 'entities'] });
     await send(app, 'POST', `/api/v1/agents/${id}/suspend`);
@@ -233,7 +250,7 @@ describe('After a restart, API keys', () => {
   beforeAll(async () => (database = await temporaryDatabase()));
   afterAll(() => database.remove());
 
-  it('open what they opened, and those that had ended nothing', async () => {
+  it('give the same access as before, and those that had ended give none', async () => {
     const first = await createTestApp({ environment: database.environment });
     const { id: agentId } = await createAgent(first, { name: 'paused' });
     const [active, revoked, paused] = [

@@ -79,7 +79,7 @@ describe('A caller that is bound to an agent', () => {
     expect(faults(unbound)).toHaveProperty(['approverId']);
   });
 
-  it('sees its own executions alone, where it may not read', async () => {
+  it('sees only its own executions if it lacks `read`', async () => {
     const key = await keyFor(own, 'execute');
     const mine = await ask(key, 'POST', `agents/${own}/execute`, LOOK);
     const theirs = await ask(undefined, 'POST', `agents/${other}/execute`, LOOK);
@@ -102,7 +102,7 @@ describe('A caller that is bound to an agent', () => {
     expect((await ask(await keyFor(null, 'execute'), 'GET', `executions/${theirs.body.id}`)).status).toBe(200);
   });
 
-  it('sees the decisions alone that it proposed, where it may not read or review', async () => {
+  it('sees only the decisions that it proposed if it lacks `read` and `review`', async () => {
     const key = await keyFor(own, 'propose', 'execute');
     const [mine, theirs] = [await decision(own), await decision(other)];
     expect((await ask(key, 'GET', `decisions/${mine}`)).status).toBe(200);
@@ -126,7 +126,7 @@ describe('A caller that is bound to an agent', () => {
     expect((await ask(key, 'PATCH', `agents/${other}`, { description: 'Changed.' })).status).toBe(200);
   });
 
-  it('keeps machines alone, and so does whoever is not an admin', async () => {
+  it('manages machines only, like every caller that is not an admin', async () => {
     for (const key of [await keyFor(own, 'agents'), await keyFor(null, 'agents')]) {
       const created = await ask(key, 'POST', 'agents', { name: 'sock puppet', kind: 'human' });
       expect(refusalOf(created)).toEqual([403, 'scope_missing']);
@@ -138,13 +138,13 @@ describe('A caller that is bound to an agent', () => {
     expect((await ask(admin, 'PATCH', `agents/${person}`, { roles: ['finance'] })).status).toBe(200);
   });
 
-  it('alone reviews the decision of an execution, next to the key of the environment', async () => {
+  it('reviews the decision of an execution, which besides it only the key of the environment may do', async () => {
     await createPolicy(app, { effect: 'require_approval', actions: ['look'], subjects: ['other-bot'] });
     const { decisionId } = (await ask(undefined, 'POST', 'agents/other-bot/execute', LOOK)).body;
     for (const scope of ['review', 'admin']) {
       const unbound = await keyFor(null, scope);
       for (const verdict of ['approve', 'reject']) {
-        // Before the body is read, which is no JSON.
+        // Before the body is read, which is not JSON.
         const answer = await send(app, 'POST', `/api/v1/decisions/${decisionId}/${verdict}`, {
           key: unbound,
           body: '{',
@@ -172,7 +172,7 @@ describe('Where bound reviewers are required', () => {
   beforeAll(async () => (app = await createTestApp({ environment: { REQUIRE_BOUND_REVIEWERS: 'true' } })));
   afterAll(() => app.close());
 
-  it('nobody else reviews, not even with the key of the environment', async () => {
+  it('other callers cannot review, not even with the key of the environment', async () => {
     const proposer = await createAgent(app, { name: 'proposer' });
     const reviewer = await createAgent(app, { name: 'reviewer' });
     const { id } = await propose(app, proposer.id);
@@ -180,7 +180,7 @@ describe('Where bound reviewers are required', () => {
     const bound = (await issueKey(app, { scopes: ['review'], agentId: reviewer.id })).secret;
     for (const verdict of ['approve', 'reject']) {
       for (const sent of [{}, { key: unbound }]) {
-        // Before the body is read, and whatever decision it is.
+        // Before the body is read, and for any decision.
         const answer = await send(app, 'POST', `/api/v1/decisions/none/${verdict}`, { body: '{', ...sent });
         expect([answer.status, answer.body.error.reason]).toEqual([403, 'reviewer_not_bound']);
       }

@@ -21,7 +21,7 @@ function helpers(app: TestApp): string {
   return `${HELPERS}export API_KEY=${API_KEY} API=${app.url}/api/v1\n`;
 }
 
-/** What is different in what the commands before an example printed from the example. */
+/** Differences between an example of the page and what the commands before it printed. */
 function faults(blocks: readonly CodeBlock[], printed: ReadonlyMap<string, string>): string[] {
   return blocks.flatMap(({ language, code }, index) => {
     if (language !== 'json') return [];
@@ -32,7 +32,7 @@ function faults(blocks: readonly CodeBlock[], printed: ReadonlyMap<string, strin
   });
 }
 
-/** The provider of the page, in a process of its own, as its author starts it. */
+/** The provider of the page, in a separate process, started as the page says. */
 class IdentityProvider {
   private constructor(
     private readonly program: ChildProcess,
@@ -91,7 +91,7 @@ describe('An identity provider, as docs/operations.md connects it', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Runs blocks of the page, and answers the variables and functions that they set, as commands. */
+  /** Runs blocks of the page, and returns the variables and functions that they set, as commands. */
   async function walk(commands: readonly string[], setUp: string): Promise<string> {
     const all = [setUp, ...commands, 'declare -p ISSUER AUDIENCE BOT_TOKEN EXECUTION SIGN_IN; declare -f bearer'];
     const outputs = await runBlocks(all, folder);
@@ -99,12 +99,12 @@ describe('An identity provider, as docs/operations.md connects it', () => {
     return `${outputs.at(-1) ?? ''}\n`;
   }
 
-  it('answers as shown on the whole path', () => {
+  it('answers as the page shows, from the first step to the last', () => {
     expect(blocks.filter(({ language }) => language === 'json').length).toBeGreaterThan(3);
     expect(faults(blocks, printed)).toEqual([]);
   });
 
-  it('has its tokens refused where they were issued for somebody else, or narrowed to nothing', async () => {
+  it('has its tokens refused if they were issued for another audience, or if no scope is left', async () => {
     const me = async (audience: string, scope: string): Promise<unknown> => {
       const answer = await fetch(`${provider.issuer}/token`, {
         method: 'POST',

@@ -5,16 +5,16 @@ import { knownSecrets, takeLeaks, watch } from '../support/application/secret-wa
 import { send, sendRaw } from '../support/application/send';
 import { wire } from '../support/application/wire';
 
-const FORMER_KEY = 'the-key-of-before-the-rotation';
+const PREVIOUS_KEY = 'the-key-of-before-the-rotation';
 
-/** Does what nothing in the service does. */
+/** Leaks keys, as nothing in the service does. */
 @Controller('careless')
 class CarelessController {
   private readonly logger = new Logger(CarelessController.name);
 
   @Get()
   tell(): object {
-    this.logger.warn(`The key is ${FORMER_KEY}.`);
+    this.logger.warn(`The key is ${PREVIOUS_KEY}.`);
     return { key: API_KEY };
   }
 }
@@ -22,26 +22,26 @@ class CarelessController {
 @Module({ controllers: [CarelessController] })
 class CarelessModule {}
 
-/** Every other test looks for secrets the same way, by `no-leaks.ts`; here they are there to be found. */
-describe('A secret that is shown', () => {
-  it('in an answer, in the log, even masked, or in the audit trail is found', async () => {
-    const app = await createTestApp({ modules: [CarelessModule], environment: { API_KEY_PREVIOUS: FORMER_KEY } });
+/** All other tests look for secrets in the same way, through `no-leaks.ts`; here there are some to be found. */
+describe('A leaked secret', () => {
+  it('is found in an answer, in the log (even masked) and in the audit trail', async () => {
+    const app = await createTestApp({ modules: [CarelessModule], environment: { API_KEY_PREVIOUS: PREVIOUS_KEY } });
     await send(app, 'GET', '/api/v1/careless');
     expect(takeLeaks()).toEqual([
       expect.stringMatching(/^log, masked: .*The key is \[key\]/),
       expect.stringMatching(/^GET \/api\/v1\/careless: .*"key":"\[here\]$/),
     ]);
     const { id } = await createAgent(app, { name: 'bot' });
-    await send(app, 'POST', `/api/v1/agents/${id}/suspend`, { body: { reason: `It knew ${FORMER_KEY}.` } });
+    await send(app, 'POST', `/api/v1/agents/${id}/suspend`, { body: { reason: `It knew ${PREVIOUS_KEY}.` } });
     expect(takeLeaks()).toEqual([]);
     await app.close();
     expect(takeLeaks()).toEqual(['audit: agent.suspended, sequence 2']);
   });
 
-  it('percent-encoded in a request is not in the log as it came', async () => {
-    const app = await createTestApp({ environment: { API_KEY_PREVIOUS: FORMER_KEY } });
+  it('is masked in the log if a request contains it percent-encoded', async () => {
+    const app = await createTestApp({ environment: { API_KEY_PREVIOUS: PREVIOUS_KEY } });
     const encoded = (key: string): string => [...Buffer.from(key)].map((byte) => `%${byte.toString(16)}`).join('');
-    const forms = [API_KEY, FORMER_KEY].flatMap((key) => [
+    const forms = [API_KEY, PREVIOUS_KEY].flatMap((key) => [
       ...[key, key.replace('k', '%6b'), key.replace('k', '%6B'), encoded(key)],
       ...[
         key.replace('k', '%256b'),
@@ -64,7 +64,7 @@ describe('A secret that is shown', () => {
     expect(takeLeaks()).toEqual([]);
   });
 
-  it('is the signing key that the service has made for itself, too', async () => {
+  it('may also be the signing key that the service generated', async () => {
     const app = await createTestApp();
     const [key = ''] = knownSecrets().filter((secret) => /^[A-Za-z0-9+/]{43}=$/.test(secret));
     expect(key).not.toBe('');
@@ -73,7 +73,7 @@ describe('A secret that is shown', () => {
     await app.close();
   });
 
-  it('by a program is found', async () => {
+  it('is found in the output of a program', async () => {
     const app = await createTestApp();
     watch('printed', `API_KEY=${API_KEY}`);
     expect(takeLeaks()).toEqual(['printed: API_KEY=[here]']);

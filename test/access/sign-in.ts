@@ -1,13 +1,13 @@
 const FIELD = /<input\b[^>]*>/g;
 
-/** A person at the pages of an identity provider: follows where they lead, keeps cookies, and fills in forms. */
+/** A person on the pages of an identity provider: follows redirects, keeps cookies, and fills in forms. */
 export class SignIn {
   private readonly cookies = new Map<string, string>();
 
-  /** `answers` are what the person fills in, by the names of the fields. */
+  /** `answers` holds what the person fills in, by the names of the fields. */
   constructor(private readonly answers: Readonly<Record<string, string>>) {}
 
-  /** Goes through forms, from the page at `url` on, until a page has none. Answers that page. */
+  /** Goes through forms, from the page at `url` on, until a page has none. Returns that page. */
   async goThrough(url: string): Promise<string> {
     let [at, page] = await this.load(url);
     for (let form = this.formOn(page, at); form !== null; form = this.formOn(page, at)) {

@@ -69,6 +69,7 @@ describe('Tokens of an issuer', () => {
       JSON.stringify([
         { ...issuer, scopes: ['read', 'propose', 'execute'] },
         { ...narrowing, scopes: ['read', 'propose'] },
+        { ...narrowing, issuer: `${ISSUER}/many`, scopes: ['execute', 'propose'], scopesClaim: undefined },
         { ...issuer, issuer: `${ISSUER}/jose`, jwks: 'jose.json', scopes: ['read'] },
       ]),
     );
@@ -117,7 +118,7 @@ describe('Tokens of an issuer', () => {
     return send(app, method, url, { key: null, headers, ...(body && { body }) });
   }
 
-  it.each(ALGORITHMS)('signed with %s are taken', async (algorithm) => {
+  it.each(ALGORITHMS)('signed with %s are accepted', async (algorithm) => {
     const { status, body } = await ask(await token(algorithm));
     expect(status).toBe(200);
     expect(body).toMatchObject({ actor: { type: 'token', id: `${ISSUER}#invoice-bot` }, agentId });
@@ -125,7 +126,7 @@ describe('Tokens of an issuer', () => {
   });
 
   it.each(ALGORITHMS)(
-    'signed with %s by another library are taken, and not when they were changed',
+    'signed with %s by another library are accepted, and refused if they were changed',
     async (algorithm) => {
       const { [algorithm]: bearer = '' } = tokensOfJose;
       expect(await ask(bearer)).toMatchObject({ status: 200, body: { agentId } });
@@ -148,7 +149,7 @@ describe('Tokens of an issuer', () => {
     expect((await ask(await token('ES256', claims({ sub: 'alice' })))).status).toBe(200);
   });
 
-  it('keep eight of their characters out of the id of the request', async () => {
+  it('never have eight of their characters in a row shown in a request id', async () => {
     const bearer = await token('ES256');
     const idOf = async (asked: string): Promise<string | null> => {
       const headers = { Authorization: `Bearer ${bearer}`, 'X-Request-Id': asked };
@@ -163,14 +164,14 @@ describe('Tokens of an issuer', () => {
     expect(await idOf(`.${bearer.slice(40, 47)}.`)).toBe(`.${bearer.slice(40, 47)}.`);
   });
 
-  it('end what waits at their own end, though they begin requests for a little longer', async () => {
+  it('end a waiting request when they expire, although new requests are accepted for a little longer', async () => {
     const { id } = await propose(app, agentId);
     const bearer = await token('ES256', claims({ exp: Math.floor(Date.now() / 1000) + 1 }));
     expect((await ask(bearer, `/api/v1/decisions/${id}?wait=60`)).status).toBe(401);
     expect((await ask(bearer)).status).toBe(200);
   });
 
-  it('that end later than a timestamp can say are taken, and go on', async () => {
+  it('that expire later than a timestamp can express are accepted, and do not end', async () => {
     const { id } = await propose(app, agentId);
     const answers = [253_402_300_800, 8.64e12, 8.7e12, Number.MAX_VALUE].map(async (exp) => {
       const bearer = await token('ES256', claims({ exp }));
@@ -197,6 +198,41 @@ describe('Tokens of an issuer', () => {
     expect((await ask(await narrow({ scope: 'read admin other' }))).body.scopes).toEqual(['read']);
     expect((await ask(await narrow({ scope: ['propose', 'read'] }))).body.scopes).toEqual(['read', 'propose']);
     expect((await ask(await narrow({}))).body.scopes).toEqual([]);
+  });
+
+  /** Of an issuer whose subjects speak for the agent that another claim names. */
+  function many(agent: unknown): Promise<string> {
+    return token('ES256', claims({ iss: `${ISSUER}/many`, sub: 'client-7', agent }));
+  }
+
+  it.each(['', 'invoice-bot\0', '\ud800', 'x'.repeat(3_000), 7, ['invoice-bot'], null])(
+    'whose claim names no agent are refused, whatever it holds instead: %j',
+    async (agent) => {
+      // Among others, since lookups share statements.
+      const sent = ['invoice-bot', agent, 'alice'].map(async (name) => ask(await many(name)));
+      const answers = await Promise.all(sent);
+      expect(answers.map(({ status }) => status)).toEqual([200, 403, 200]);
+      expect(answers[1]?.body.error.reason).toBe('agent_unknown');
+    },
+  );
+
+  it('of one subject that speaks for several agents share no idempotency key', async () => {
+    const keyed = async (agent: string, path: string, body: object, key = 'shared'): Promise<Answer> => {
+      const headers = { Authorization: `Bearer ${await many(agent)}`, 'Idempotency-Key': key };
+      return send(app, 'POST', `/api/v1/${path}`, { key: null, headers, body });
+    };
+    const proposal = { type: 'shared', title: 'x', riskLevel: 'low' };
+    const proposals = [await keyed('invoice-bot', 'decisions', proposal), await keyed('alice', 'decisions', proposal)];
+    expect(proposals.map(({ status }) => status)).toEqual([201, 201]);
+    expect(proposals[0]?.body.proposedBy).not.toBe(proposals[1]?.body.proposedBy);
+    for (const [action, status] of [
+      ['look', 200],
+      ['unable', 403],
+    ] as const) {
+      const [path, body] = ['agents/invoice-bot/execute', { action, resourceType: 'a', resourceId: 'b' }];
+      expect((await keyed('invoice-bot', path, body, action)).status).toBe(status);
+      expect((await keyed('alice', path, body, action)).body.error.reason).toBe('not_this_agent');
+    }
   });
 
   it.each<[string, Parts, Parts?]>([
@@ -229,14 +265,14 @@ describe('Tokens of an issuer', () => {
     expect((await ask(`${hmac}.${payload}.${forged}`)).status).toBe(401);
   });
 
-  it('without the name of a key are taken where exactly one fits', async () => {
+  it('without the name of a key are accepted if exactly one key fits', async () => {
     expect((await ask(await token('ES256', claims(), { kid: undefined }))).status).toBe(200);
     expect((await ask(await token('EdDSA', claims(), { kid: undefined, typ: 'at+jwt' }))).status).toBe(200);
   });
 
-  it('are not taken in another spelling of the same bytes', async () => {
+  it('are refused in another spelling of the same bytes', async () => {
     const bearer = await token('ES256');
-    // The last character of 64 bytes has four bits that count for nothing.
+    // The last character of 64 encoded bytes has four bits that are ignored.
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const next = alphabet[alphabet.indexOf(bearer.slice(-1)) + 1] ?? '';
     const bytes = (text: string): Buffer => Buffer.from(text.split('.').at(-1) ?? '', 'base64url');
@@ -246,11 +282,11 @@ describe('Tokens of an issuer', () => {
     expect((await ask(bearer)).status).toBe(200);
   });
 
-  it('are not taken in X-API-Key', async () => {
+  it('are refused in X-API-Key', async () => {
     expect((await send(app, 'GET', '/api/v1/me', { key: await token('ES256') })).status).toBe(401);
   });
 
-  it('of a suspended agent open nothing', async () => {
+  it('of a suspended agent give no access', async () => {
     const { id } = await createAgent(app, { name: 'bob', roles: ['staff'] });
     const bearer = await token('ES256', claims({ sub: 'bob' }));
     expect((await ask(bearer)).status).toBe(200);
@@ -258,7 +294,7 @@ describe('Tokens of an issuer', () => {
     expect((await ask(bearer)).body.error.reason).toBe('agent_suspended');
   });
 
-  it('make the service fetch keys no more often than it may, whatever they name', async () => {
+  it('cannot make the service fetch keys more often than allowed, whatever key they name', async () => {
     const before = fetches;
     const names = Array.from({ length: 20 }, (_, index) => `unknown-${index}`);
     await Promise.all(names.map(async (kid) => ask(await token('ES256', claims(), { kid }))));
@@ -271,7 +307,7 @@ describe('An issuer', () => {
   const sound = { issuer: ISSUER, audience: 'a', jwks: 'https://x.example.org', agents: ['*'], scopes: ['read'] };
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('that was never reached makes its tokens 503', async () => {
+  it('that was never reached has its tokens answered with 503', async () => {
     const path = join(folder, 'unreachable.json');
     writeFileSync(path, JSON.stringify([{ ...sound, jwks: 'http://127.0.0.1:1/jwks' }]));
     const app = await createTestApp({ environment: { TOKEN_ISSUERS: path } });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { auditOf, chainIsValid, createPolicy } from '../support/application/factories';
+import { auditOf, chainIsValid } from '../support/application/factories';
 import { send } from '../support/application/send';
 import {
   approve,
@@ -18,7 +18,7 @@ import {
   type Company,
 } from './support';
 
-/** RFC 8785 of an object whose members are in order already. */
+/** The RFC 8785 form of an object whose members are already in order. */
 function hashOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
@@ -38,7 +38,7 @@ describe('Approval before execution', () => {
     await app.close();
   });
 
-  /** A resource of its own for each test. */
+  /** Each test has its own resource. */
   function order(): { resourceId: string } {
     orders += 1;
     return { resourceId: `orders/${orders}` };
@@ -94,7 +94,7 @@ describe('Approval before execution', () => {
       expect(requested?.sequence).toBe((proposed?.sequence ?? 0) + 1);
     });
 
-    it('again gets the same answer, without an entry, until it is approved and after', async () => {
+    it('again returns the same answer, without an entry, both before and after the approval', async () => {
       const place = order();
       const first = await pending(app, people.bot, place);
       const before = (await send(app, 'GET', '/api/v1/stats')).body.auditEntries;
@@ -148,7 +148,7 @@ describe('Approval before execution', () => {
   });
 
   describe('deciding', () => {
-    it('is for the approvers that the policy names', async () => {
+    it('is up to the approvers that the policy names', async () => {
       const asked = await pending(app, people.bot, order());
       const refused = await approve(app, asked.decisionId, people.eve);
       expect(refused.status).toBe(403);
@@ -200,7 +200,7 @@ describe('Approval before execution', () => {
       expect((await approve(app, asked.decisionId, people.eve)).body.status).toBe('approved');
     });
 
-    it('cancels the execution with the decision, the reason in both entries', async () => {
+    it('by cancelling also cancels the execution, with the reason in both entries', async () => {
       const asked = await pending(app, people.bot, order());
       const body = { reason: 'not needed' };
       const cancelled = await send(app, 'POST', `${DECISIONS}/${asked.decisionId}/cancel`, { body });
@@ -216,115 +216,8 @@ describe('Approval before execution', () => {
     });
   });
 
-  describe('going on', () => {
-    it('takes the approval up once, and reports the result once', async () => {
-      const { id } = await approved(app, people, order());
-      const resumed = await resume(app, id);
-      expect({ status: resumed.status, outcome: resumed.body.outcome }).toEqual({ status: 200, outcome: 'authorized' });
-      const again = await resume(app, id);
-      expect({ status: again.status, message: again.body.error.message }).toEqual({
-        status: 409,
-        message: expect.stringContaining('authorized'),
-      });
-      const report = (body: object): ReturnType<typeof send> =>
-        send(app, 'POST', `${EXECUTIONS}/${id}/result`, { body });
-      const reported = await report({ outcome: 'executed', result: { refunded: 80 } });
-      expect(reported.body).toMatchObject({
-        outcome: 'executed',
-        result: { refunded: 80 },
-        completedAt: expect.any(String),
-      });
-      expect((await report({ outcome: 'failed', failureReason: 'x' })).status).toBe(409);
-      expect(await actionsOf(id)).toEqual([
-        'execution.approval_requested',
-        'execution.approved',
-        'execution.resumed',
-        'execution.completed',
-      ]);
-    });
-
-    it.each([
-      [{ outcome: 'executed', failureReason: 'x' }, 'failureReason'],
-      [{ outcome: 'failed', result: 1 }, 'result'],
-      [{ outcome: 'denied' }, 'outcome'],
-      [{ outcome: 'failed', failureReason: 'x'.repeat(2001) }, 'failureReason'],
-    ])('refuses the result %j', async (body, field) => {
-      const { id } = await approved(app, people, order());
-      const refused = await send(app, 'POST', `${EXECUTIONS}/${id}/result`, { body });
-      expect(refused.status).toBe(400);
-      expect(refused.body.error.details[0].field).toBe(field);
-    });
-
-    it('waits for nobody that is not approved', async () => {
-      const asked = await pending(app, people.bot, order());
-      const refused = await resume(app, asked.id);
-      expect(refused.status).toBe(409);
-      expect(refused.body.error.message).toContain('pending_approval');
-    });
-
-    it('is refused after a new deny, for a suspended agent, and recorded', async () => {
-      const place = order();
-      const { id } = await approved(app, people, place);
-      const deny = await createPolicy(app, { effect: 'deny', actions: ['refund'], resources: [place.resourceId] });
-      const denied = await resume(app, id);
-      expect(denied.body.error).toMatchObject({ code: 'POLICY_DENIED', policy: { id: deny.id } });
-      await send(app, 'POST', `/api/v1/policies/${deny.id}/deactivate`);
-      await send(app, 'POST', `/api/v1/agents/${people.bot.id}/suspend`);
-      expect((await resume(app, id)).body.error.reason).toBe('agent_suspended');
-      await send(app, 'POST', `/api/v1/agents/${people.bot.id}/resume`);
-      expect((await execution(app, id)).outcome).toBe('approved');
-      expect((await auditOf(app, id)).slice(2)).toEqual([
-        expect.objectContaining({ action: 'execution.resume_denied', outcome: 'denied', reason: 'policy_denied' }),
-        expect.objectContaining({ action: 'execution.resume_denied', outcome: 'denied', reason: 'agent_suspended' }),
-      ]);
-      expect((await resume(app, id)).status).toBe(200);
-    });
-
-    it('holds the approval against what the policies require now', async () => {
-      const place = order();
-      const { id } = await approved(app, people, place);
-      const stricter = await requireApproval(
-        app,
-        { approvers: [{ subjects: ['role:security'] }] },
-        { resources: [place.resourceId] },
-      );
-      const refused = await resume(app, id);
-      expect(refused.body.error).toMatchObject({ code: 'PERMISSION_DENIED', reason: 'approval_insufficient' });
-      await send(app, 'POST', `/api/v1/policies/${stricter.id}/deactivate`);
-      expect((await resume(app, id)).status).toBe(200);
-    });
-
-    it('counts an approval that was given while the role was held, but none of a suspended approver', async () => {
-      const lost = await company(app, '-lost');
-      const { id } = await approved(app, lost, order());
-      await send(app, 'PATCH', `/api/v1/agents/${lost.ann.id}`, { body: { roles: [] } });
-      await send(app, 'POST', `/api/v1/agents/${lost.ann.id}/suspend`);
-      expect((await resume(app, id)).body.error.reason).toBe('approval_insufficient');
-      await send(app, 'POST', `/api/v1/agents/${lost.ann.id}/resume`);
-      expect((await resume(app, id)).status).toBe(200);
-    });
-
-    it('can be cancelled while it waits, with its decision, and once approved, without', async () => {
-      const asked = await pending(app, people.bot, order());
-      const cancelled = await send(app, 'POST', `${EXECUTIONS}/${asked.id}/cancel`, { body: { reason: 'late' } });
-      expect(cancelled.body.outcome).toBe('cancelled');
-      expect((await send(app, 'GET', `${DECISIONS}/${asked.decisionId}`)).body.status).toBe('cancelled');
-      const ready = await approved(app, people, order());
-      expect((await send(app, 'POST', `${EXECUTIONS}/${ready.id}/cancel`)).body.outcome).toBe('cancelled');
-      expect((await send(app, 'GET', `${DECISIONS}/${ready.decisionId}`)).body.status).toBe('approved');
-      expect((await resume(app, ready.id)).status).toBe(409);
-    });
-
-    it('of racing resumes one succeeds', async () => {
-      const { id } = await approved(app, people, order());
-      const answers = await Promise.all(Array.from({ length: 200 }, () => resume(app, id)));
-      const statuses = answers.map(({ status }) => status).sort();
-      expect(statuses).toEqual([200, ...Array.from({ length: 199 }, () => 409)]);
-    });
-  });
-
   describe('time', () => {
-    it('ends a request that nobody decides, and an approval that nobody takes up', async () => {
+    it('ends a request that nobody decides, and an approval that nobody uses', async () => {
       const [place, other] = [order(), order()];
       await requireApproval(app, { decideWithin: 'PT1S' }, { resources: [place.resourceId], priority: 9 });
       await requireApproval(app, { executeWithin: 'PT1S' }, { resources: [other.resourceId], priority: 9 });
@@ -346,7 +239,7 @@ describe('Approval before execution', () => {
   });
 
   describe('waiting', () => {
-    it('answers when the outcome is there, for the execution and for the decision', async () => {
+    it('answers as soon as there is an outcome, for the execution and for the decision', async () => {
       const asked = await pending(app, people.bot, order());
       const waiting = [`${EXECUTIONS}/${asked.id}`, `${DECISIONS}/${asked.decisionId}`].map((path) =>
         send(app, 'GET', `${path}?wait=60`),
@@ -357,7 +250,7 @@ describe('Approval before execution', () => {
       expect(decision?.body.status).toBe('approved');
     });
 
-    it('answers as it stands when the time is over, and at once when there is nothing to wait for', async () => {
+    it('answers with the current state when the time is over, and at once when there is nothing to wait for', async () => {
       const asked = await pending(app, people.bot, order());
       expect((await send(app, 'GET', `${EXECUTIONS}/${asked.id}?wait=1`)).body.outcome).toBe('pending_approval');
       const done = await approved(app, people, order());
@@ -368,36 +261,6 @@ describe('Approval before execution', () => {
       const refused = await send(app, 'GET', `${EXECUTIONS}/exe_1?wait=${wait}`);
       expect(refused.status).toBe(400);
       expect(refused.body.error.details[0].field).toBe('query.wait');
-    });
-  });
-
-  describe('replays', () => {
-    it('answers a repeated request as the first time, only while it would still be allowed', async () => {
-      const place = order();
-      const headers = { 'Idempotency-Key': 'refund-once' };
-      const allow = await createPolicy(app, { actions: ['refund'], resources: [place.resourceId], priority: 3 });
-      const first = await ask(app, people.bot, place, headers);
-      expect({ status: first.status, outcome: first.body.outcome }).toEqual({ status: 200, outcome: 'authorized' });
-      expect((await ask(app, people.bot, place, headers)).body).toEqual(first.body);
-      await send(app, 'POST', `/api/v1/policies/${allow.id}/deactivate`);
-      const anew = await ask(app, people.bot, place, headers);
-      expect({ status: anew.status, outcome: anew.body.outcome }).toEqual({ status: 202, outcome: 'pending_approval' });
-      await send(app, 'POST', `/api/v1/policies/${allow.id}/activate`);
-      expect((await ask(app, people.bot, place, headers)).body).toEqual(first.body);
-    });
-
-    it('refuses a repeated resume that would not be allowed any more', async () => {
-      const place = order();
-      const { id } = await approved(app, people, place);
-      const headers = { 'Idempotency-Key': `resume-${id}` };
-      const first = await resume(app, id, headers);
-      expect(first.body.outcome).toBe('authorized');
-      expect((await resume(app, id, headers)).body).toEqual(first.body);
-      const deny = await createPolicy(app, { effect: 'deny', actions: ['refund'], resources: [place.resourceId] });
-      expect((await resume(app, id, headers)).status).toBe(403);
-      expect((await auditOf(app, id)).at(-1)?.action).toBe('execution.resume_denied');
-      await send(app, 'POST', `/api/v1/policies/${deny.id}/deactivate`);
-      expect((await resume(app, id, headers)).body).toEqual(first.body);
     });
   });
 });

@@ -34,7 +34,7 @@ describe('The approvers of a decision', () => {
       return send(app, 'POST', DECISIONS, { body });
     };
 
-    it('say who has to approve, and their sum how many', async () => {
+    it('say who has to approve, and their sum says how many', async () => {
       const approvers = [{ subjects: ['role:finance', 'bot'], approvals: 2 }, { subjects: ['role:security'] }];
       const { status, body } = await post({ approvers });
       expect(status).toBe(201);
@@ -52,7 +52,7 @@ describe('The approvers of a decision', () => {
       expect((await approve(app, body.id, people.eve)).body.status).toBe('approved');
     });
 
-    it('do not lift a policy that denies', async () => {
+    it('do not override a policy that denies', async () => {
       const barred = await agent('barred', { kind: 'human', roles: ['finance', 'barred'] });
       await createPolicy(app, {
         effect: 'deny',
@@ -68,7 +68,7 @@ describe('The approvers of a decision', () => {
       });
     });
 
-    it('may be null, and make the decision no execution', async () => {
+    it('may be null, and do not make the decision one of an execution', async () => {
       expect((await post({ approvers: null })).body.approvers).toBeNull();
       const { body } = await post({ type: 'execution', approvers: [{ ...FINANCE, approvals: 2 }] });
       expect(body.executionId).toBeNull();
@@ -95,7 +95,7 @@ describe('The approvers of a decision', () => {
       expect(Object.keys(faults(refused))).toEqual([field]);
     });
 
-    it('name what REQUIRED_APPROVALS asks for', async () => {
+    it('must require at least what REQUIRED_APPROVALS says', async () => {
       const refused = await post({ riskLevel: 'high', approvers: [{ ...FINANCE, approvals: 2 }] });
       expect(refused.body.error.message).toContain('at least 3 approvals together, as REQUIRED_APPROVALS says');
     });
@@ -132,7 +132,7 @@ describe('The approvers of a decision', () => {
         feasible: true,
       });
       expect(await approversOf(decision.id, '?offset=5')).toEqual({ data: [], total: 5, feasible: true });
-      // The clerk alone cannot fill the other group, and nobody counts twice.
+      // Only the clerk fits the other group, and nobody counts twice.
       await send(app, 'POST', `/api/v1/agents/${third.id}/suspend`);
       expect((await approversOf(decision.id)).feasible).toBe(false);
       await send(app, 'POST', `/api/v1/agents/${third.id}/resume`);
@@ -146,7 +146,7 @@ describe('The approvers of a decision', () => {
       expect(settled.data.every(({ able }: Parsed) => able === false)).toBe(true);
     });
 
-    it('as everybody active where the decision names none', async () => {
+    it('as every active agent if the decision names none', async () => {
       const decision = await propose(app, people.bot.id, { riskLevel: 'high' });
       const active = (await send(app, 'GET', '/api/v1/agents?status=active&limit=1000')).body;
       const listed = await approversOf(decision.id, '?limit=1000');
@@ -155,7 +155,7 @@ describe('The approvers of a decision', () => {
       expect(listed.data.every(({ groups }: Parsed) => groups.length === 0)).toBe(true);
     });
 
-    it('as not enough where nobody is there', async () => {
+    it('as insufficient if there is nobody', async () => {
       const decision = await propose(app, people.bot.id, { approvers: [NOBODY, FINANCE] });
       expect(await approversOf(decision.id)).toMatchObject({ feasible: false });
       const expiring = await propose(app, people.bot.id, { expiresAt: new Date(Date.now() + 2_000).toISOString() });
@@ -169,7 +169,7 @@ describe('The approvers of a decision', () => {
       expect(Object.keys(faults(refused))).toEqual([`query.${query.split('=')[0]}`]);
     });
 
-    it('for who reads or reviews, and of decisions that there are', async () => {
+    it('to callers with `read` or `review`, and 404 for an unknown decision', async () => {
       const decision = await propose(app, people.bot.id);
       const path = `${DECISIONS}/${decision.id}/approvers`;
       const keyFor = async (...scopes: string[]): Promise<string> => (await issueKey(app, { scopes })).secret;
@@ -220,7 +220,7 @@ describe('The approvers of a decision', () => {
       expect(await awaiting('nobody at all')).toEqual({ data: [], total: 0 });
     });
 
-    it('come in pages, in either order, each once, with their total', async () => {
+    it('are paged, in either order, each once, with their total', async () => {
       const proposer = await agent('page-proposer');
       const reviewer = await agent('page-reviewer', { kind: 'human' });
       const expected: string[] = [];
@@ -245,7 +245,7 @@ describe('The approvers of a decision', () => {
       expect(await readAll('&offset=2')).toEqual(expected.slice(2));
     });
 
-    it('are found among others whose approvers take long to name', async () => {
+    it('are found among decisions whose approvers take long to determine', async () => {
       const proposer = await agent('long-proposer');
       const reviewer = await agent('long-reviewer', { kind: 'human' });
       const others = Array.from({ length: 10 }, (_, index) => `role:${'x'.repeat(300)}${index}`);
@@ -262,7 +262,7 @@ describe('The approvers of a decision', () => {
       expect(await idsAwaiting(reviewer.id, `${scope}&order=desc`)).toEqual([...expected].reverse());
     });
 
-    it('are those that a bound caller sees, with their total', async () => {
+    it('are only those that a bound caller may see, with their total', async () => {
       const [mine, other] = [await agent('sees-own'), await agent('seen-by-others')];
       const approvers = [{ subjects: ['sight-reviewer'] }];
       await agent('sight-reviewer', { kind: 'human' });

@@ -53,7 +53,7 @@ describe('Policies that require an approval', () => {
     });
   });
 
-  it('take everything at its limits', async () => {
+  it('accept every member at its limit', async () => {
     const subjects = Array.from({ length: 100 }, (_, index) => `role:${index}`.padEnd(500, 'x'));
     const approval = {
       riskLevel: 'critical',
@@ -96,12 +96,12 @@ describe('Policies that require an approval', () => {
     expect(Object.keys(faults(answer))).toEqual([field]);
   });
 
-  it.each(['allow', 'deny'])('are the only ones with an approval: %s', async (effect) => {
+  it.each(['allow', 'deny'])('are the only ones with an approval, unlike %s', async (effect) => {
     expect(Object.keys(faults(await create({ effect, approval: {} })))).toEqual(['approval']);
     expect(await create({ effect, approval: null })).toMatchObject({ status: 201, body: { approval: null } });
   });
 
-  it('have it in their sealed state, and others are sealed without', async () => {
+  it('have it in their sealed state, and other policies are sealed without it', async () => {
     const sealed = async (id: string): Promise<object> => {
       const { body } = await send(app, 'GET', `/api/v1/provenance?subjectId=${id}`);
       return (await send(app, 'GET', `/api/v1/provenance/${body.data[0].sequence}`)).body.state;
@@ -111,7 +111,7 @@ describe('Policies that require an approval', () => {
     expect(await sealed((await create({ effect: 'allow' })).body.id)).not.toHaveProperty('approval');
   });
 
-  it('warn of groups that nobody matches, and of those that machines can fill', async () => {
+  it('warn about groups that nobody matches, and about those that machines can fill', async () => {
     await createAgent(app, { name: 'clerk bot', roles: ['finance'] });
     const warningsOf = async (...lists: string[][]): Promise<string[]> => {
       const { body } = await create({ approval: { approvers: lists.map((subjects) => ({ subjects })) } });
@@ -138,7 +138,7 @@ describe('Policies that require an approval', () => {
     ]);
   });
 
-  it('let nobody review less: they are left out where a decision is reviewed', async () => {
+  it('do not restrict reviews: they are ignored when a decision is reviewed', async () => {
     const proposer = await createAgent(app, { name: 'proposer' });
     const reviewer = await createAgent(app, { name: 'reviewer' });
     await createPolicy(app, { effect: 'require_approval', subjects: ['reviewer'], priority: 5 });
@@ -150,18 +150,21 @@ describe('Policies that require an approval', () => {
     expect((await send(app, 'POST', `/api/v1/decisions/${id}/reject`, review)).status).toBe(200);
   });
 
-  it.each(['kind:machine', 'agent:*'])('meet agents by %s, and a person is another matter', async (subject) => {
-    const capabilities = [`pay ${(number += 1)}`];
-    const machine = await createAgent(app, { name: `machine ${(number += 1)}`, capabilities });
-    const person = await createAgent(app, { name: `person ${number}`, kind: 'human', capabilities });
-    await createPolicy(app, { actions: capabilities, subjects: ['*'], priority: 9 });
-    await createPolicy(app, { effect: 'require_approval', actions: capabilities, subjects: [subject], priority: 9 });
-    const execute = (id: string): Promise<Answer> => {
-      const body = { action: capabilities[0], resourceType: 'invoice', resourceId: '7' };
-      return send(app, 'POST', `/api/v1/agents/${id}/execute`, { body });
-    };
-    const isMet = { status: 202, body: { outcome: 'pending_approval' } };
-    expect(await execute(machine.id)).toMatchObject(isMet);
-    expect(await execute(person.id)).toMatchObject(subject === 'agent:*' ? isMet : { status: 200 });
-  });
+  it.each(['kind:machine', 'agent:*'])(
+    'apply to the agents that %s matches, of either kind unless it names one',
+    async (subject) => {
+      const capabilities = [`pay ${(number += 1)}`];
+      const machine = await createAgent(app, { name: `machine ${(number += 1)}`, capabilities });
+      const person = await createAgent(app, { name: `person ${number}`, kind: 'human', capabilities });
+      await createPolicy(app, { actions: capabilities, subjects: ['*'], priority: 9 });
+      await createPolicy(app, { effect: 'require_approval', actions: capabilities, subjects: [subject], priority: 9 });
+      const execute = (id: string): Promise<Answer> => {
+        const body = { action: capabilities[0], resourceType: 'invoice', resourceId: '7' };
+        return send(app, 'POST', `/api/v1/agents/${id}/execute`, { body });
+      };
+      const isMet = { status: 202, body: { outcome: 'pending_approval' } };
+      expect(await execute(machine.id)).toMatchObject(isMet);
+      expect(await execute(person.id)).toMatchObject(subject === 'agent:*' ? isMet : { status: 200 });
+    },
+  );
 });

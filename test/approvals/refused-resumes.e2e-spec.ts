@@ -4,14 +4,14 @@ import { chainIsValid, createPolicy, issueKey } from '../support/application/fac
 import { type Answer, type Parsed, send } from '../support/application/send';
 import { approved, company, EXECUTIONS, execution, requireApproval, resume, type Company } from './support';
 
-/** An execution that is approved, and what a test has of it. */
+/** An approved execution, and what a test needs of it. */
 interface Approved {
   readonly id: string;
   readonly people: Company;
   readonly place: { readonly resourceId: string };
 }
 
-/** Makes a resume that is refused, and sends it. */
+/** Prepares a resume that is going to be refused, and sends it. */
 type Attempt = (approvedOne: Approved) => Promise<() => Promise<Answer>>;
 
 describe('A resume is refused', () => {
@@ -44,7 +44,7 @@ describe('A resume is refused', () => {
       [],
     ],
     [
-      'once it was cancelled',
+      'after it was cancelled',
       async ({ id }) => {
         await postTo(`executions/${id}/cancel`);
         return () => resume(app, id);
@@ -85,7 +85,7 @@ describe('A resume is refused', () => {
       [{ action: 'execution.resume_denied', reason: 'capability_missing' }],
     ],
     [
-      'when other approvers are required by now',
+      'when other approvers are required meanwhile',
       async ({ id, people, place }) => {
         const rules = { subjects: [people.bot.id], resources: [place.resourceId] };
         await requireApproval(app, { approvers: [{ subjects: ['role:security'] }] }, rules);
@@ -172,12 +172,12 @@ describe('A resume is refused', () => {
     expect(answer.status).toBe(409);
     expect(answer.body.error.message).toMatch(/expired|ended at/);
     const since = (await entries()).slice(before.length);
-    // The service may have settled it by itself meanwhile.
+    // The service may have recorded the expiry by itself meanwhile.
     expect(since.every(({ action }) => action === 'execution.expired')).toBe(true);
     expect((await execution(app, id)).outcome).toBe('expired');
   });
 
-  it('for other parameters than those approved: they are another request', async () => {
+  it('for parameters other than the approved ones: that is another request', async () => {
     const { people, place, id } = await approvedOne();
     const body = { action: 'refund', resourceType: 'payment', ...place, parameters: { amount: 81 } };
     const asked = await send(app, 'POST', `/api/v1/agents/${people.bot.name}/execute`, { body });

@@ -15,7 +15,7 @@ export const REFUND = {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A bot that may refund with an approval, and the people who may give it. */
+/** A bot that may refund with an approval, and the people who can give it. */
 export interface Company {
   readonly bot: AgentResponse;
   readonly ann: AgentResponse;
@@ -23,7 +23,7 @@ export interface Company {
   readonly eve: AgentResponse;
 }
 
-/** Makes a bot, and two people of finance and one of security. */
+/** Creates a bot, two people in finance and one in security. */
 export async function company(app: TestApp, suffix = ''): Promise<Company> {
   const person = (name: string, role: string): Promise<AgentResponse> =>
     createAgent(app, { name: `${name}${suffix}`, kind: 'human', capabilities: ['review'], roles: [role] });
@@ -35,7 +35,7 @@ export async function company(app: TestApp, suffix = ''): Promise<Company> {
   };
 }
 
-/** A policy that lets refunds go on with the approval of somebody of finance, but for what `approval` says. */
+/** A policy that allows refunds with the approval of somebody in finance, unless `approval` says otherwise. */
 export async function requireApproval(
   app: TestApp,
   approval: Members = {},
@@ -53,7 +53,7 @@ export function ask(app: TestApp, agent: { readonly name: string }, body: Member
   return send(app, 'POST', `/api/v1/agents/${agent.name}/execute`, { body: { ...REFUND, ...body }, headers });
 }
 
-/** Asks and answers the execution that waits. */
+/** Asks, and returns the waiting execution. */
 export async function pending(
   app: TestApp,
   agent: { readonly name: string },
@@ -82,7 +82,7 @@ export async function execution(app: TestApp, id: string): Promise<ExecutionResp
   return (await send(app, 'GET', `${EXECUTIONS}/${id}`)).body;
 }
 
-/** Asks and has it approved: an execution that can be resumed. */
+/** Asks and has it approved: returns an execution that can be resumed. */
 export async function approved(app: TestApp, { bot, ann }: Company, body: Members = {}): Promise<ExecutionResponse> {
   const asked = await pending(app, bot, body);
   expect((await approve(app, asked.decisionId, ann)).body.status).toBe('approved');

@@ -1,10 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { company, pending, requireApproval, type Company } from '../approvals/support';
 import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
-import { createPolicy, issueKey } from '../support/application/factories';
+import { createEntity, createPolicy, issueKey } from '../support/application/factories';
 import { run, type ProgramRun } from '../support/processes/shell';
 import { buildCommandLine, gov as runGov, MAIN } from './command-line';
 
@@ -55,7 +56,7 @@ describeOnSqlite('The command line', () => {
     expect(JSON.parse(readFileSync(file, 'utf8')).key).toBe(annsKey);
   });
 
-  it('shows a person what waits for them, and takes their decision', async () => {
+  it('shows a person what is waiting for them, and sends their decision', async () => {
     const asked = await pending(app, people.bot, { resourceId: 'orders/cli' });
     const ann = { GOVERNANCE_API_KEY: annsKey };
     const inbox = await printed(['inbox'], ann);
@@ -92,6 +93,7 @@ describeOnSqlite('The command line', () => {
     [['policies', '--effect', 'allow'], 'sending'],
     [['executions', '--action', 'refund'], 'orders/cli'],
     [['keys', 'list'], 'read, review, audit'],
+    [['keys'], 'read, review, audit'],
     [['audit', '--action', 'api_key.created'], 'api_key.created'],
   ])('lists: %j', async (words, expected) => {
     expect(await printed(words)).toContain(expected);
@@ -109,10 +111,28 @@ describeOnSqlite('The command line', () => {
     expect(refused).toMatchObject({ exitCode: 1, output: '' });
   });
 
-  it('shows no control characters of others on a terminal', async () => {
+  it('shows no control characters from others on a terminal', async () => {
     await createPolicy(app, { name: 'plain', description: 'x', subjects: ['agent:a'], actions: ['b'] });
     const { output } = await gov(['policies']);
     expect([...output].filter((character) => character < ' ' && character !== '\n')).toEqual([]);
+  });
+
+  it.each([[[]], [['--follow']]])('prints the audit trail as it grows: %j', async (words) => {
+    const line = ['"$0" "$1" events --after 0 --json', ...words, '| head -n 2; echo "${PIPESTATUS[0]}"'].join(' ');
+    const environment = { XDG_CONFIG_HOME: home, GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY };
+    const running = { isOver: false };
+    const printing = run('bash', ['-c', line, process.execPath, MAIN], { environment });
+    void printing.finally(() => (running.isOver = true));
+    // It notices only when it prints the next entry that nobody reads it.
+    while (!running.isOver) {
+      await createEntity(app);
+      await sleep(100);
+    }
+    const { output, errors } = await printing;
+    const [first, second, exitCode] = output.split('\n');
+    expect(errors).toBe('');
+    expect([first, second].map((entry) => JSON.parse(entry ?? '').sequence)).toEqual([1, 2]);
+    expect(exitCode).toBe('0');
   });
 
   it('verifies an export offline', async () => {
@@ -122,7 +142,7 @@ describeOnSqlite('The command line', () => {
     expect(await gov(['verify', '-'], {}, cut)).toMatchObject({ exitCode: 3 });
   });
 
-  it('ends quietly when nobody reads on', async () => {
+  it('ends quietly when its reader stops reading', async () => {
     const environment = { XDG_CONFIG_HOME: home, GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY };
     const words = ['-c', '"$0" "$1" export | head -c 1; echo " ${PIPESTATUS[0]}"', process.execPath, MAIN];
     expect(await run('bash', words, { environment })).toEqual({ exitCode: 0, output: '{ 0\n', errors: '' });
@@ -149,7 +169,7 @@ _gov; echo "\${COMPREPLY[*]}"`;
     expect(await printed(['--version'])).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it('says what is wrong with its words', async () => {
+  it('says what is wrong with its arguments', async () => {
     expect(await gov(['unheard-of'])).toMatchObject({ exitCode: 1, errors: expect.stringContaining('unheard-of') });
     const noRecord = await gov(['show', 'xyz_1']);
     expect(noRecord).toMatchObject({ exitCode: 1, errors: expect.stringContaining('agt_') });
@@ -172,7 +192,7 @@ _gov; echo "\${COMPREPLY[*]}"`;
   });
 });
 
-/** The names of commands, or the long ones of options, that a help lists. */
+/** The names of the commands, or the long names of the options, that a help text lists. */
 function namedIn(help: string, what: string): string[] {
   const pattern = what === 'commands' ? /^ {2}([a-z][\w-]*)(?= |$)/gm : /^ {2}(?:-\w, )?(--[\w-]+)/gm;
   const start = help.indexOf(what === 'commands' ? '\nCommands:' : '\nOptions:');

@@ -6,13 +6,13 @@ const FOLDER = join(ROOT, 'clients', 'cli');
 /** The program. */
 export const MAIN = join(FOLDER, 'dist', 'cli', 'src', 'main.js');
 
-/** Builds the command line as its users get it; only where it has changed. */
+/** Builds the command line as its users get it, if it has changed. */
 export async function buildCommandLine(): Promise<void> {
   const built = await run('npm', ['run', '--silent', 'build'], { folder: FOLDER });
   expect(built).toMatchObject({ exitCode: 0, errors: '' });
 }
 
-/** Runs `gov` with these words. */
+/** Runs `gov` with these arguments. */
 export function gov(
   words: readonly string[],
   { environment, input, folder }: { environment: NodeJS.ProcessEnv; input?: string; folder?: string },

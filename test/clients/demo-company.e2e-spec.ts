@@ -11,7 +11,7 @@ import type { ProgramRun } from '../support/processes/shell';
 import { buildCommandLine, gov } from './command-line';
 
 const DEMO = join(ROOT, 'examples', 'demo.json');
-/** What `gov seed` may take of a service's rate limit. */
+/** How much of a service's rate limit `gov seed` may use. */
 const REQUESTS = 60;
 
 describeOnSqlite('The demo company', () => {
@@ -40,7 +40,7 @@ describeOnSqlite('The demo company', () => {
     return body.data;
   }
 
-  it('stands with everything its file says, and with keys that work', async () => {
+  it('has everything that its file describes, with keys that work', async () => {
     const { exitCode, output } = await seed(['--json']);
     expect(exitCode).toBe(0);
     const keys: { agent: string; secret: string }[] = JSON.parse(output);
@@ -82,7 +82,7 @@ describeOnSqlite('The demo company', () => {
     }
   });
 
-  it('is made in an empty service only, by an admin, and of a whole file', async () => {
+  it('is created only in an empty service, by an admin, from a complete file', async () => {
     const auditor = await issueKey(app, { name: 'auditor', scopes: ['read', 'audit', 'agents'] });
     expect(await seed([], auditor.secret)).toMatchObject({
       exitCode: 1,

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { approve, company, EXECUTIONS, resume, type Company } from '../approvals/support';
@@ -8,7 +8,8 @@ import { createAgent, createPolicy, issueKey } from '../support/application/fact
 import { codeBlocks, readDocument, section } from '../support/documents/markdown';
 import { send } from '../support/application/send';
 import { run, type ProgramRun } from '../support/processes/shell';
-import { CLI, GOV } from './mcp/mcp-clients';
+import { buildCommandLine } from './command-line';
+import { GOV } from './mcp/mcp-clients';
 
 const [DENIED, LET_GO, BLOCKED] = ['deny', '', 2];
 
@@ -20,8 +21,7 @@ describeOnSqlite('gov hook claude-code', () => {
   let agentId: string;
 
   beforeAll(async () => {
-    const built = await run('npm', ['run', '--silent', 'build'], { folder: CLI });
-    expect(built).toMatchObject({ exitCode: 0, errors: '' });
+    await buildCommandLine();
     app = await createTestApp();
     people = await company(app);
     folder = mkdtempSync(join(tmpdir(), 'gov-hook-'));
@@ -58,7 +58,7 @@ describeOnSqlite('gov hook claude-code', () => {
     return run(process.execPath, [GOV, 'hook', 'claude-code', ...words], { environment: all, input });
   }
 
-  /** What it answers before a tool is used: nothing, or a decision with its reason. */
+  /** Its answer before a tool is used: nothing, or a decision with a reason. */
   async function before(input: string, others: NodeJS.ProcessEnv = {}): Promise<{ decision: string; reason: string }> {
     const { exitCode, output, errors } = await hook(input, others);
     expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
@@ -72,7 +72,7 @@ describeOnSqlite('gov hook claude-code', () => {
     return (await send(app, 'GET', `${EXECUTIONS}?agentId=${agentId}&action=${action}`)).body.data;
   }
 
-  it('lets go what is allowed without skipping what the user is asked, and reports what came of it', async () => {
+  it('lets an allowed call proceed without skipping questions to the user, and reports its outcome', async () => {
     const input = { file_path: '/home/user/shop/README.md' };
     expect(await before(event('PreToolUse', 'Read', input, 'toolu_01'))).toEqual({ decision: LET_GO, reason: '' });
     expect(await asked('Read')).toEqual([expect.objectContaining({ outcome: 'authorized', parameters: input })]);
@@ -90,7 +90,7 @@ describeOnSqlite('gov hook claude-code', () => {
     expect(await asked('Read')).toContainEqual(expect.objectContaining(failed));
   });
 
-  it('denies while an approval is pending, lets go once after it, and never asks', async () => {
+  it('denies while an approval is pending, lets the call proceed once after it, and never asks the user', async () => {
     const command = { command: 'npm publish', description: 'Publish the package' };
     for (const id of ['toolu_03', 'toolu_04']) {
       const { decision, reason } = await before(event('PreToolUse', 'Bash', command, id));
@@ -105,6 +105,74 @@ describeOnSqlite('gov hook claude-code', () => {
     expect((await before(event('PreToolUse', 'Bash', command, 'toolu_07'))).decision).toBe(DENIED);
   });
 
+  it('keeps what could not be reported, and reports it after the next tool', async () => {
+    const kept = (): string[] => readdirSync(join(folder, 'agent-governance', 'hooks'));
+    const [first, second] = [{ file_path: 'one' }, { file_path: 'two' }];
+    await before(event('PreToolUse', 'Read', first, 'toolu_11'));
+    const { length } = kept();
+    const after = event('PostToolUse', 'Read', first, 'toolu_11', { tool_response: { lines: 1 } });
+    const away = await hook(after, { GOVERNANCE_URL: 'http://127.0.0.1:9' }, ['--timeout', '1']);
+    expect(away).toMatchObject({ exitCode: BLOCKED, errors: expect.stringContaining('Do not repeat the action.') });
+    expect(away.errors).not.toContain('does not run');
+    expect(kept()).toHaveLength(length);
+    await before(event('PreToolUse', 'Read', second, 'toolu_12'));
+    await hook(event('PostToolUse', 'Read', second, 'toolu_12', { tool_response: { lines: 2 } }));
+    for (const [parameters, lines] of [
+      [first, 1],
+      [second, 2],
+    ] as const) {
+      expect(await asked('Read')).toContainEqual(
+        expect.objectContaining({ parameters, outcome: 'executed', result: { lines } }),
+      );
+    }
+    expect(kept()).toHaveLength(length - 1);
+  });
+
+  it("keeps what could not be reported from other agents' hooks, and from those at other services", async () => {
+    const input = { file_path: 'three' };
+    await before(event('PreToolUse', 'Read', input, 'toolu_21'));
+    const after = event('PostToolUse', 'Read', input, 'toolu_21', { tool_response: { lines: 3 } });
+    await hook(after, { GOVERNANCE_URL: 'http://127.0.0.1:9' }, ['--timeout', '1']);
+    const elsewhere = await createTestApp();
+    for (const there of [app, elsewhere]) {
+      const agent = await createAgent(there, { name: 'another coder', capabilities: ['Read'] });
+      if (there === elsewhere) await createPolicy(there, { actions: ['Read'] });
+      const { secret } = await issueKey(there, { name: 'another', scopes: ['execute'], agentId: agent.id });
+      const others = { GOVERNANCE_URL: there.url, GOVERNANCE_API_KEY: secret };
+      expect((await before(event('PreToolUse', 'Read', input, 'toolu_22'), others)).decision).toBe(LET_GO);
+      expect(await hook(event('PostToolUse', 'Read', input, 'toolu_22'), others)).toMatchObject({ exitCode: 0 });
+    }
+    await elsewhere.close();
+    await before(event('PreToolUse', 'Read', {}, 'toolu_23'));
+    await hook(event('PostToolUse', 'Read', {}, 'toolu_23'));
+    expect(await asked('Read')).toContainEqual(
+      expect.objectContaining({ parameters: input, outcome: 'executed', result: { lines: 3 } }),
+    );
+  });
+
+  it('forgets what its user refused long ago, but nothing that is to be reported', async () => {
+    const place = join(folder, 'agent-governance', 'hooks');
+    const keptSince = async (input: string): Promise<string> => {
+      const earlier = readdirSync(place);
+      await before(input);
+      const [name = ''] = readdirSync(place).filter((one) => !earlier.includes(one));
+      return name;
+    };
+    const read = (id: string): string => event('PreToolUse', 'Read', { file_path: id }, id);
+    const [refused, ran, recent] = [
+      await keptSince(read('toolu_31')),
+      await keptSince(read('toolu_32')),
+      await keptSince(read('toolu_33')),
+    ];
+    const after = event('PostToolUse', 'Read', { file_path: 'toolu_32' }, 'toolu_32');
+    await hook(after, { GOVERNANCE_URL: 'http://127.0.0.1:9' }, ['--timeout', '1']);
+    const longAgo = new Date(Date.now() - 31 * 24 * 60 * 60_000);
+    for (const name of [refused, ran]) utimesSync(join(place, name), longAgo, longAgo);
+    await before(read('toolu_34'));
+    expect(readdirSync(place)).toEqual(expect.arrayContaining([ran, recent]));
+    expect(readdirSync(place)).not.toContain(refused);
+  });
+
   it('explains a denial', async () => {
     const { decision, reason } = await before(
       event('PreToolUse', 'WebFetch', { url: 'https://a.example' }, 'toolu_08'),
@@ -112,7 +180,7 @@ describeOnSqlite('gov hook claude-code', () => {
     expect([decision, reason]).toEqual([DENIED, expect.stringContaining('no_policy_allows')]);
   });
 
-  it('blocks whatever it cannot ask about', async () => {
+  it('blocks every call that it cannot ask about', async () => {
     const usual = event('PreToolUse', 'Read', {}, 'toolu_09');
     const away = await before(usual, { GOVERNANCE_URL: 'http://127.0.0.1:9' });
     expect([away.decision, away.reason]).toEqual([DENIED, expect.stringContaining('does not answer')]);

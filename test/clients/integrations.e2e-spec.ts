@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approve, company, type Company } from '../approvals/support';
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { createPolicy, issueKey } from '../support/application/factories';
-import { codeBlocks, readDocument, ROOT } from '../support/documents/markdown';
+import { codeBlocks, readDocument, ROOT, section } from '../support/documents/markdown';
 import { send } from '../support/application/send';
 import { run } from '../support/processes/shell';
+import { buildCommandLine, gov, MAIN } from './command-line';
 import { builtClient, CLIENT } from './typescript-client';
 
 const FILE = /^(?:\/\/|#) (payer\.\w+)\n/;
@@ -33,6 +34,7 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
 
   beforeAll(async () => {
     await builtClient();
+    await buildCommandLine();
     folder = mkdtempSync(join(tmpdir(), 'integrations-'));
     mkdirSync(join(folder, 'node_modules'));
     symlinkSync(CLIENT, join(folder, 'node_modules', 'agent-governance-client'));
@@ -44,6 +46,19 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
   afterAll(async () => {
     rmSync(folder, { recursive: true });
     await app.close();
+  });
+
+  it('has an agent, a person, a policy and keys to begin with, made as printed', async () => {
+    const own = await createTestApp();
+    const [block] = codeBlocks(section(readDocument('docs/integrations.md'), '## Which key for whom'));
+    const environment = { GOVERNANCE_URL: own.url, GOVERNANCE_API_KEY: API_KEY };
+    const script = `set -euo pipefail\ngov() { '${process.execPath}' '${MAIN}' "$@"; }\n${block?.code ?? ''}`;
+    const { exitCode, output, errors } = await run('bash', ['-c', script], { folder, environment });
+    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
+    expect(output.match(/"secret": "agk_/g)).toHaveLength(2);
+    const asked = ['explain', 'payer', 'send-payment', 'payment', 'payments/2026/0042'];
+    expect((await gov(asked, { environment })).output).toContain('needs 1 of role:finance');
+    await own.close();
   });
 
   it.each(programs())(

@@ -44,7 +44,7 @@ describeOnSqlite('The pipeline of examples/ci', () => {
     await app.close();
   });
 
-  /** What its steps do after the installation, as GitHub runs them. */
+  /** Runs its steps after the installation, as GitHub does. */
   async function runJob({ steps }: Job, scope: string): Promise<{ summary: string; result: ProgramRun }> {
     const { secret } = await issueKey(app, { name: scope, scopes: [scope] });
     keepSecret(secret);
@@ -63,7 +63,7 @@ describeOnSqlite('The pipeline of examples/ci', () => {
     return (await send(app, 'GET', '/api/v1/policies?status=active')).body.total;
   }
 
-  it('plans with a key that reads, and applies after the merge with the one of the environment', async () => {
+  it('plans with a key that can only read, and applies after the merge with the key of the environment', async () => {
     expect(jobs.plan.env['GOVERNANCE_API_KEY']).toContain('GOVERNANCE_READ_KEY');
     expect(JSON.stringify(jobs.plan)).not.toContain('GOVERNANCE_POLICIES_KEY');
     const planned = await runJob(jobs.plan, 'read');

@@ -93,7 +93,7 @@ describeOnSqlite('Policies as files', () => {
     expect(readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8')).toContain('"1.0"');
   });
 
-  it('plans with a key that only reads, and applies what its tests let pass', async () => {
+  it('plans with a key that can only read, and applies a set whose tests pass', async () => {
     write('refunds.yaml', REFUNDS);
     write('tests.yaml', TESTS.replace('EXPECTED', 'allow'));
     const failed = {
@@ -136,7 +136,7 @@ describeOnSqlite('Policies as files', () => {
     expect(await policies(['plan', '--prune', '--json'])).toMatchObject({ exitCode: 0 });
   });
 
-  it('shows what the recorded requests would be answered', async () => {
+  it('shows how the recorded requests would be answered', async () => {
     write('refunds.yaml', REFUNDS);
     const body = { action: 'refund', resourceType: 'customer', resourceId: 'customers/7', parameters: { amount: 200 } };
     expect((await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).status).toBe(403);
@@ -165,7 +165,7 @@ describeOnSqlite('Policies as files', () => {
     });
   });
 
-  it('says with file and line what the service refuses', async () => {
+  it('reports what the service refuses with file and line', async () => {
     write('others.json', '{"policies": []}');
     write('refunds.yaml', REFUNDS.replace('customers/*', 'customers//x'));
     expect(await policies(['plan'])).toMatchObject({

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';
 import { run } from '../support/processes/shell';
@@ -11,7 +12,7 @@ import { connectThroughProxy, textOf } from './mcp/mcp-clients';
 import { builtClient } from './typescript-client';
 
 type Answer = (response: ServerResponse) => void;
-/** Which request of a guarded action is answered strangely. */
+/** The request of a guarded action that gets the strange answer. */
 type Step = 'execute' | 'resume' | 'result';
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
@@ -19,7 +20,7 @@ const hasPython = spawnSync('python3', ['--version']).status === 0;
 /** Milliseconds after which an answer counts as lost. */
 const TIMEOUT = 1_000;
 
-/** What proxies, portals and broken connections answer in the place of a service. */
+/** Answers of proxies, portals and broken connections in place of the service. */
 const STRANGE: readonly (readonly [string, Answer])[] = [
   ['null', (response) => response.end('null')],
   ['a list', (response) => response.end('[]')],
@@ -32,10 +33,17 @@ const STRANGE: readonly (readonly [string, Answer])[] = [
   ['a fault that breaks off', (response) => abort(response, 500)],
   ['an answer that breaks off', (response) => abort(response, 200)],
 ];
-/** Not tried in Python, whose client waits longer. */
 const SILENT: readonly (readonly [string, Answer])[] = [
   ['silence', () => undefined],
   ['an answer that stops', (response) => void response.writeHead(200, { 'Content-Length': '100' }).write('{"id":')],
+  ['an answer that trickles', (response) => trickle(response.writeHead(200, { 'Content-Length': '1000000' }))],
+  [
+    'a head that trickles',
+    ({ socket }) => {
+      socket?.write('HTTP/1.1 200 OK\r\nX-Head: ');
+      if (socket !== null) trickle(socket);
+    },
+  ],
 ];
 
 function abort(response: ServerResponse, status: number): void {
@@ -43,28 +51,37 @@ function abort(response: ServerResponse, status: number): void {
   setTimeout(() => response.destroy(), 20);
 }
 
+/** A byte so often that the silence between two never lasts. */
+function trickle(stream: Writable): void {
+  const timer = setInterval(() => stream.write(' '), 50);
+  stream.once('close', () => clearInterval(timer));
+}
+
 const EXECUTION = { id: 'exe_1', decisionId: 'dec_1', failureReason: null, result: null };
 
 const PROGRAM = `
 import sys
 from governance import Governance, GovernanceError
-governance = Governance(sys.argv[1], "key", patience=0)
+keys = iter(["key"] * int(sys.argv[4]))
+governance = Governance(sys.argv[1], lambda: next(keys), patience=float(sys.argv[2]), timeout=${TIMEOUT / 1_000})
 try:
-    with governance.guard("send", "mail", "mails/1", agent="bot", wait=3):
+    with governance.guard("send", "mail", "mails/1", agent="bot", wait=float(sys.argv[3])):
         print("ran")
 except GovernanceError as error:
-    print(type(error).__name__, error.code)
+    print(type(error).__name__, error.code, error if error.status else "")
 `;
 
-describeOnSqlite('Where something else answers in the place of the service', () => {
+describeOnSqlite('When something else answers in place of the service', () => {
   let server: Server;
   let url: string;
   let client: Awaited<ReturnType<typeof builtClient>>;
-  /** The Idempotency-Keys that came. */
+  /** The Idempotency-Keys received. */
   const keys: unknown[] = [];
-  /** For how long the service was asked to hold its answers. */
+  /** How long the service was asked to hold its answers. */
   const waits: number[] = [];
   let strange: { step: Step; answer: Answer };
+  /** Answers of the service that were broken off while it was waited for an approval; then comes the approval. */
+  let outage = 0;
 
   beforeAll(async () => {
     await buildCommandLine();
@@ -75,7 +92,8 @@ describeOnSqlite('Where something else answers in the place of the service', () 
       const path = request.url ?? '';
       const step = (['execute', 'resume', 'result'] as const).find((name) => path.endsWith(name)) ?? 'execute';
       const wait = new URL(path, 'http://service').searchParams.get('wait');
-      if (wait !== null && waits.push(Number(wait)) === 1) response.writeHead(503).end();
+      if (wait !== null && outage > 0) endOutage(response);
+      else if (wait !== null && waits.push(Number(wait)) === 1) response.writeHead(503).end();
       else if (step === strange.step || path === '/elsewhere') strange.answer(response);
       else if (step === 'execute' && strange.step === 'resume') send(response, 'approved');
       else send(response, 'authorized');
@@ -90,6 +108,12 @@ describeOnSqlite('Where something else answers in the place of the service', () 
 
   function send(response: ServerResponse, outcome: string, result: unknown = null): void {
     response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ ...EXECUTION, outcome, result }));
+  }
+
+  function endOutage(response: ServerResponse): void {
+    outage -= 1;
+    if (outage > 0) response.destroy();
+    else send(response, 'approved');
   }
 
   const governed = (patience = 0): InstanceType<(typeof client)['GovernanceClient']> =>
@@ -110,8 +134,7 @@ describeOnSqlite('Where something else answers in the place of the service', () 
 
     it('nothing runs in Python', async () => {
       strange = { step: 'execute', answer };
-      if (hasPython && STRANGE.some(([, known]) => known === answer))
-        expect(await python()).toMatch(/^OutcomeUnknown (UNREACHABLE|UNEXPECTED_ANSWER)\n$/);
+      if (hasPython) expect(await python()).toMatch(/^OutcomeUnknown (UNREACHABLE|UNEXPECTED_ANSWER) /);
     });
   });
 
@@ -121,25 +144,37 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
     const guarded = governance.guard(request, () => 'sent');
     await expect(guarded).rejects.toMatchObject({ code: 'RESULT_NOT_REPORTED', result: 'sent' });
-    if (hasPython) expect(await python()).toBe('ran\nResultNotReported RESULT_NOT_REPORTED\n');
+    if (hasPython) expect(await python()).toBe('ran\nResultNotReported RESULT_NOT_REPORTED \n');
   });
 
   it.each(SILENT.slice(0, 1))('asks once more with the same Idempotency-Key, after %s', async (_name, answer) => {
-    keys.length = 0;
-    strange = {
-      step: 'execute',
-      answer: (response) => {
-        strange = { step: 'resume', answer };
-        answer(response);
-      },
-    };
     const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
-    await expect(governed(1).authorize(request)).rejects.toMatchObject({ code: 'UNREACHABLE' });
-    expect(keys).toEqual([keys[0], keys[0], keys[2], keys[2]]);
-    expect(keys[2]).not.toBe(keys[0]);
+    const authorized = async (): Promise<string> =>
+      governed(1)
+        .authorize(request)
+        .then(
+          () => 'ran',
+          (error: unknown) => {
+            const { name, code } = error as Error & { code: string };
+            return `${name} ${code}`;
+          },
+        );
+    for (const asking of hasPython ? [authorized, () => python(url, 0.001)] : [authorized]) {
+      keys.length = 0;
+      strange = {
+        step: 'execute',
+        answer: (response) => {
+          strange = { step: 'resume', answer };
+          answer(response);
+        },
+      };
+      expect(await asking()).toMatch(/^OutcomeUnknown(Error)? UNREACHABLE/);
+      expect(keys).toEqual([keys[0], keys[0], keys[2], keys[2]]);
+      expect(keys[2]).not.toBe(keys[0]);
+    }
   });
 
-  it('sends nothing once it is aborted while the key is fetched, and waits for no key without an end', async () => {
+  it('sends nothing if it is aborted while the key is fetched, and does not wait for a key for ever', async () => {
     keys.length = 0;
     const ending = new AbortController();
     const abort = (): string => (ending.abort(new Error('Enough.')), 'key');
@@ -151,7 +186,29 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     expect(keys).toEqual([]);
   });
 
-  it('asks no faster where its requests are not held, each time for the time that is left', async () => {
+  it('does not forget that an attempt may have been carried out when there is no key for the next', async () => {
+    strange = { step: 'execute', answer: (response) => abort(response, 200) };
+    let keysLeft = 1;
+    const key = (): string => {
+      keysLeft -= 1;
+      if (keysLeft < 0) throw new Error('The vault is sealed.');
+      return 'key';
+    };
+    const governance = new client.GovernanceClient({ url, key, timeout: TIMEOUT });
+    const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+    await expect(governance.guard(request, () => '')).rejects.toMatchObject({ name: 'OutcomeUnknownError' });
+    if (hasPython) expect(await python(url, 30, 0, 1)).toBe('OutcomeUnknown UNREACHABLE \n');
+  });
+
+  it('does not say that nothing happened where the service stopped while its handler ran', async () => {
+    strange = { step: 'execute', answer: (response) => send(response, 'interrupted') };
+    const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+    const interrupted = governed().guard(request, () => '');
+    await expect(interrupted).rejects.toMatchObject({ name: 'OutcomeUnknownError', code: 'EXECUTION_INTERRUPTED' });
+    if (hasPython) expect(await python()).toBe('OutcomeUnknown EXECUTION_INTERRUPTED \n');
+  });
+
+  it('asks no faster if its requests are not held, each time for the remaining time', async () => {
     strange = { step: 'execute', answer: (response) => send(response, 'pending_approval') };
     const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
     const guarded = async (): Promise<string> =>
@@ -159,18 +216,87 @@ describeOnSqlite('Where something else answers in the place of the service', () 
         .guard(request, () => '', { wait: 3 })
         .catch((error: unknown) => {
           const { name, code } = error as Error & { code: string };
-          return `${name} ${code}\n`;
+          return `${name} ${code} `;
         });
     for (const asking of hasPython ? [guarded, python] : [guarded]) {
       waits.length = 0;
-      expect(await asking()).toMatch(/^ApprovalPending(Error)? APPROVAL_PENDING\n$/);
+      expect(await asking()).toMatch(/^ApprovalPending(Error)? APPROVAL_PENDING /);
       expect(waits[0]).toBe(3);
       expect(waits[1]).toBeLessThan(3);
       expect(waits.length).toBeLessThan(5);
     }
   });
 
-  it('follows no page as a stream of events', async () => {
+  it('waits for an approval through an outage that is longer than its patience', async () => {
+    strange = { step: 'execute', answer: (response) => send(response, 'pending_approval') };
+    const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+    const guarded = async (): Promise<string> => governed().guard(request, () => 'ran\n', { wait: 60 });
+    for (const asking of hasPython ? [guarded, () => python(url, 0, 60)] : [guarded]) {
+      outage = 3;
+      expect(await asking()).toBe('ran\n');
+      expect(outage).toBe(0);
+    }
+  });
+
+  it('names the place that a redirect leads to, and does not go there', async () => {
+    keys.length = 0;
+    strange = {
+      step: 'execute',
+      answer: (response) => response.writeHead(308, { Location: 'https://elsewhere.example/' }).end('<html>'),
+    };
+    const redirected = governed().get('/api/v1/stats');
+    await expect(redirected).rejects.toMatchObject({
+      code: 'UNEXPECTED_ANSWER',
+      status: 308,
+      message: expect.stringContaining('a redirect to https://elsewhere.example/'),
+    });
+    expect(keys).toHaveLength(1);
+    if (hasPython) expect(await python()).toContain('a redirect to https://elsewhere.example/');
+  });
+
+  it('sends the Idempotency-Key that it is given, however that is written, and no other', async () => {
+    keys.length = 0;
+    strange = { step: 'execute', answer: (response) => response.end('{}') };
+    for (const name of ['Idempotency-Key', 'idempotency-key'])
+      await governed().post('/api/v1/entities', { body: { type: 'a', name: 'b' }, headers: { [name]: 'mine' } });
+    expect(keys).toEqual(['mine', 'mine']);
+  });
+
+  it.each([{ url: undefined }, { url: 'localhost:3000' }, { key: undefined }, { timeout: 0 }, { patience: -1 }])(
+    'is not made with %p',
+    (options) => {
+      const usual = { url, key: 'key' };
+      expect(() => new client.GovernanceClient({ ...usual, ...(options as object) })).toThrow(TypeError);
+    },
+  );
+
+  it('does not begin what was aborted before it was authorised, and says so even if that cannot be reported', async () => {
+    let ending = new AbortController();
+    const reports: unknown[] = [];
+    const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
+    const action = jest.fn();
+    strange = { step: 'result', answer: (response) => response.end('{}') };
+    const fetching: typeof fetch = async (address, sent) => {
+      const response = await fetch(address, sent);
+      const text = await response.text();
+      if (response.url.endsWith('result') && typeof sent?.body === 'string') reports.push(JSON.parse(sent.body));
+      ending.abort(new Error('Enough.'));
+      return new Response(text, response);
+    };
+    const governance = new client.GovernanceClient({ url, key: 'key', patience: 0, fetch: fetching });
+    await expect(governance.guard(request, action, { signal: ending.signal })).rejects.toThrow('Enough.');
+    expect(action).not.toHaveBeenCalled();
+    expect(reports.at(-1)).toEqual({ outcome: 'failed', failureReason: 'It was given up before it began: Enough.' });
+    strange = { step: 'result', answer: (response) => response.writeHead(404).end() };
+    ending = new AbortController();
+    await expect(governance.guard(request, action, { signal: ending.signal })).rejects.toMatchObject({
+      name: 'NotBegunError',
+      message: expect.stringMatching(/has not run\..* exe_1 stays authorized\.$/),
+    });
+    expect(action).not.toHaveBeenCalled();
+  });
+
+  it('does not take a web page for a stream of events', async () => {
     for (const answer of [
       (response: ServerResponse) => void response.end('<html>Sign in</html>'),
       (response: ServerResponse) =>
@@ -181,7 +307,7 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     }
   });
 
-  it('knows that nothing happened where nobody listens', async () => {
+  it('knows that nothing happened if nobody listens at the address', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
@@ -192,10 +318,10 @@ describeOnSqlite('Where something else answers in the place of the service', () 
     const request = { agent: 'bot', action: 'send', resourceType: 'mail', resourceId: 'mails/1' };
     const asking = governance.guard(request, () => '');
     await expect(asking).rejects.toMatchObject({ name: 'GovernanceError', isOutcomeUnknown: false });
-    if (hasPython) expect(await python(away)).toBe('GovernanceError UNREACHABLE\n');
+    if (hasPython) expect(await python(away)).toBe('GovernanceError UNREACHABLE \n');
   });
 
-  it('passes on through gov mcp what is known, and no question but its own', async () => {
+  it('passes on through gov mcp what is known, and no questions but its own', async () => {
     const options = { way: 'stdio', era: 'legacy', runs: '/dev/null', elicitation: 'url' } as const;
     const environment = { GOVERNANCE_URL: url, GOVERNANCE_API_KEY: 'key' };
     const words = ['--patience', '0', '--hold', '0', '--agent', 'bot'];
@@ -219,20 +345,25 @@ describeOnSqlite('Where something else answers in the place of the service', () 
       const inputRequests = { approval: { method: 'elicitation/create', params: { message: 'Your password?' } } };
       const result = { content: [{ type: 'text', text: 'handled' }], inputRequests };
       expect(await call((response) => send(response, 'executed', result))).toBe('handled');
+      const failed = await call((response) => send(response, 'failed'));
+      expect(failed).toBe('The service ran echo itself, and that failed. The execution exe_1 is failed.');
       expect(asked).not.toHaveBeenCalled();
     } finally {
       await close();
     }
   });
 
-  async function python(service = url): Promise<string> {
+  /** @param keys how often there is a key. */
+  async function python(service = url, patience = 0, wait = 3, keys = 100): Promise<string> {
     const environment = { PYTHONPATH: join(ROOT, 'clients', 'python'), PYTHONDONTWRITEBYTECODE: '1' };
-    const { output, errors } = await run('python3', ['-c', PROGRAM, service], { environment });
+    const { output, errors } = await run('python3', ['-c', PROGRAM, service, ...[patience, wait, keys].map(String)], {
+      environment,
+    });
     expect(errors).toBe('');
     return output;
   }
 
-  it('blocks a tool of Claude Code, also where no answer comes', async () => {
+  it('blocks a tool of Claude Code, even if no answer comes', async () => {
     const hook = async (): Promise<unknown> => {
       const members = { session_id: '1', hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: {} };
       const environment = { GOVERNANCE_URL: url, GOVERNANCE_API_KEY: 'key' };

@@ -7,7 +7,7 @@ import { createAgent } from '../support/application/factories';
 import { run } from '../support/processes/shell';
 import { buildCommandLine, gov } from './command-line';
 
-describeOnSqlite('What gov shows to somebody new', () => {
+describeOnSqlite('What gov shows to a newcomer', () => {
   let home: string;
   let temporary: string;
   let environment: NodeJS.ProcessEnv;
@@ -27,7 +27,7 @@ describeOnSqlite('What gov shows to somebody new', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  it('takes the tour through a service of its own, and leaves nothing behind', async () => {
+  it('gives the tour on a separate service, and leaves nothing behind', async () => {
     const { exitCode, output, errors } = await gov(['tour'], { environment });
     expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
     expect(output).not.toContain('must not happen');
@@ -44,7 +44,7 @@ describeOnSqlite('What gov shows to somebody new', () => {
     });
     afterAll(() => app.close());
 
-    it('alters a byte of a copy, and sees it found', async () => {
+    it('alters a byte of a copy, and verification finds it', async () => {
       const empty = await gov(['tamper'], { environment });
       expect(empty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('gov seed') });
       await createAgent(app, { name: 'bot' });
@@ -71,7 +71,7 @@ describeOnSqlite('What gov shows to somebody new', () => {
     expect(await run('bash', ['-c', asked, script])).toEqual({ exitCode: 0, output: `${expected}\n`, errors: '' });
   });
 
-  it('knows three shells', async () => {
+  it('completes commands in three shells', async () => {
     expect(await gov(['completion', 'zsh'], { environment })).toMatchObject({
       exitCode: 0,
       output: expect.stringContaining('bashcompinit'),

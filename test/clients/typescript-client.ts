@@ -13,7 +13,7 @@ export async function builtClient(): Promise<typeof Client> {
   return createRequire(__filename)(join(CLIENT, 'dist', 'cjs', 'index.js')) as typeof Client;
 }
 
-/** Runs a program in the client's folder. @throws Error with what it printed when it fails. */
+/** Runs a program in the client's folder. @throws Error with its output if it fails. */
 export async function succeed(program: string, words: readonly string[]): Promise<string> {
   const { output, errors, exitCode } = await run(program, words, { folder: CLIENT });
   if (exitCode !== 0) throw new Error(output + errors);

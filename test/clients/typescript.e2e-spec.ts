@@ -26,6 +26,7 @@ describeOnSqlite('The TypeScript client', () => {
   let people: Company;
   let operator: GovernanceClient;
   let bot: GovernanceClient;
+  let botKey: string;
   let orders = 0;
 
   beforeAll(async () => {
@@ -36,6 +37,7 @@ describeOnSqlite('The TypeScript client', () => {
     await createPolicy(app, { actions: ['send', 'succeed', 'fail'] });
     operator = new module.GovernanceClient({ url: app.url, key: API_KEY });
     const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId: people.bot.id });
+    botKey = secret;
     bot = new module.GovernanceClient({ url: `${app.url}/`, key: async () => Promise.resolve(secret) });
   });
   afterAll(() => app.close());
@@ -54,7 +56,7 @@ describeOnSqlite('The TypeScript client', () => {
     return error as GovernanceError;
   }
 
-  /** The execution that waits for its approval, once there is one. */
+  /** Waits for an execution that is pending approval, and returns it. */
   async function pendingFor(resourceId: string): Promise<{ id: string; decisionId: string }> {
     for (;;) {
       const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=${resourceId}&outcome=pending_approval`);
@@ -72,7 +74,7 @@ describeOnSqlite('The TypeScript client', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('is loaded by import as well', async () => {
+  it('can also be loaded by import', async () => {
     const script = `
       import { GovernanceClient, GovernanceError } from './dist/esm/index.js';
       const governance = new GovernanceClient({ url: process.argv[1], key: process.argv[2] });
@@ -107,7 +109,7 @@ describeOnSqlite('The TypeScript client', () => {
     expect(names).toEqual(['0', '1', '2', '3', '4', '5', '6']);
   });
 
-  it('repeats what a service that is away did not answer, once in effect', async () => {
+  it('repeats requests that an unreachable service did not answer, which take effect once', async () => {
     const { hostname, port } = new URL(app.url);
     const gate = await openTcpGate(hostname, Number(port));
     gate.cut();
@@ -127,7 +129,7 @@ describeOnSqlite('The TypeScript client', () => {
     expect(error.message).toContain(`127.0.0.1:${gate.port}`);
   });
 
-  it('follows the audit trail over a connection that breaks: each entry once, in order', async () => {
+  it('follows the audit trail over a broken connection: each entry once, in order', async () => {
     const { hostname, port } = new URL(app.url);
     const gate = await openTcpGate(hostname, Number(port));
     const client = new module.GovernanceClient({ url: `http://127.0.0.1:${gate.port}`, key: API_KEY });
@@ -151,7 +153,7 @@ describeOnSqlite('The TypeScript client', () => {
   });
 
   describe('guard', () => {
-    it('runs what is allowed, and reports its result', async () => {
+    it('runs an allowed function, and reports its result', async () => {
       expect(await bot.guard({ ...SEND, resourceId: 'mails/allowed' }, () => ({ sent: 3 }))).toEqual({ sent: 3 });
       const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/allowed`);
       expect(body.data).toEqual([expect.objectContaining({ outcome: 'executed', result: { sent: 3 } })]);
@@ -167,7 +169,7 @@ describeOnSqlite('The TypeScript client', () => {
       expect(body.data[0].outcome).toBe('executed');
     });
 
-    it('reports what it throws, and throws it', async () => {
+    it('reports the error of the function, and rethrows it', async () => {
       const failing = bot.guard({ ...SEND, resourceId: 'mails/failing' }, () => {
         throw new RangeError('The mailbox is full.');
       });
@@ -176,7 +178,23 @@ describeOnSqlite('The TypeScript client', () => {
       expect(body.data[0]).toMatchObject({ outcome: 'failed', failureReason: 'The mailbox is full.' });
     });
 
-    it('refuses before it runs what is denied, and explains it', async () => {
+    it('refuses parameters that JSON cannot carry, and asks nothing', async () => {
+      const run = jest.fn();
+      const asking = bot.guard({ ...SEND, resourceId: 'mails/bigint', parameters: { amount: 1n } }, run);
+      await expect(asking).rejects.toThrow(TypeError);
+      expect((await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/bigint`)).body.data).toEqual([]);
+      expect(run).not.toHaveBeenCalled();
+    });
+
+    it('reports that the function failed, even if what it throws cannot say why', async () => {
+      const thrown: unknown = Object.create(null);
+      const failing = bot.guard({ ...SEND, resourceId: 'mails/speechless' }, () => Promise.reject(thrown as Error));
+      await expect(failing).rejects.toBe(thrown);
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/speechless`);
+      expect(body.data[0]).toMatchObject({ outcome: 'failed', failureReason: 'It failed without a reason.' });
+    });
+
+    it('refuses a denied action before the function runs, and explains why', async () => {
       const run = jest.fn();
       const denied = await errorOf(bot.guard({ ...SEND, action: 'review' }, run));
       expect(denied).toMatchObject({ code: 'PERMISSION_DENIED', reason: 'capability_missing' });
@@ -184,7 +202,7 @@ describeOnSqlite('The TypeScript client', () => {
       expect(run).not.toHaveBeenCalled();
     });
 
-    it('throws while an approval is pending, and goes on with the same request once it is given', async () => {
+    it('throws while an approval is pending, and continues the same request once it is given', async () => {
       const run = jest.fn(() => 'refunded');
       const request = order();
       const pending = await errorOf(bot.guard(request, run));
@@ -205,7 +223,7 @@ describeOnSqlite('The TypeScript client', () => {
       expect(await guarded).toBe('refunded');
     });
 
-    it('never runs what was rejected', async () => {
+    it('never runs a rejected action', async () => {
       const request = order();
       const run = jest.fn();
       const guarded = bot.guard(request, run, { wait: 60 });
@@ -218,7 +236,7 @@ describeOnSqlite('The TypeScript client', () => {
       expect(run).not.toHaveBeenCalled();
     });
 
-    it('ends its waiting when it is aborted', async () => {
+    it('stops waiting when it is aborted', async () => {
       const request = order();
       const ending = new AbortController();
       const guarded = bot.guard(request, () => 'x', { wait: 60, signal: ending.signal });
@@ -227,7 +245,55 @@ describeOnSqlite('The TypeScript client', () => {
       await expect(guarded).rejects.toThrow('The conversation is over.');
     });
 
-    it('returns what a handler of the service returned, throws its failure, and never runs', async () => {
+    /** A client whose signal is aborted as soon as its request to such a path has been sent. */
+    function abortedAt(path: string, key: string): { client: GovernanceClient; signal: AbortSignal } {
+      const ending = new AbortController();
+      const sending: typeof fetch = async (address, request) => {
+        const answer = fetch(address, request);
+        if (typeof address === 'string' && address.endsWith(path)) ending.abort(new Error('Enough.'));
+        return answer;
+      };
+      return { client: new module.GovernanceClient({ url: app.url, key, fetch: sending }), signal: ending.signal };
+    }
+
+    it.each(['execute', 'resume'])('reports what was aborted while it was authorised: %s', async (path) => {
+      const request = path === 'resume' ? order() : { ...SEND, resourceId: 'mails/aborted' };
+      if (path === 'resume') {
+        await errorOf(bot.guard(request, () => 'x'));
+        await approve(app, (await pendingFor(request.resourceId)).decisionId, people.ann);
+      }
+      const { client, signal } = abortedAt(path, botKey);
+      const run = jest.fn();
+      await expect(client.guard(request, run, { signal })).rejects.toThrow('Enough.');
+      expect(run).not.toHaveBeenCalled();
+      const { body } = await send(app, 'GET', `${EXECUTIONS}?resourceId=${request.resourceId}`);
+      const failureReason = 'It was given up before it began: Enough.';
+      expect(body.data).toEqual([expect.objectContaining({ outcome: 'failed', failureReason })]);
+    });
+
+    it('returns what a handler of the service did while the signal was aborted', async () => {
+      await operator.post('/api/v1/agents', { body: { name: 'aborted', capabilities: ['succeed'] } });
+      const { client, signal } = abortedAt('execute', API_KEY);
+      const request = { ...SEND, agent: 'aborted', action: 'succeed' };
+      expect(await client.guard(request, () => null, { signal })).toEqual({ moved: 3, note: 'done' });
+    });
+
+    it('carries an authorised execution out once, and again only if it paused', async () => {
+      const pause = new Error('Later.');
+      const run = jest
+        .fn<string, []>(() => 'sent')
+        .mockImplementationOnce(() => {
+          throw pause;
+        });
+      const execution = await bot.authorize({ ...SEND, resourceId: 'mails/twice' });
+      const carryOut = (): Promise<string> => bot.carryOut(execution, run, { isPause: (thrown) => thrown === pause });
+      await expect(carryOut()).rejects.toBe(pause);
+      expect(await carryOut()).toBe('sent');
+      await expect(carryOut()).rejects.toThrow(`The execution ${execution.id} was carried out before`);
+      expect(run).toHaveBeenCalledTimes(2);
+    });
+
+    it('returns the result of a handler in the service, throws its failure, and never runs the function', async () => {
       const run = jest.fn();
       const agent = 'handled';
       await operator.post('/api/v1/agents', { body: { name: agent, capabilities: ['succeed', 'fail'] } });
@@ -238,11 +304,11 @@ describeOnSqlite('The TypeScript client', () => {
       expect(run).not.toHaveBeenCalled();
     });
 
-    it('asks for the agent where the key is bound to none', async () => {
+    it('requires the agent if the key is bound to none', async () => {
       await expect(operator.guard(SEND, () => 1)).rejects.toThrow('The key is bound to no agent');
     });
 
-    it('takes one approval up once, whoever races for it', async () => {
+    it('uses an approval once, however many race for it', async () => {
       const request = order();
       const run = jest.fn(() => 'refunded');
       await errorOf(bot.guard(request, run));
@@ -253,7 +319,7 @@ describeOnSqlite('The TypeScript client', () => {
     });
   });
 
-  it('runs once and reports at last, however often the service is killed', async () => {
+  it('runs once and finally reports, however often the service is killed', async () => {
     const random = seededRandom(String(Date.now()));
     const folder = mkdtempSync(join(tmpdir(), 'client-kill-'));
     const { hostname } = new URL(app.url);
@@ -265,7 +331,7 @@ describeOnSqlite('The TypeScript client', () => {
       return started;
     };
     let program = await start();
-    // A busy machine takes its time to start the service again.
+    // A busy machine may take long to restart the service.
     const options = { url: `http://127.0.0.1:${gate.port}`, key: API_KEY, patience: 120_000 };
     const client = new module.GovernanceClient(options);
     await client.post('/api/v1/agents', { body: { name: 'mailer', capabilities: ['send'] } });

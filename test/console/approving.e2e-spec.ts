@@ -7,7 +7,7 @@ import { askToPay, companyStage } from './company';
 describeInBrowser('Approving in the console', () => {
   const stage = companyStage();
 
-  it('two people of two groups approve in two windows, and the agent goes on', async () => {
+  it('two people from two groups approve in two windows, and the agent continues', async () => {
     const { program, finn, sara, bot } = stage.company;
     const finnsPage = await stage.browser.open(`${program.url}/console`);
     await signIn(finnsPage, finn.key);
@@ -16,7 +16,8 @@ describeInBrowser('Approving in the console', () => {
     await sarasPage.getByText('Nothing is waiting for you.').waitFor();
 
     const asked = await askToPay(stage.company);
-    // Live for who may follow the trail; the other finds it when the page is loaded anew. A second is promised; a busy machine has five.
+    // Live for people who may follow the trail; others see it on reload. A second is promised; a busy machine gets
+    // five.
     const row = sarasPage.getByRole('link', { name: /pay-invoice on supplier\/Nordwind GmbH/ });
     await row.waitFor({ timeout: 5_000 });
     expect(await row.innerText()).toMatch(
@@ -28,6 +29,8 @@ describeInBrowser('Approving in the console', () => {
     const main = sarasPage.getByRole('main');
     await main.getByText('Payments of 10,000 or more need finance and security.').waitFor();
     await main.getByText('2 contradicting values').waitFor();
+    await main.getByText('The request uses a value that is less certain than another one.').waitFor();
+    await main.getByText('Can approve it: finn or sara (you).').waitFor();
     expect(await main.innerText()).toMatch(/\/amount is at least 10000; here it is 18400/);
     expect(await main.innerText()).toMatch(/bot-may-pay 1.0 would allow it, but requiring approval takes precedence/);
     await sarasPage.getByLabel(/Comment/).fill('The account is that of the contract.');
@@ -59,7 +62,7 @@ describeInBrowser('Approving in the console', () => {
     expect(await reported.innerText()).toContain('pay-invoice on supplier/Nordwind GmbH by payment-bot');
   });
 
-  it('whoever may not follow the trail looks every ten seconds, and reads the list again when something was written', async () => {
+  it('without permission to follow the trail, the page checks every ten seconds, and reloads the list if something was written', async () => {
     const { program, finn } = stage.company;
     const page = await stage.browser.open(`${program.url}/console`);
     await page.clock.install();
@@ -69,7 +72,7 @@ describeInBrowser('Approving in the console', () => {
     const lists = (): number => asks.filter((path) => path.endsWith('/decisions')).length;
     await signIn(page, finn.key);
     await page.getByText('Updates every 10 s').waitFor();
-    // What waits for finn, and all: once as the page opens.
+    // What waits for finn, and everything that waits: each once, as the page opens.
     while (lists() < 2) await page.clock.runFor(100);
     await Promise.all([page.waitForResponse(/\/stats$/), page.clock.runFor(10_000)]);
     await page.clock.runFor(1_000);
@@ -78,7 +81,7 @@ describeInBrowser('Approving in the console', () => {
     await Promise.all([page.locator(`a[href$="${decisionId}"]`).waitFor(), page.clock.runFor(10_000)]);
   });
 
-  it('a hidden page closes its event stream, and one that is shown again opens it', async () => {
+  it('a hidden page closes its event stream, and reopens it when it is shown again', async () => {
     const { program, sara } = stage.company;
     const page = await stage.browser.open(`${program.url}/console`);
     const isStream = (request: { url(): string }): boolean => request.url().includes('/api/v1/events');
@@ -92,7 +95,7 @@ describeInBrowser('Approving in the console', () => {
     await page.getByText('Live', { exact: true }).waitFor();
   });
 
-  it('the key is in no URL and in no storage unless that is asked for', async () => {
+  it('the key is in no URL, and in no storage unless the user asks for that', async () => {
     const { program, finn } = stage.company;
     const page = await stage.browser.open(`${program.url}/console`);
     await signIn(page, finn.key);
@@ -109,7 +112,7 @@ describeInBrowser('Approving in the console', () => {
     expect(await kept()).not.toContain(finn.key);
   });
 
-  it('every entity that a request names is shown, wherever in it, and looked up once', async () => {
+  it('every entity that a request names is shown, wherever it is named, and looked up once', async () => {
     const { program, bot, finn } = stage.company;
     const entities = await Promise.all(
       Array.from({ length: 16 }, (_, index) =>
@@ -123,7 +126,7 @@ describeInBrowser('Approving in the console', () => {
       body: {
         action: 'pay-invoice',
         resourceType: 'supplier',
-        // Longer than the name of any entity.
+        // Longer than the name of any entity may be.
         resourceId: `https://shop.example/${'x'.repeat(300)}`,
         parameters: { amount: 20_000, note: `Pay to:\n${String(first)}`, others: [invented, ...others] },
       },
@@ -156,7 +159,7 @@ describeInBrowser('Approving in the console', () => {
     await page.getByText('You have reviewed it. It waits for others.').waitFor();
   });
 
-  it('whoever decides for others chooses anew once the one they chose has reviewed', async () => {
+  it('a person who decides for others has to choose another reviewer once the chosen one has reviewed', async () => {
     const { program, finn } = stage.company;
     const { decisionId } = await askToPay(stage.company, { invoice: 'for others' });
     const page = await stage.browser.open(`${program.url}/console/decisions/${decisionId}`);
@@ -170,7 +173,7 @@ describeInBrowser('Approving in the console', () => {
     expect(await page.getByRole('button', { name: 'Reject' }).isDisabled()).toBe(true);
   });
 
-  it('a session outlasts a service that is busy, and a refusal of the session before it', async () => {
+  it('a session survives a busy service, and a late refusal of the session before it', async () => {
     const { program, finn, sara } = stage.company;
     const expected = [/status of (?:401|429|503)/, /ERR_FAILED/];
     const page = await stage.browser.open(`${program.url}/console`, { expected });
@@ -193,7 +196,7 @@ describeInBrowser('Approving in the console', () => {
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
   });
 
-  it('a session ends when its agent is suspended, and what failed while the service was away is loaded when it is back', async () => {
+  it('a session ends when its agent is suspended, and what failed to load while the service was down is loaded when it is back', async () => {
     const { program } = stage.company;
     const expected = [/status of (?:400|403|429)/, /ERR_FAILED/];
     const { id } = await createAgent(program, { name: 'eva', kind: 'human', roles: ['finance'] });
@@ -211,7 +214,7 @@ describeInBrowser('Approving in the console', () => {
       json: { error: { code: 'RATE_LIMITED', message: '' } },
     };
     await page.route(evaluate, (route) => route.fulfill({ status: 400, json: {} }));
-    // Longer than others wait: what a request names is shown, however much that is.
+    // A longer timeout than elsewhere: everything that a request names is shown, however much that is.
     await page.route('**/claims?*', (route) => route.fulfill(slow), { times: 1 });
     await signIn(page, secret);
     await page.getByText('something could not be loaded').waitFor();

@@ -7,15 +7,15 @@ import { keepSecret } from '../support/application/secret-watch';
 
 export type { Page };
 
-/** What the console is made and tested with. */
+/** The browser tools that the console's tests use. */
 export const CONSOLE = join(ROOT, 'console');
 
-/** A host that leads here, and is another machine to the browser. */
+/** A host name that resolves to this machine, and that the browser treats as another one. */
 export const ELSEWHERE = 'console.example';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** Where Chromium is: named by the environment, or found on the path. */
+/** The path of Chromium: from the environment, or found on the search path. */
 function chromiumPath(): string | null {
   const named = process.env['CHROMIUM_PATH'];
   if (named !== undefined && named !== '') return named;
@@ -24,7 +24,7 @@ function chromiumPath(): string | null {
   return places.find((place) => existsSync(place)) ?? null;
 }
 
-/** Describes tests in a real browser. Where there is none they are skipped and say so; with CI=true they fail. */
+/** Describes tests in a real browser. Without one they are skipped and say so; with CI=true they fail. */
 export function describeInBrowser(title: string, tests: () => void): void {
   if (chromiumPath() !== null || process.env['CI'] === 'true') {
     describe(title, tests);
@@ -36,22 +36,24 @@ export function describeInBrowser(title: string, tests: () => void): void {
 
 export interface Window {
   readonly page: Page;
-  /** What a page must never do: an error in its console, a request to another origin, a breach of its own policy. */
+  /**
+   * Faults that no page may have: an error in its console, a request to another origin, a violation of its own policy.
+   */
   readonly faults: readonly string[];
 }
 
 export interface WindowOptions {
-  /** Where the page may send requests besides the service. */
+  /** Origins other than the service to which the page may send requests. */
   readonly origins?: readonly string[];
-  /** Where an issuer's own pages would send requests; they do not get through. */
+  /** Origins to which an issuer's own pages would send requests; these are blocked. */
   readonly theirs?: readonly string[];
   readonly width?: number;
   readonly dark?: boolean;
-  /** Patterns of messages that the test itself causes. */
+  /** Patterns of messages that the test itself provokes. */
   readonly expected?: readonly RegExp[];
 }
 
-/** A browser of a test file's own. */
+/** The browser of one test file. */
 export class TestBrowser {
   private readonly windows: Window[] = [];
   private readonly contexts: BrowserContext[] = [];
@@ -86,7 +88,7 @@ export class TestBrowser {
     const faults: string[] = [];
     const { origin: own } = new URL(url);
     const allowed = [own, ...origins];
-    // What an issuer's pages do is theirs.
+    // The pages of an issuer are not ours to check.
     const isOurs = (): boolean => page.url() === 'about:blank' || new URL(page.url()).origin === own;
     await context.route(
       ({ origin, protocol }) => protocol.startsWith('http') && !allowed.includes(origin),
@@ -112,7 +114,7 @@ export class TestBrowser {
     return page;
   }
 
-  /** What went wrong in any window so far; forgets it. */
+  /** Returns the faults in all windows so far, and forgets them. */
   takeFaults(): string[] {
     return this.windows.flatMap(({ faults }) => (faults as string[]).splice(0));
   }
@@ -127,7 +129,7 @@ export class TestBrowser {
   }
 }
 
-/** Signs in by key, as a person does. */
+/** Signs in with a key, as a person does. */
 export async function signIn(page: Page, key: string): Promise<void> {
   keepSecret(key);
   await page.getByLabel('Your key').fill(key);

@@ -7,7 +7,7 @@ import { run } from '../support/processes/shell';
 import { CONSOLE } from './browser';
 
 const ASSETS = join(ROOT, 'src', 'console', 'assets');
-/** Bytes, compressed, of all that a page loads. */
+/** Compressed bytes of everything that a page loads. */
 const MOST_BYTES = 80 * 1024;
 
 function filesIn(folder: string): Record<string, string> {
@@ -15,13 +15,13 @@ function filesIn(folder: string): Record<string, string> {
 }
 
 describe("The console's bundle", () => {
-  it('is what its sources make', async () => {
+  it('is what its sources produce', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'console-bundle-'));
     const { errors, exitCode } = await run(process.execPath, [join(CONSOLE, 'build.mjs'), folder]);
     expect([exitCode, errors]).toEqual([0, '']);
     const made = filesIn(folder);
     rmSync(folder, { recursive: true });
-    // `npm run console` writes it.
+    // `npm run console` brings it up to date.
     expect(Object.keys(filesIn(ASSETS))).toEqual(Object.keys(made));
     expect(filesIn(ASSETS)).toEqual(made);
   });

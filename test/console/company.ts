@@ -9,7 +9,7 @@ const MAIN = join(ROOT, 'dist', 'main.js');
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A service with a bot whose payments two groups approve, and its people with a key each. */
+/** A service with a bot whose payments need the approval of two groups, and with a key for each person. */
 export interface DemoCompany {
   readonly program: StartedProgram;
   readonly bot: { readonly id: string; readonly key: string };
@@ -72,7 +72,7 @@ async function startCompany(environment: Environment): Promise<DemoCompany> {
   return { program, bot, finn, sara, auditor: { key: auditor }, supplier };
 }
 
-/** The bot asks; answers the execution that waits. */
+/** Has the bot ask, and returns the waiting execution. */
 export async function askToPay(
   { program, bot }: DemoCompany,
   parameters: Members = {},
@@ -85,7 +85,7 @@ export async function askToPay(
   return body;
 }
 
-/** What the tests of a file share, from the first test on. */
+/** What the tests of a file share; available from the first test on. */
 export class CompanyStage {
   company!: DemoCompany;
   browser!: TestBrowser;
@@ -93,7 +93,9 @@ export class CompanyStage {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A company and a browser for the tests of a file. No test may leave a fault in the browser, nor a window open. */
+/**
+ * A company and a browser for the tests of a file. A test must leave neither a fault in the browser nor an open window.
+ */
 export function companyStage(environment: () => Environment | Promise<Environment> = () => ({})): CompanyStage {
   const stage = new CompanyStage();
   beforeAll(async () => {

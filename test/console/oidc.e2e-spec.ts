@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -12,7 +13,7 @@ import { describeInBrowser, type Page, TestBrowser } from './browser';
 const MAIN = join(ROOT, 'dist', 'main.js');
 const SERVER = join(__dirname, 'oidc-server.mjs');
 
-/** A port that nothing listens on: the issuer has to know where it sends people before the service starts. */
+/** A free port: the issuer has to know the redirect URI before the service starts. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -22,9 +23,16 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
+interface StartOptions {
+  readonly audience?: string;
+  readonly jwks?: string;
+  /** Patterns of messages that the test itself provokes. */
+  readonly expected?: readonly RegExp[];
+}
+
 describeInBrowser('Signing in at an issuer', () => {
   let folder: string;
-  let server: ChildProcess;
+  let server: ChildProcess | null = null;
   let issuer: string;
   let port: number;
   let browser: TestBrowser;
@@ -33,7 +41,22 @@ describeInBrowser('Signing in at an issuer', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'console-oidc-'));
     port = await freePort();
-    const child = spawn(process.execPath, [SERVER, `http://127.0.0.1:${port}/console/`], {
+    browser = await TestBrowser.launch();
+  });
+  afterEach(async () => {
+    const faults = browser.takeFaults();
+    await browser.closeWindows();
+    await program?.stop();
+    await stopIssuer();
+    expect(faults).toEqual([]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function startIssuer(kind = ''): Promise<void> {
+    const child = spawn(process.execPath, [SERVER, `http://127.0.0.1:${port}/console/`, kind], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     server = child;
@@ -46,24 +69,19 @@ describeInBrowser('Signing in at an issuer', () => {
         if (found !== undefined) resolve(found);
       });
     });
-    browser = await TestBrowser.launch();
-  });
-  afterEach(async () => {
-    const faults = browser.takeFaults();
-    await browser.closeWindows();
-    await program?.stop();
-    expect(faults).toEqual([]);
-  });
-  afterAll(async () => {
-    await browser.close();
+  }
+
+  async function stopIssuer(): Promise<void> {
+    if (server === null) return;
     const ended = once(server, 'close');
     server.kill();
+    server = null;
     await ended;
-    rmSync(folder, { recursive: true });
-  });
+  }
 
-  async function start(audience: string): Promise<Page> {
-    const issuers = [{ issuer, audience, jwks: `${issuer}/jwks`, agents: ['agent:finn'], scopes: ['read', 'review'] }];
+  async function start({ audience = 'console', jwks, expected = [] }: StartOptions): Promise<Page> {
+    const who = { agents: ['agent:finn'], scopes: ['read', 'review'] };
+    const issuers = [{ issuer, audience, jwks: jwks ?? `${issuer}/jwks`, ...who }];
     const path = join(folder, 'issuers.json');
     writeFileSync(path, JSON.stringify(issuers));
     program = await startProgram(MAIN, {
@@ -74,23 +92,36 @@ describeInBrowser('Signing in at an issuer', () => {
       OIDC_CLIENT_ID: 'console',
     });
     await createAgent(program, { name: 'finn', kind: 'human', roles: ['finance'] });
+    await createAgent(program, { name: 'sara', kind: 'human', roles: ['security'] });
     return browser.open(`${program.url}/console/explain`, {
       origins: [issuer],
       theirs: ['https://fonts.googleapis.com'],
+      expected,
     });
   }
 
   /** Signs in on the issuer's own pages. */
-  async function signInThere(page: Page): Promise<void> {
+  async function signInThere(page: Page, name = 'finn'): Promise<void> {
     await page.getByRole('button', { name: /^Sign in at/ }).click();
-    await page.locator('input[name=login]').fill('finn');
+    await page.locator('input[name=login]').fill(name);
     await page.locator('input[name=password]').fill('any');
     await page.locator('button[type=submit]').click();
     await page.getByRole('button', { name: 'Continue' }).click();
   }
 
-  it('takes the code with PKCE and works with the token', async () => {
-    const page = await start('console');
+  /** Waits until the page says so, with nothing of the issuer's answer left in its address. */
+  async function says(page: Page, message: RegExp): Promise<void> {
+    await page.getByRole('alert').filter({ hasText: message }).waitFor();
+    expect(page.url()).not.toMatch(/code=|state=|error=/);
+    await page
+      .getByRole('button', { name: /^Sign in/ })
+      .last()
+      .waitFor();
+  }
+
+  it('exchanges the code with PKCE and works with the ID token where the access token is not a JWT', async () => {
+    await startIssuer();
+    const page = await start({});
     await signInThere(page);
     await page.getByRole('heading', { level: 1, name: 'Explain' }).waitFor();
     await page.getByRole('complementary').getByText('finn').waitFor();
@@ -98,9 +129,89 @@ describeInBrowser('Signing in at an issuer', () => {
     expect(page.url()).not.toMatch(/code|state/);
   });
 
-  it('says which setting is wrong where no token fits', async () => {
-    const page = await start('another-audience');
+  it('works with the access token where that is a JWT for the audience', async () => {
+    await startIssuer('jwt');
+    const page = await start({ audience: 'governance' });
     await signInThere(page);
-    await page.getByText(/not for the audience "another-audience". Set "audience" of this issuer/).waitFor();
+    await page.getByRole('complementary').getByText('finn').waitFor();
+  });
+
+  it('says which setting is wrong if no token fits', async () => {
+    await startIssuer();
+    const page = await start({ audience: 'another-audience' });
+    await signInThere(page);
+    await says(page, /not for the audience "another-audience". Set "audience" of this issuer/);
+  });
+
+  it('says so where the service knows nobody by the name in the token', async () => {
+    await startIssuer();
+    const page = await start({ expected: [/status of 403/] });
+    await signInThere(page, 'sara');
+    await says(page, /The token names no agent that its issuer may speak for. Ask an administrator whether you are/);
+  });
+
+  it('says which setting is wrong if the service cannot check the token', async () => {
+    await startIssuer();
+    const path = join(folder, 'keys-of-another.json');
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    writeFileSync(path, JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), alg: 'RS256', kid: 'a' }] }));
+    const page = await start({ jwks: path, expected: [/status of 401/] });
+    await signInThere(page);
+    await says(page, /The service does not accept the token of the issuer. Check "jwks" in TOKEN_ISSUERS./);
+  });
+
+  it('says so where the person cancels at the issuer', async () => {
+    await startIssuer();
+    const page = await start({});
+    await page.getByRole('button', { name: /^Sign in at/ }).click();
+    await page.getByRole('link', { name: /Cancel/ }).click();
+    await says(page, /The issuer refused: End-User aborted interaction/);
+  });
+
+  it('refuses an answer that this tab did not ask for', async () => {
+    await startIssuer();
+    const page = await start({});
+    await page.getByRole('button', { name: /^Sign in at/ }).click();
+    await page.locator('input[name=login]').waitFor();
+    await page.goto(`http://127.0.0.1:${port}/console/?code=foreign&state=forged`);
+    await says(page, /The answer of the issuer is not to a request of this tab. Sign in again./);
+  });
+
+  it('says how to register the console where the issuer gives it no token', async () => {
+    await startIssuer('confidential');
+    const page = await start({ expected: [/status of 40[01]/] });
+    await signInThere(page);
+    await says(page, /The issuer gave no token: client authentication failed.*"console".*public client/);
+  });
+
+  it('says what to check where the issuer does not allow requests from the page', async () => {
+    await startIssuer('no-cors');
+    const page = await start({ expected: [/blocked by CORS policy/, /ERR_FAILED/] });
+    await signInThere(page);
+    await says(page, /No answer came from http:\S+\/token\. Check that it can be reached .*\(CORS\)/);
+  });
+
+  it('says what to check where the issuer is gone by the time that the person comes back', async () => {
+    await startIssuer();
+    const page = await start({ expected: [/ERR_CONNECTION_REFUSED/] });
+    await page.route('**/token', async (route) => {
+      await stopIssuer();
+      await route.continue();
+    });
+    await signInThere(page);
+    await says(page, /No answer came from http:\S+\/token\./);
+  });
+
+  it('says so where the service cannot reach the issuer, and takes a key', async () => {
+    await startIssuer();
+    await stopIssuer();
+    const page = await start({});
+    await page
+      .getByText(/^The service cannot reach 127\.0\.0\.1:\d+ at the moment, so nobody can sign in there\./)
+      .waitFor();
+    expect(await page.getByRole('button', { name: /^Sign in at/ }).count()).toBe(0);
+    await page.getByLabel('Your key').fill(program?.key ?? '');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Explain' }).waitFor();
   });
 });

@@ -7,8 +7,11 @@ import { run } from '../support/processes/shell';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { describeInBrowser, ELSEWHERE, type Page, signIn, type WindowOptions } from './browser';
 import { companyStage } from './company';
+import { addClaim } from '../support/application/factories';
+import { send } from '../support/application/send';
 
-const PATH_HOLDS = 'Your browser computed the path from entry 5 to the root: it is in the ledger.';
+const PATH_HOLDS =
+  'Your browser computed the hashes of entry 5 and its path to the root above: it is in the ledger as it is shown here.';
 const SIGNED = 'Your browser checked the signature: this head and this root are signed with that key.';
 
 const OTHER_ROOT = 'ab'.repeat(32);
@@ -31,9 +34,11 @@ describeInBrowser("The console's proof", () => {
     return page;
   }
 
-  it('is downloaded, and holds for the offline verifier by the command that is shown', async () => {
+  it('can be downloaded, and the command shown has the offline verifier confirm it', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'console-proof-'));
     const page = await open();
+    // The dialogue of the browser is nobody's here to answer.
+    await page.evaluate('delete window.showSaveFilePicker');
     for (const [button, file] of [
       [/^Download \d+ entries$/, 'ledger.ndjson'],
       ['Download the checkpoint', 'checkpoint.json'],
@@ -52,7 +57,7 @@ describeInBrowser("The console's proof", () => {
     expect([exitCode, output]).toEqual([0, expect.stringContaining('checkpoint')]);
   });
 
-  it('is not taken on trust: the browser checks the signature of the checkpoint', async () => {
+  it('need not be trusted: the browser checks the signature of the checkpoint', async () => {
     const page = await open();
     await page.getByText(SIGNED).waitFor();
     await page.route('**/provenance/checkpoint', async (route) => {
@@ -66,8 +71,74 @@ describeInBrowser("The console's proof", () => {
     await page.getByRole('alert').filter({ hasText: 'The signature is not that of the key' }).waitFor();
   });
 
-  it('has no verdict where the browser cannot compute one, and says why', async () => {
-    // What the browser itself says of a page that comes by plain http.
+  it('is as of the time that it states, until it is loaded again', async () => {
+    const { program, supplier } = stage.company;
+    const page = await open();
+    const ledger = page.getByRole('region', { name: 'The ledger', exact: true });
+    await ledger.getByText(/^loaded (?:just now|\d+ s ago)$/).waitFor();
+    await addClaim(program, supplier.id, { predicate: 'seen', value: true });
+    const { body } = await send(program, 'GET', '/api/v1/provenance/checkpoint', { key: program.key });
+    await ledger.getByRole('button', { name: 'Refresh' }).click();
+    await ledger.getByText(`entry ${String(body.size)}`, { exact: true }).waitFor();
+    await page.getByRole('button', { name: `Verify ${String(body.size)} entries` }).waitFor();
+  });
+
+  it('is not taken on trust: nor is what an entry says, nor to which root its path leads', async () => {
+    const page = await open();
+    await page.getByText(PATH_HOLDS).waitFor();
+    const again = async (): Promise<void> => {
+      await page.getByRole('link', { name: 'Inbox', exact: true }).click();
+      await page.goBack();
+    };
+    const refused = page.getByRole('alert').filter({ hasText: 'it is not in the ledger like this' });
+    await page.route('**/provenance/5', async (route) => {
+      const response = await route.fetch();
+      const entry = (await response.json()) as { audit: object };
+      await route.fulfill({ response, json: { ...entry, audit: { ...entry.audit, reason: 'harmless' } } });
+    });
+    await again();
+    await refused.waitFor();
+    await page.unroute('**/provenance/5');
+    await again();
+    await page.getByText(PATH_HOLDS).waitFor();
+    // Consistent by itself, and of another tree than the checkpoint's.
+    await page.route('**/provenance/5/proof*', async (route) => {
+      await route.fulfill({
+        response: await route.fetch({
+          url: route
+            .request()
+            .url()
+            .replace(/size=\d+/, 'size=5'),
+        }),
+      });
+    });
+    await again();
+    await refused.waitFor();
+  });
+
+  it('is written to a file as it comes, where the browser can do that', async () => {
+    const page = await open();
+    await page.evaluate(`window.showSaveFilePicker = async ({ suggestedName }) => {
+      const folder = await navigator.storage.getDirectory();
+      return folder.getFileHandle(suggestedName, { create: true });
+    };`);
+    await page.getByRole('button', { name: /^Download \d+ entries$/ }).click();
+    await page.getByRole('button', { name: 'Downloading …' }).waitFor({ state: 'detached' });
+    const lines: string = await page.evaluate(`navigator.storage.getDirectory()
+      .then((folder) => folder.getFileHandle('ledger.ndjson')).then((file) => file.getFile()).then((file) => file.text())`);
+    const { size } = (
+      await send(stage.company.program, 'GET', '/api/v1/provenance/checkpoint', { key: stage.company.program.key })
+    ).body;
+    expect(JSON.parse(lines.split('\n')[size - 1] ?? '')).toMatchObject({ sequence: size });
+    // Who closes the dialogue wants nothing, and has done nothing wrong.
+    await page.evaluate(`window.showSaveFilePicker = async () => { throw new DOMException('closed', 'AbortError'); };`);
+    await page.getByRole('button', { name: /^Download \d+ entries$/ }).click();
+    await page.getByRole('button', { name: /^Download \d+ entries$/ }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('shows no verdict if the browser cannot compute one, and says why', async () => {
+    // The browser's own message about a page loaded over plain http.
     const expected = [/Cross-Origin-Opener-Policy header has been ignored/, /Origin-Agent-Cluster header/];
     const page = await open(stage.company.program.url.replace('127.0.0.1', ELSEWHERE), { expected });
     await page.getByText(/This page cannot check the signature: .* Open the console by https/).waitFor();
@@ -75,7 +146,7 @@ describeInBrowser("The console's proof", () => {
     expect(await page.getByRole('main').innerText()).not.toMatch(/Your browser c/);
   });
 
-  it('shows how far a verification is, however long that takes', async () => {
+  it('shows the progress of a verification, however long it takes', async () => {
     const page = await open();
     await page.clock.install();
     let begun = 0;
@@ -97,11 +168,44 @@ describeInBrowser("The console's proof", () => {
     await page.getByText('The ledger is sound.').waitFor();
   });
 
-  it('turns red when the ledger was changed behind the service', async () => {
+  it('shows the progress of a verification where the metrics take longer than the time between two looks', async () => {
+    const page = await open();
+    await page.clock.install();
+    let release = (): void => undefined;
+    const verified = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/provenance/verify', async (route) => {
+      await verified;
+      await route.continue();
+    });
+    let looks = 0;
+    let answer = (): void => undefined;
+    const slow = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/metrics', async (route) => {
+      looks += 1;
+      const look = looks;
+      if (look === 2) await slow;
+      // Whoever gives up the second look never gets an answer.
+      if (look <= 2)
+        await route.fulfill({ body: `governance_verification_entry ${6 + look}\n` }).catch(() => undefined);
+    });
+    await page.getByRole('button', { name: /^Verify/ }).click();
+    await page.getByText(/^ ?Entry 7 of \d+/).waitFor();
+    await Promise.all([page.waitForRequest('**/metrics'), page.clock.runFor(2_000)]);
+    await page.clock.runFor(10_000);
+    answer();
+    await page.getByText(/^ ?Entry 8 of \d+/).waitFor();
+    release();
+    await page.getByText('The ledger is sound.').waitFor();
+  });
+
+  it("turns red if the ledger was changed behind the service's back", async () => {
     const page = await open();
     await page.getByText(PATH_HOLDS).waitFor();
     await page.getByRole('button', { name: /^Verify/ }).click();
     await page.getByText('The ledger is sound.').waitFor();
+    expect(await page.getByRole('status').filter({ hasText: 'The ledger is sound.' }).innerText()).not.toContain(
+      '(0 s)',
+    );
     const foreign = await SQLITE3.open(database.path, 'write');
     await foreign.run(`UPDATE agents SET description = 'harmless' WHERE name = 'payment-bot'`);
     await foreign.close();

@@ -1,13 +1,16 @@
 import { askToPay, companyStage } from './company';
 import { describeInBrowser, type Page, signIn } from './browser';
 
-/** `CONSOLE_MINUTES=60` clicks for an hour; by default a minute is clicked as a sample, without waiting for its end. */
+/**
+ * `CONSOLE_MINUTES=60` clicks for an hour; by default a minute's clicks are made as a sample, without waiting for its
+ * end.
+ */
 const MINUTES = Number(process.env['CONSOLE_MINUTES'] ?? '1');
 const SCREENS = ['Activity', 'Policies', 'Agents and keys', 'Proof', 'Inbox'];
 const MINUTE = 60_000;
 
 describeInBrowser('A person at work in the console', () => {
-  // The default, which making the company counts against, too.
+  // The default; creating the company counts as well.
   const stage = companyStage(() => ({ RATE_LIMIT: '100', MAX_PENDING_APPROVALS: '1000' }));
 
   async function clickForAMinute(page: Page, minute: number): Promise<void> {
@@ -31,7 +34,7 @@ describeInBrowser('A person at work in the console', () => {
   }
 
   it(
-    'is never told to slow down',
+    'never reaches the rate limit',
     async () => {
       const page = await stage.browser.open(`${stage.company.program.url}/console`);
       const statuses: number[] = [];

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
-import { addClaim, createEntity } from '../support/application/factories';
+import { addClaim, createEntity, createPolicy } from '../support/application/factories';
 import { send } from '../support/application/send';
 import { CONSOLE, describeInBrowser, type Page, signIn } from './browser';
 import { askToPay, companyStage } from './company';
@@ -13,13 +13,13 @@ const LOOKS = [
   { width: 390, dark: true },
 ];
 
-/** Notes whether the field for the key has the focus in the moment in which it appears. */
+/** Records whether the field for the key has the focus at the moment when it appears. */
 const WATCH_FIELD = `new MutationObserver(() => {
   const field = document.getElementById('key');
   if (field !== null) window.hadFocus ??= document.activeElement === field;
 }).observe(document, { childList: true, subtree: true });`;
 
-/** What axe finds against WCAG 2.2 AA and good practice, a line each. */
+/** What axe reports against WCAG 2.2 AA and best practices, one line each. */
 async function violations(page: Page): Promise<string[]> {
   await page.locator('.loading').first().waitFor({ state: 'detached' });
   return page.evaluate(`(async () => {
@@ -28,9 +28,21 @@ async function violations(page: Page): Promise<string[]> {
   })()`);
 }
 
-/** Axe is put into the page by the test, past the page's own policy. */
+/** Injects axe into the page, bypassing the page's own policy. */
 async function withAxe(page: Page): Promise<void> {
   await page.evaluate(AXE);
+}
+
+async function focusedText(page: Page): Promise<string> {
+  return page.evaluate('document.activeElement.innerText');
+}
+
+/** The badges that reach into the text next to them. */
+async function overlaps(page: Page): Promise<string[]> {
+  return page.evaluate(`[...document.querySelectorAll('.row .badge')].filter((badge) => {
+    const [here, next] = [badge.getBoundingClientRect(), badge.nextElementSibling.getBoundingClientRect()];
+    return here.right > next.left && here.bottom > next.top;
+  }).map(({ innerText }) => innerText)`);
 }
 
 async function overflow(page: Page): Promise<number> {
@@ -56,6 +68,7 @@ describeInBrowser("The console's screens", () => {
       await navigation.getByRole('link', { name }).click();
       await page.getByRole('heading', { level: 1, name }).waitFor();
       expect([name, await violations(page), await overflow(page)]).toEqual([name, [], 0]);
+      expect([name, await overlaps(page)]).toEqual([name, []]);
     }
     for (const path of ['Policies', 'Agents and keys', 'Inbox']) {
       await navigation.getByRole('link', { name: path }).click();
@@ -67,13 +80,13 @@ describeInBrowser("The console's screens", () => {
     await page.getByRole('button', { name: 'Approve' }).waitFor();
   });
 
-  it('are used with the keyboard alone', async () => {
+  it('can be used with the keyboard alone', async () => {
     const { program, finn } = stage.company;
     const page = await stage.browser.open(`${program.url}/console`);
     await page.addInitScript({ content: WATCH_FIELD });
     await page.reload();
     await page.locator('#key').waitFor();
-    // What is typed as soon as the field is there is not lost.
+    // Nothing that is typed as soon as the field appears is lost.
     expect(await page.evaluate('window.hadFocus')).toBe(true);
     await page.keyboard.type(finn.key);
     await page.keyboard.press('Enter');
@@ -89,7 +102,7 @@ describeInBrowser("The console's screens", () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('main');
   });
 
-  it('say what a key may not see', async () => {
+  it('say which scope would show what a key may not see', async () => {
     const { program, finn } = stage.company;
     const page = await stage.browser.open(`${program.url}/console/proof`);
     await signIn(page, finn.key);
@@ -98,7 +111,7 @@ describeInBrowser("The console's screens", () => {
     expect(await page.getByRole('navigation').innerText()).toMatch(/Proof\s+needs audit/);
   });
 
-  it('fold large arguments, which are opened before anybody approves', async () => {
+  it('fold large arguments, which must be opened before anybody can approve', async () => {
     const lines = Array.from({ length: 80 }, (_, line) => ({ line, amount: line * 7 }));
     const asked = await askToPay(stage.company, { lines });
     const { program, finn } = stage.company;
@@ -112,7 +125,7 @@ describeInBrowser("The console's screens", () => {
     expect(await approve.isEnabled()).toBe(true);
   });
 
-  it('show every claim about the target before anybody approves', async () => {
+  it('show every claim about the target before anybody can approve', async () => {
     const { program, finn } = stage.company;
     const { id } = await createEntity(program, { type: 'supplier', name: 'Wordy GmbH', properties: {} });
     for (let first = 0; first < 502; first += 100) {
@@ -133,9 +146,9 @@ describeInBrowser("The console's screens", () => {
     expect(await approve.isEnabled()).toBe(true);
   });
 
-  it('show a name as it is, whatever it holds', async () => {
+  it('show a name as it is, whatever it contains', async () => {
     const { program, finn } = stage.company;
-    // The second one reads backwards where a page obeys it.
+    // The second one would be shown backwards by a page that honours it.
     const [markup, reversed] = ['<img src=x onerror=alert(1)>', 'paid \u202e001\u202c \u200b\ufe00\u2800\u034f'];
     const { decisionId: named } = await askToPay(stage.company, { note: reversed, markup });
     const { body } = await send(program, 'POST', '/api/v1/decisions', {
@@ -154,6 +167,8 @@ describeInBrowser("The console's screens", () => {
     const shown = 'paid \\u202e001\\u202c \\u200b\\ufe00\\u2800\\u034f';
     await page.getByRole('heading', { level: 1, name: `${markup} ${shown}` }).waitFor();
     await page.getByText('needs 1 of finn or \\u202eecnanif').waitFor();
+    await page.getByText('As payment-bot wrote it. Nobody has checked it.').waitFor();
+    await page.getByText('The service itself carries nothing out.').waitFor();
     expect(await overflow(page)).toBe(0);
     await page.goto(`${program.url}/console/decisions/${named}`);
     await signIn(page, finn.key);
@@ -162,7 +177,7 @@ describeInBrowser("The console's screens", () => {
     expect(given).toContain(shown);
   });
 
-  it('say that the service is not reachable, and go on when it is', async () => {
+  it('say that the service cannot be reached, and continue once it can', async () => {
     const { program, finn } = stage.company;
     const page = await stage.browser.open(`${program.url}/console`, { expected: [/ERR_FAILED/] });
     await signIn(page, finn.key);
@@ -178,7 +193,11 @@ describeInBrowser("The console's screens", () => {
     const page = await stage.browser.open(`${program.url}/console/policies`);
     await signIn(page, program.key);
     await page.getByRole('link', { name: /bot-may-pay/ }).click();
-    await page.getByRole('button', { name: 'Write a new version' }).click();
+    const write = page.getByRole('button', { name: 'Write a new version' });
+    await write.click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(await focusedText(page)).toBe('Write a new version');
+    await write.click();
     const draft = page.getByLabel('The policy', { exact: true }).last();
     const text = await draft.inputValue();
     await draft.fill(text.replace('"allow"', '"deny"'));
@@ -196,7 +215,67 @@ describeInBrowser("The console's screens", () => {
     await page.getByRole('listitem').filter({ hasText: '1.1' }).getByText('in force', { exact: true }).waitFor();
   });
 
-  it('explain an answer', async () => {
+  it('keep a policy in the making, whatever is wrong with it or comes before it', async () => {
+    const { program } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/policies`, { expected: [/status of 412/] });
+    await signIn(page, program.key);
+    await page.getByRole('button', { name: 'New policy' }).click();
+    const draft = page.getByLabel('The policy', { exact: true });
+    const text = (await draft.inputValue()).replace('a-new-policy', 'in-the-making');
+    await draft.fill(`${text},`);
+    const plan = page.getByRole('button', { name: 'Show what it would change' });
+    await plan.click();
+    await page.getByRole('alert').filter({ hasText: 'This is not JSON' }).getByText('Correct it.').waitFor();
+    await draft.fill(text);
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/policies/plan', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await plan.click();
+    // What is typed meanwhile would not be what was planned.
+    await page.getByRole('button', { name: 'Calculating …' }).waitFor();
+    await draft.press('End');
+    await page.keyboard.type('// unplanned');
+    release();
+    const activate = page.getByRole('button', { name: 'Activate it' });
+    await activate.waitFor();
+    expect(await draft.inputValue()).toBe(text);
+    await page.unroute('**/policies/plan');
+    await createPolicy(program, { name: 'comes-before-it', actions: ['another'] });
+    await activate.click();
+    await page.getByText('Something has changed since this page showed it.').waitFor();
+    expect(await draft.inputValue()).toBe(text);
+    await plan.click();
+    await activate.click();
+    await page.getByRole('link', { name: /^require approval\s+in-the-making/ }).waitFor();
+    expect(await focusedText(page)).toBe('New policy');
+  });
+
+  it('show no rate across a restart of the service, which counts from zero again', async () => {
+    const { program, finn } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console`);
+    await page.clock.install();
+    await page.reload();
+    let requests = 500;
+    await page.route('**/metrics', (route) =>
+      route.fulfill({ body: `http_request_duration_seconds_count ${requests}\n` }),
+    );
+    await signIn(page, finn.key);
+    await page.getByRole('link', { name: 'Health' }).click();
+    const rate = page.getByText('Requests a second').locator('..');
+    const look = (): Promise<unknown> => Promise.all([page.waitForResponse('**/metrics'), page.clock.runFor(10_000)]);
+    await rate.getByText('measuring …').waitFor();
+    requests = 600;
+    await look();
+    await rate.getByText(/^\d+\.\d$/).waitFor();
+    requests = 7;
+    await look();
+    await rate.getByText('measuring …').waitFor();
+  });
+
+  it('explain the answer to a request', async () => {
     const { program, sara } = stage.company;
     const page = await stage.browser.open(`${program.url}/console/explain`);
     await signIn(page, sara.key);
@@ -206,25 +285,82 @@ describeInBrowser("The console's screens", () => {
     await page.getByLabel('Resource', { exact: true }).fill('2026-0417');
     await page.getByRole('button', { name: 'Explain' }).click();
     await page.getByText('No policy in force allows it, and what no policy allows is denied.').waitFor();
+    await page.locator('#known-action option', { hasText: 'pay-invoice' }).waitFor({ state: 'attached' });
+    await page.getByLabel('Action').fill('pay-invoice');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByText('It needs 1 approval from security and 1 approval from finance, within 4 hours.').waitFor();
+  });
+
+  it('show no answer to another question than the one in the form', async () => {
+    const { program, sara } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/explain`);
+    await signIn(page, sara.key);
+    await page.getByLabel('Agent').fill('payment-bot');
+    await page.getByLabel('Action').fill('pay-invoice');
+    await page.getByLabel('Resource type').fill('supplier');
+    await page.getByLabel('Resource', { exact: true }).fill('Nordwind GmbH');
+    const [ask, answer] = [
+      page.getByRole('button', { name: 'Explain' }),
+      page.getByRole('region', { name: 'The answer' }),
+    ];
+    await ask.click();
+    await answer.getByText('It would wait for approval.').waitFor();
+    await page.getByLabel('Action').fill('read-invoice');
+    await answer.waitFor({ state: 'detached' });
+    // The answer to the first question is on its way when that to the second one has arrived.
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const evaluate = '**/policies/evaluate';
+    const first = new Promise<void>((resolve) => {
+      void page.route(
+        evaluate,
+        async (route) => {
+          resolve();
+          await released;
+          await route.continue().catch(() => undefined);
+        },
+        { times: 1 },
+      );
+    });
+    await page.getByLabel('Action').fill('pay-invoice');
+    await ask.click();
+    await first;
+    await page.getByLabel('Action').fill('read-invoice');
+    await ask.click();
+    await answer.getByText('No policy in force allows it').waitFor();
+    release();
+    await page.evaluate("fetch('/api/v1/health')");
+    await answer.getByText('No policy in force allows it').waitFor();
+    expect(await page.getByText('It would wait for approval.').count()).toBe(0);
   });
 
   it('issue a key, show its secret once, and revoke it', async () => {
     const { program } = stage.company;
     const page = await stage.browser.open(`${program.url}/console/agents`);
     await signIn(page, program.key);
-    await page.getByRole('button', { name: 'Issue a key' }).click();
+    const open = page.getByRole('button', { name: 'Issue a key' });
+    await open.click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(await focusedText(page)).toBe('Issue a key');
+    await open.click();
     await page.getByLabel('Name').fill('for a visitor');
     await page.getByRole('button', { name: 'Issue the key' }).click();
     const secret = await page.getByRole('status').getByText(/^agk_/).innerText();
     expect(secret).toMatch(/^agk_[0-9A-Z]{26}_[\w-]{43}$/);
     await page.getByRole('button', { name: 'I have saved it' }).click();
     expect(await page.content()).not.toContain(secret);
-    await page.getByRole('button', { name: 'Revoke the key for a visitor' }).click();
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    await page.getByRole('button', { name: 'Revoke the key for a visitor' }).press('Enter');
+    expect(await focusedText(page)).toBe('Keep');
+    await page.keyboard.press('Enter');
+    expect(await focusedText(page)).toBe('Revoke');
+    await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Revoke permanently' }).click();
     await page.getByRole('listitem').filter({ hasText: 'for a visitor' }).getByText('revoked').waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
   });
 
-  it('remember the decision that a link leads to', async () => {
+  it('open the decision of a link after signing in', async () => {
     const { program, finn } = stage.company;
     const page = await stage.browser.open(`${program.url}/console/decisions/${decisionId}`);
     await signIn(page, finn.key);

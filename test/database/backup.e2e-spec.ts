@@ -10,25 +10,27 @@ import { startCommand, type StartedProgram } from '../support/processes/started-
 const MAIN = join(ROOT, 'dist', 'main.js');
 const BACKUP = join(ROOT, 'dist', 'backup', 'main.js');
 const CLIENTS = 16;
-/** Characters of one large entity, of which there are enough that the backup takes its time. */
+/** Characters of one large entity; there are enough of them that the backup takes a while. */
 const LARGE = 400_000;
 const LARGE_ENTITIES = 40;
 const RESTORE = codeBlocks(section(readDocument('docs/operations.md'), '#### To restore')).find(
   ({ language }) => language === 'sh',
 )?.code;
 
-/** Clients that create entities until the program is gone; any answer but 201 is remembered, and so is what each 201 said. */
+/**
+ * Clients that create entities until the program is gone. They remember what each 201 contained, and any other answer.
+ */
 class Writers {
   readonly acknowledged: string[] = [];
   readonly others: number[] = [];
-  /** Rejects once a request finds no program any more. */
+  /** Rejects once a request no longer reaches the program. */
   readonly running: Promise<never>;
 
   constructor(private readonly program: StartedProgram) {
     this.running = Promise.race(Array.from({ length: CLIENTS }, () => this.write()));
   }
 
-  /** Resolves once so many more writes were acknowledged. */
+  /** Resolves once this many further writes were acknowledged. */
   async more(count: number): Promise<void> {
     const wanted = this.acknowledged.length + count;
     while (this.acknowledged.length < wanted) await this.program.send('GET', '/api/v1/health');
@@ -63,7 +65,7 @@ describeOnSqlite('A backup', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** The service in a working folder of its own, with the database where it is when nothing is set. */
+  /** The service in its own working folder, with the database at the default path. */
   async function start(workingFolder = 'service', environment: Record<string, string> = {}): Promise<StartedProgram> {
     mkdirSync(join(folder, workingFolder), { recursive: true });
     const settings = { RATE_LIMIT: '1000000', ...environment };
@@ -82,7 +84,7 @@ describeOnSqlite('A backup', () => {
     return run(process.execPath, [BACKUP, ...words], options);
   }
 
-  /** By the commands of docs/operations.md, with the folder of the backups put in. */
+  /** Runs the commands of docs/operations.md, with the folder of the backups filled in. */
   async function restore(workingFolder: string): Promise<void> {
     mkdirSync(join(folder, workingFolder), { recursive: true });
     const script = (RESTORE ?? '').replaceAll('/srv/backups', join(folder, 'backups'));
@@ -97,7 +99,7 @@ describeOnSqlite('A backup', () => {
     await foreign.close();
   }
 
-  it('is made under load, survives the service, and starts at another place as the documentation says', async () => {
+  it('is made under load, survives the service, and can be restored elsewhere as the documentation says', async () => {
     const program = await start();
     for (let made = 0; made < LARGE_ENTITIES; made += 1) await create(program, 'x'.repeat(LARGE));
     const writers = new Writers(program);
@@ -114,8 +116,8 @@ describeOnSqlite('A backup', () => {
     await program.stop('SIGKILL');
     await cutOff;
 
-    const told = /^entries {2}(\d+)\nhead {5}(\d+) ([0-9a-f]{64})\nbackup {3}(.+)\nVALID\n$/.exec(output);
-    expect({ exitCode, errors, told: told?.[4] }).toEqual({ exitCode: 0, errors: '', told: target });
+    const printed = /^entries {2}(\d+)\nhead {5}(\d+) ([0-9a-f]{64})\nbackup {3}(.+)\nVALID\n$/.exec(output);
+    expect({ exitCode, errors, written: printed?.[4] }).toEqual({ exitCode: 0, errors: '', written: target });
     expect(writers.others).toEqual([]);
     expect(during).toBeGreaterThan(0);
     expect(readdirSync(join(folder, 'backups'))).toEqual(['governance.db']);
@@ -123,7 +125,7 @@ describeOnSqlite('A backup', () => {
     await restore('elsewhere');
     const restored = await start('elsewhere');
     const { body } = await restored.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
-    const [entries, head] = [Number(told?.[1]), { sequence: Number(told?.[2]), hash: told?.[3] }];
+    const [entries, head] = [Number(printed?.[1]), { sequence: Number(printed?.[2]), hash: printed?.[3] }];
     expect(body).toMatchObject({ valid: true, entriesVerified: entries, head, invalidRecords: 0 });
     expect(entries).toBeGreaterThanOrEqual(acknowledged.length + LARGE_ENTITIES);
     for (const id of acknowledged) {
@@ -136,7 +138,7 @@ describeOnSqlite('A backup', () => {
     await create(program);
     expect(await backUp()).toMatchObject({ exitCode: 0 });
     const later = (await create(program)).body.id;
-    // Keeps a checkpoint with the later entry in it.
+    // Keeps a checkpoint that covers the later entry.
     const kept = (await program.send('GET', '/api/v1/provenance/checkpoint')).body;
     await program.stop('SIGKILL');
 
@@ -153,12 +155,12 @@ describeOnSqlite('A backup', () => {
     ]);
     const { body } = await restored.send('POST', '/api/v1/provenance/verify', { body: { state: true } });
     expect(body).toMatchObject({ valid: true, entriesVerified: 2 });
-    // The next start knows no more of what was given up.
+    // The next start no longer knows what was given up.
     await restored.stop();
     await start();
   });
 
-  it('is made of a service that does not run, after a stop or a kill, and found by .env', async () => {
+  it('works while the service does not run, after a stop or a kill, with the database named in .env', async () => {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       const program = await start();
       await create(program);
@@ -168,7 +170,7 @@ describeOnSqlite('A backup', () => {
     expect(await backUp()).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^entries {2}2\n/) });
   });
 
-  it('may be read by nobody who may not read the database', async () => {
+  it('can be read only by those who can read the database', async () => {
     const program = await start();
     await create(program);
     const script = `chmod 600 ${databaseIn()} && umask 000 && ${process.execPath} ${BACKUP} ${target} && stat -c %a ${target}`;
@@ -205,7 +207,7 @@ describeOnSqlite('A backup', () => {
     expect(readdirSync(join(folder, 'backups'))).toEqual([]);
   });
 
-  it('is refused where a page is damaged, and leaves nothing', async () => {
+  it('is refused if a page is damaged, and leaves nothing', async () => {
     const program = await start();
     for (let made = 0; made < 20; made += 1) await create(program, 'x'.repeat(20_000));
     await program.stop();
@@ -230,7 +232,7 @@ describeOnSqlite('A backup', () => {
     expect(readdirSync(join(folder, 'backups'))).toEqual([]);
   });
 
-  it.each<[what: string, words: (folder: string) => string[], environment: NodeJS.ProcessEnv, told: RegExp]>([
+  it.each<[what: string, words: (folder: string) => string[], environment: NodeJS.ProcessEnv, reported: RegExp]>([
     ['without a file', () => [], {}, /^Usage: npm run backup -- <file>\n/],
     ['with two files', (at) => [`${at}/a`, `${at}/b`], {}, /^Usage: /],
     ['with an option', () => ['--help'], {}, /^Usage: /],
@@ -247,18 +249,18 @@ describeOnSqlite('A backup', () => {
       { DATABASE_URL: 'mysql://x' },
       /^The configuration is invalid:\n {2}DATABASE_URL: /,
     ],
-  ])('is not begun %s', async (_what, words, environment, told) => {
+  ])('is not begun %s', async (_what, words, environment, reported) => {
     mkdirSync(join(folder, 'service'));
     const options = words(join(folder, 'backups'));
     expect(await backUp(options, environment)).toEqual({
       exitCode: 2,
       output: '',
-      errors: expect.stringMatching(told),
+      errors: expect.stringMatching(reported),
     });
     expect(readdirSync(join(folder, 'backups'))).toEqual([]);
   });
 
-  it('of a database that is not there makes none', async () => {
+  it('of a missing database does not create one', async () => {
     mkdirSync(join(folder, 'service'));
     expect(await backUp()).toEqual({
       exitCode: 1,

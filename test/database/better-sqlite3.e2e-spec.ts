@@ -64,7 +64,7 @@ whereInstalled('With better-sqlite3 (skipped where it is not installed)', () => 
     expect(await verification(app)).toMatchObject({ valid: true, entriesVerified: 7 });
   });
 
-  it('a name is taken once, and neighbours of a refused command are written', async () => {
+  it("a name is taken once, and the other commands of a refused one's batch are written", async () => {
     const names = Array.from({ length: 60 }, (_, index) => (index % 3 === 0 ? `agent-${index}` : 'same'));
     const answers = await Promise.all(names.map((name) => post('agents', { name })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(21);
@@ -78,11 +78,11 @@ whereInstalled('With better-sqlite3 (skipped where it is not installed)', () => 
     await expect(points.run('DELETE FROM "ledger_entries"')).rejects.toMatchObject({ driverCode: 'SQLITE_READONLY' });
   });
 
-  it('the file is locked against others', async () => {
+  it('the file is locked against other processes', async () => {
     await expect(start('better-sqlite3')).rejects.toThrow(DatabaseInUseError);
   });
 
-  it('faults have the kinds that the ledger knows', async () => {
+  it('faults are classified as the ledger expects', async () => {
     const writer = await app.application.get(Database).openWriter();
     const insert = `INSERT INTO "ledger_counters" ("name", "value") VALUES ($1, $2)`;
     await writer.run(insert, ['twice', 1]);

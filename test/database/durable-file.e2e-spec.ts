@@ -6,7 +6,7 @@ import { run } from '../support/processes/shell';
 
 const MODULE = join(ROOT, 'dist', 'shared', 'durable-file.js');
 
-describe('A file for which there is no room, or no place', () => {
+describe('A file that cannot be written', () => {
   let folder: string;
 
   beforeEach(() => {
@@ -14,7 +14,7 @@ describe('A file for which there is no room, or no place', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  /** In a shell that limits how large a file may become, in blocks. */
+  /** Runs in a shell that limits the size of a file, in blocks. */
   async function replace(path: string, text: string, limit: string): Promise<string> {
     const program = `require(${JSON.stringify(MODULE)}).replaceFile(...process.argv.slice(1)).catch(({ code }) => console.log(code))`;
     const script = `ulimit -f ${limit} && exec "$0" -e "$1" "$2" "$3"`;
@@ -23,7 +23,7 @@ describe('A file for which there is no room, or no place', () => {
     return output.trimEnd();
   }
 
-  it('stays as it was, and nothing is left next to it', async () => {
+  it('for lack of space stays as it was, and nothing is left next to it', async () => {
     const path = join(folder, 'kept');
     writeFileSync(path, 'previous');
     expect(await replace(path, 'new', '0')).toBe('EFBIG');
@@ -34,7 +34,7 @@ describe('A file for which there is no room, or no place', () => {
     expect(readFileSync(path, 'utf8')).toBe('new');
   });
 
-  it('leaves nothing next to what cannot be replaced', async () => {
+  it('because its target cannot be replaced leaves nothing next to it', async () => {
     const path = join(folder, 'kept');
     mkdirSync(path);
     expect(await replace(path, 'new', 'unlimited')).toBe('EISDIR');

@@ -12,7 +12,7 @@ function permissions(path: string): string {
   return (statSync(path).mode & PERMISSIONS).toString(8);
 }
 
-/** By name, what may be done with each file in the folder. */
+/** The permissions of each file in the folder, by name. */
 function permissionsIn(folder: string): Record<string, string> {
   return Object.fromEntries(readdirSync(folder).map((name) => [name, permissions(join(folder, name))]));
 }
@@ -20,23 +20,23 @@ function permissionsIn(folder: string): Record<string, string> {
 describe('Files of the service', () => {
   let root: string;
   let database: TemporaryDatabase;
-  let formerMask: number;
+  let previousMask: number;
   let logged: string[];
 
   beforeEach(async () => {
     root = mkdtempSync(join(tmpdir(), 'governance-files-'));
     database = await temporaryDatabase();
-    // Whatever the process would give to others.
-    formerMask = process.umask(0);
+    // Whatever the umask would permit to others.
+    previousMask = process.umask(0);
     logged = [];
   });
   afterEach(async () => {
-    process.umask(formerMask);
+    process.umask(previousMask);
     rmSync(root, { recursive: true, force: true });
     await database.remove();
   });
 
-  /** With everything it keeps in a folder of the test, given as a path below its root. */
+  /** Keeps all files in a folder of the test, given as a path below its root. */
   function start(folder: string): Promise<TestApp> {
     const path = join(root, folder);
     const places = { DATABASE_URL: `sqlite:${join(path, 'governance.db')}`, CHECKPOINT_FOLDER: path };
@@ -46,7 +46,7 @@ describe('Files of the service', () => {
 
   const warnings = (): string[] => logged.filter((line) => /"level":("warn"|40)/.test(line));
 
-  it('are for their owner alone, in folders that are too, whatever the umask', async () => {
+  it('are accessible to their owner only, and so are their folders, whatever the umask', async () => {
     const app = await start('new/inner');
     await createEntity(app);
     const made = permissionsIn(join(root, 'new', 'inner'));
@@ -77,7 +77,7 @@ describe('Files of the service', () => {
     for (const warning of warnings()) expect(warning).toMatch(new RegExp(`${folder}.*chmod`));
   });
 
-  it('that were open to others are closed, and a signing key is reported', async () => {
+  it('that were accessible to others are restricted, which is reported for a signing key', async () => {
     await (await start('there')).close();
     const folder = join(root, 'there');
     for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o666);
@@ -89,7 +89,7 @@ describe('Files of the service', () => {
   });
 
   describeOnSqlite('of SQLite', () => {
-    it('are closed where a crash left a write-ahead log, too', async () => {
+    it('are restricted even if a crash left a write-ahead log', async () => {
       await (await start('there')).close();
       const path = join(root, 'there', 'governance.db');
       for (const name of [path, `${path}-wal`, `${path}-shm`]) {

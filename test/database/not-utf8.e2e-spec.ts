@@ -7,7 +7,7 @@ import { foreignConnection } from '../support/database/foreign-connection';
 import { runVerifier } from '../support/processes/run-verifier';
 import { send } from '../support/application/send';
 
-/** What readers make of bytes that are not UTF-8, and what a text may hold all the same. */
+/** What readers show for bytes that are not UTF-8; a valid text may contain it, too. */
 const REPLACEMENT = '\ufffd';
 
 const COLUMNS: readonly [table: string, column: string][] = [
@@ -23,7 +23,7 @@ const COLUMNS: readonly [table: string, column: string][] = [
   ['ledger_entries', 'state'],
 ];
 
-describeOnSqlite('A text that is not UTF-8, but is read as the one that stood there', () => {
+describeOnSqlite('A text that is not UTF-8, but is read as the original text', () => {
   let app: TestApp;
   let foreign: SqlConnection;
 
@@ -46,7 +46,7 @@ describeOnSqlite('A text that is not UTF-8, but is read as the one that stood th
     return { service: body.valid, offline: exitCode === 0 };
   }
 
-  it('is not a fault where it is the text itself', async () => {
+  it('is not a fault if it is the original text itself', async () => {
     expect(await verdicts()).toEqual({ service: true, offline: true });
   });
 
@@ -64,7 +64,7 @@ describeOnSqlite('A text that is not UTF-8, but is read as the one that stood th
     expect(await verdicts()).toEqual({ service: true, offline: true });
   });
 
-  it('is found in a list item, the last of all', async () => {
+  it('is found in the last list item of all', async () => {
     await foreign.run(
       `UPDATE ledger_list_items SET item = item || CAST(x'ff' AS TEXT) WHERE item = (SELECT max(item) FROM ledger_list_items)`,
     );
@@ -76,7 +76,7 @@ describeOnSqlite('A text that is not UTF-8, but is read as the one that stood th
     expect(await verdicts()).toEqual({ service: true, offline: true });
   });
 
-  it('is found as the id of a record put in, behind all others, its counter put right', async () => {
+  it('is found as the id of an inserted record that sorts behind all others and is counted', async () => {
     await foreign.run('CREATE TEMP TABLE put_in AS SELECT * FROM claims LIMIT 1');
     await foreign.run(`UPDATE put_in SET id = CAST(x'7aff' AS TEXT), "createdSequence" = 0`);
     await foreign.run('INSERT INTO claims SELECT * FROM put_in');

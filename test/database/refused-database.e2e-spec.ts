@@ -14,13 +14,13 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 const MAIN = join(ROOT, 'dist', 'main.js');
 const SELECT_SCHEMA = `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2`;
 
-/** All there is of a database, as far as a migration changes it; null where there is no file. */
+/** Everything in a database that a migration could change; null if there is no file. */
 async function contentOf({ path, environment }: TemporaryDatabase): Promise<unknown> {
   if (onPostgres) return onServer(SELECT_SCHEMA, environment.DATABASE_URL);
   return existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : null;
 }
 
-/** A checkpoint of a log longer than any other here, put where the service keeps that of the database. */
+/** Writes a checkpoint of a longer log than any other here to where the service keeps that of the database. */
 async function keepLongCheckpoint({ folder, environment }: TemporaryDatabase): Promise<void> {
   const app = await createTestApp();
   for (let made = 0; made < 300; made += 30) {
@@ -39,8 +39,8 @@ async function refusal({ folder, environment }: TemporaryDatabase): Promise<stri
   return errors;
 }
 
-describe('A start that refuses a database for its checkpoint leaves it as it was', () => {
-  it.each(RELEASED_VERSIONS)('of version %s, which it would have to migrate', async (version) => {
+describe('A start that refuses a database because of its checkpoint leaves it as it was', () => {
+  it.each(RELEASED_VERSIONS)('when it is of version %s and would have to be migrated', async (version) => {
     const database = await releasedDatabase(version);
     try {
       await keepLongCheckpoint(database);
@@ -58,7 +58,7 @@ describe('A start that refuses a database for its checkpoint leaves it as it was
     }
   });
 
-  it('where there is none, and makes none', async () => {
+  it('and creates none when there is none', async () => {
     const database = await temporaryDatabase();
     try {
       await keepLongCheckpoint(database);

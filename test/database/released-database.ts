@@ -11,13 +11,13 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 const FOLDER = join(ROOT, 'test', 'fixtures', 'releases');
 const ENDING = onPostgres ? '.sql' : '.db.gz';
 
-/** Versions of which a database is kept. */
+/** The versions of which a database is kept. */
 export const RELEASED_VERSIONS = readdirSync(FOLDER)
   .filter((name) => name.endsWith(ENDING))
   .map((name) => name.slice(0, -ENDING.length));
 
 export interface ReleasedDatabase extends TemporaryDatabase {
-  /** Those of the entries which that version wrote, in their order. */
+  /** The hashes of the entries that this version wrote, in order. */
   readonly hashes: readonly string[];
 }
 

@@ -55,7 +55,7 @@ describe('The version of the schema', () => {
     expect(await foreign.all('SELECT "schemaVersion" FROM "ledger_head"')).toEqual([{ schemaVersion: SCHEMA_VERSION }]);
   });
 
-  it('that a later version raises under a running process stops its writes, and it is not ready', async () => {
+  it('that a later version raises while a process runs stops the writes of the process, which is not ready', async () => {
     expect(await statuses()).toEqual({ write: 201, read: 200, ready: 200, live: 200 });
     await setVersion(SCHEMA_VERSION + 1);
     expect(await statuses()).toEqual({ write: 503, read: 200, ready: 503, live: 200 });
@@ -63,7 +63,7 @@ describe('The version of the schema', () => {
     expect(body.total).toBe(1);
   });
 
-  it('of a later version refuses the start, and leaves the database as it is', async () => {
+  it('of a later version prevents the start, and the database stays as it is', async () => {
     await createEntity(app);
     await setVersion(SCHEMA_VERSION + 1);
     await app.close();
@@ -75,7 +75,7 @@ describe('The version of the schema', () => {
     app = await start();
   });
 
-  it('of an earlier one is raised by the start', async () => {
+  it('of an earlier version is raised by the start', async () => {
     await setVersion(0);
     await app.close();
     app = await start();

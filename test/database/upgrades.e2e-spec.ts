@@ -8,7 +8,7 @@ import { type Proof, recomputeChain } from '../verification/recompute-chain';
 import { RELEASED_VERSIONS, releasedDatabase, type ReleasedDatabase } from './released-database';
 import { type Answer, send, type Parsed } from '../support/application/send';
 
-/** Where the records of a subject are listed; claims are listed by entity. */
+/** The lists of the records of a subject; claims are listed by entity. */
 const LISTS = {
   entity: 'entities',
   agent: 'agents',
@@ -69,7 +69,7 @@ describe.each(RELEASED_VERSIONS)('The database that version %s left behind', (ve
     await everythingIsValid(app);
   });
 
-  it('is brought up to date: what was under way is settled', async () => {
+  it('is brought up to date: whatever was in progress is settled', async () => {
     await until(async () => (await chain()).length === database.hashes.length + 2);
     const settled = (await chain()).slice(-2).map(({ action }) => action);
     expect(settled.sort()).toEqual(['decision.expired', 'execution.interrupted']);
@@ -102,7 +102,7 @@ describe.each(RELEASED_VERSIONS)('The database that version %s left behind', (ve
     expect((await get('provenance?action=execution.denied')).total).toBe(4);
   });
 
-  it('is worked with as before', async () => {
+  it('can be used as before', async () => {
     const gateway = await only('entities?type=service');
     const bot = await only('agents?role=worker');
     const reviewed = (await get('decisions?status=proposed')).data.find(
@@ -127,7 +127,7 @@ describe.each(RELEASED_VERSIONS)('The database that version %s left behind', (ve
     await everythingIsValid(app);
   });
 
-  it('keeps every entry of that version as it was, after another start too', async () => {
+  it('keeps every entry of that version as it was, also after another start', async () => {
     await app.close();
     app = await start();
     const hashes = (await chain()).map(({ hash }) => hash);
@@ -136,13 +136,13 @@ describe.each(RELEASED_VERSIONS)('The database that version %s left behind', (ve
   });
 });
 
-/** The chain, and every record, counter and list item against it. */
+/** Verifies the chain, and every record, counter and list item against it. */
 async function everythingIsValid(app: TestApp): Promise<void> {
   const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
   expect(body).toMatchObject({ valid: true, brokenLinks: 0, invalidHashes: 0, invalidRecords: 0 });
 }
 
-/** Returns once the condition holds, or patience has ended; what the test expects then tells which. */
+/** Returns once the condition holds, or after a time limit: the expectations that follow show which. */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   for (const end = Date.now() + PATIENCE; !(await condition()) && Date.now() < end;) await sleep(100);
 }

@@ -21,7 +21,7 @@ describeOnSqlite("SQLite's write-ahead log", () => {
     return statSync(`${app.application.get(Database).location}-wal`).size;
   }
 
-  it('grows while somebody reads one snapshot, and shrinks with the next writes', async () => {
+  it('grows while a reader holds a snapshot, and shrinks with the next writes', async () => {
     const reader = await foreignConnection(app);
     await reader.run('BEGIN');
     await reader.all('SELECT count(*) FROM "ledger_entries"');

@@ -11,9 +11,9 @@ import { isReplayed, send, type Answer } from '../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const DECISIONS = '/api/v1/decisions';
-/** Milliseconds: five times those within which the service settles an expired decision. */
+/** Milliseconds: five times as long as the service may take to settle an expired decision. */
 const IN_TIME = 5 * 1_000;
-/** Milliseconds: far enough ahead that a busy machine still takes the proposal. */
+/** Milliseconds: far enough ahead that even a busy machine accepts the proposal in time. */
 const SOON = 2_000;
 const CROWD = 500;
 
@@ -37,7 +37,7 @@ describe('Expiry of decisions', () => {
   const read = async (id: string): Promise<DecisionResponse> => (await send(app, 'GET', `${DECISIONS}/${id}`)).body;
   const reject = (id: string): Promise<Answer> => send(app, 'POST', `${DECISIONS}/${id}/reject`);
 
-  /** Polls until the decision is settled, and answers it. */
+  /** Polls until the decision is settled, and returns it. */
   async function settled(id: string): Promise<DecisionResponse> {
     for (;;) {
       const decision = await read(id);
@@ -46,13 +46,13 @@ describe('Expiry of decisions', () => {
     }
   }
 
-  /** From now on nothing but a review brings an expiry to light. */
+  /** From now on only a review notices an expiry. */
   function stopSettling(): Promise<void> {
     const settlement: DueSettlement<Decision> = app.application.get(dueSettlementOf(DECISION), { strict: false });
     return settlement.onModuleDestroy();
   }
 
-  /** It seems to be that time now, and time goes on. */
+  /** The clock shows that time now, and continues from there. */
   function turnClockTo(time: string): Promise<void> {
     return moveTime(Date.parse(time) - Date.now());
   }
@@ -63,7 +63,7 @@ describe('Expiry of decisions', () => {
     expect(String(resolvedAt) >= String(decision.expiresAt)).toBe(true);
   }
 
-  it('is settled by the service itself in time, with an entry of its own', async () => {
+  it('is settled by the service itself in time, with its own entry', async () => {
     const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
     const decision = await settled(proposed.id);
     expectExpired(decision, proposed);
@@ -81,14 +81,14 @@ describe('Expiry of decisions', () => {
     });
   });
 
-  it('leaves a decision alone that was settled before', async () => {
+  it('does not change a decision that was settled before', async () => {
     const { id, expiresAt } = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
     const rejected = (await reject(id)).body;
     await sleep(Date.parse(String(expiresAt)) - Date.now() + 500);
     expect(await read(id)).toEqual(rejected);
   });
 
-  it('is settled after a restart for decisions that expired meanwhile', async () => {
+  it('is settled after a restart for decisions that expired in between', async () => {
     const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
     await app.close();
     await sleep(SOON);
@@ -112,7 +112,7 @@ describe('Expiry of decisions', () => {
     expect(Math.max(...times) - Date.parse(expiresAt)).toBeLessThan(IN_TIME);
   });
 
-  it('finds large decisions a few at a time, and each once, the earliest first', async () => {
+  it('reads large decisions a few at a time, each once, the earliest first', async () => {
     const context = { text: 'x'.repeat(1_000_000) };
     const ids: string[] = [];
     for (let minutes = 12; minutes > 0; minutes -= 1) {
@@ -127,7 +127,7 @@ describe('Expiry of decisions', () => {
     expect(chunks.flat()).toEqual(ids);
   });
 
-  it('finds decisions that expire at one moment chunk by chunk, none twice', async () => {
+  it('reads decisions that expire at the same moment in chunks, none twice', async () => {
     const expiresAt = inMilliseconds(60_000);
     const ids = (await Promise.all(Array.from({ length: 5 }, () => propose(app, agentId, { expiresAt })))).map(
       ({ id }) => id,
@@ -138,7 +138,7 @@ describe('Expiry of decisions', () => {
     expect(chunks.flat()).toEqual(ids.sort());
   });
 
-  describe('that a late review brings to light', () => {
+  describe('that a late review notices', () => {
     it.each(['approve', 'reject'])('is recorded, and the %s is refused with 409', async (verdict) => {
       await stopSettling();
       const proposed = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
@@ -159,7 +159,7 @@ describe('Expiry of decisions', () => {
       expect(await auditOf(app, proposed.id)).toHaveLength(2);
     });
 
-    it('is what the same review is answered again under its idempotency key, in the same words', async () => {
+    it('is reported again, in the same words, when the review is repeated under its idempotency key', async () => {
       await stopSettling();
       const { id } = await propose(app, agentId, { expiresAt: inMilliseconds(SOON) });
       await sleep(SOON + 10);

@@ -1,10 +1,9 @@
 import type { AgentResponse } from '../../src/agents/dto/agent.response';
 import type { DecisionResponse } from '../../src/decisions/dto/decision.response';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { auditOf, chainIsValid, createAgent, createPolicy, propose } from '../support/application/factories';
+import { auditOf, chainIsValid, createAgent, propose } from '../support/application/factories';
 import { faults, send, type Answer } from '../support/application/send';
-
-const DECISIONS = '/api/v1/decisions';
+import { DECISIONS, review, startWithReviewers } from './reviewers';
 
 describe('Reviews of decisions', () => {
   let app: TestApp;
@@ -14,28 +13,22 @@ describe('Reviews of decisions', () => {
   let suspended: AgentResponse;
 
   beforeAll(async () => {
-    app = await createTestApp({ environment: { REQUIRED_APPROVALS: 'medium=2,high=3' } });
-    proposer = await createAgent(app, { name: 'proposer' });
-    approver = await createAgent(app, { name: 'approver', roles: ['reviewer'] });
-    second = await createAgent(app, { name: 'second approver' });
-    suspended = await createAgent(app, { name: 'suspended' });
-    await send(app, 'POST', `/api/v1/agents/${suspended.id}/suspend`);
+    ({ app, proposer, approver, second, suspended } = await startWithReviewers());
   });
   afterAll(async () => {
     await chainIsValid(app);
     await app.close();
   });
 
-  const review = (id: string, verdict: string, body?: object): Promise<Answer> =>
-    send(app, 'POST', `${DECISIONS}/${id}/${verdict}`, { body });
-  const approve = (id: string, approverId: string): Promise<Answer> => review(id, 'approve', { approverId });
+  const reviewed = (id: string, verdict: string, body?: object): Promise<Answer> => review(app, id, verdict, body);
+  const approve = (id: string, approverId: string): Promise<Answer> => reviewed(id, 'approve', { approverId });
   const read = async (id: string): Promise<DecisionResponse> => (await send(app, 'GET', `${DECISIONS}/${id}`)).body;
 
   async function actionsOf(id: string): Promise<string[]> {
     return (await auditOf(app, id)).map(({ action }) => action);
   }
 
-  /** Brings a decision of medium risk, which needs two approvals, into a state. */
+  /** Brings a decision of medium risk, which needs two approvals, into the given state. */
   const STATES: Record<string, () => Promise<string>> = {
     proposed: async () => (await propose(app, proposer.id, { riskLevel: 'medium' })).id,
     'approved once': async () => {
@@ -50,7 +43,7 @@ describe('Reviews of decisions', () => {
     },
     rejected: async () => {
       const id = await reach('proposed');
-      await review(id, 'reject', { approverId: second.id });
+      await reviewed(id, 'reject', { approverId: second.id });
       return id;
     },
     expired: async () => {
@@ -121,19 +114,22 @@ describe('Reviews of decisions', () => {
     Object.entries(answers).map(([event, [status, becomes]]) => ({ state, event, status, becomes })),
   );
 
-  it.each(CASES)('$state: $event answers $status, and it is $becomes', async ({ state, event, status, becomes }) => {
-    const id = await reach(state);
-    const before = await read(id);
-    const entries = (await auditOf(app, id)).length;
-    const [verdict, body] = REVIEWS[event]?.() ?? [''];
-    const answer = await review(id, verdict, body);
-    expect(answer.status).toBe(status);
-    const after = await read(id);
-    if (becomes === 'same') expect(after).toEqual(before);
-    else expect(after).toEqual(answer.body);
-    expect(after.status).toBe(becomes === 'same' ? before.status : becomes);
-    expect((await auditOf(app, id)).length - entries).toBe(status === 200 || status === 403 ? 1 : 0);
-  });
+  it.each(CASES)(
+    '$state: $event is answered with $status, and the decision is $becomes',
+    async ({ state, event, status, becomes }) => {
+      const id = await reach(state);
+      const before = await read(id);
+      const entries = (await auditOf(app, id)).length;
+      const [verdict, body] = REVIEWS[event]?.() ?? [''];
+      const answer = await reviewed(id, verdict, body);
+      expect(answer.status).toBe(status);
+      const after = await read(id);
+      if (becomes === 'same') expect(after).toEqual(before);
+      else expect(after).toEqual(answer.body);
+      expect(after.status).toBe(becomes === 'same' ? before.status : becomes);
+      expect((await auditOf(app, id)).length - entries).toBe(status === 200 || status === 403 ? 1 : 0);
+    },
+  );
 
   it.each([
     ['low', 1],
@@ -146,7 +142,7 @@ describe('Reviews of decisions', () => {
     for (let given = 1; given <= needed; given += 1) {
       expect((await read(id)).status).toBe('proposed');
       const agent = await createAgent(app, { name: `${riskLevel} ${given}` });
-      const answer = await review(id, 'approve', { approverId: agent.id, comment: `number ${given}` });
+      const answer = await reviewed(id, 'approve', { approverId: agent.id, comment: `number ${given}` });
       expected.push({
         approverId: agent.id,
         verdict: 'approve',
@@ -165,16 +161,16 @@ describe('Reviews of decisions', () => {
     ]);
   });
 
-  it('keep a comment, which may be left out', async () => {
+  it('keep an optional comment', async () => {
     const comments = [undefined, null, '', ' ', '😀'.repeat(2000)];
     for (const comment of comments) {
       const { id } = await propose(app, proposer.id);
-      const { body } = await review(id, 'approve', { approverId: approver.id, comment });
+      const { body } = await reviewed(id, 'approve', { approverId: approver.id, comment });
       expect(body.reviews[0].comment).toBe(comment ?? null);
     }
   });
 
-  it('that reject take reason for comment', async () => {
+  it('that reject accept reason in place of comment', async () => {
     for (const [body, comment] of [
       [{ reason: 'Too risky.' }, 'Too risky.'],
       [{ comment: 'Too risky.', reason: null }, 'Too risky.'],
@@ -182,7 +178,7 @@ describe('Reviews of decisions', () => {
       [undefined, null],
     ] as const) {
       const { id } = await propose(app, proposer.id);
-      const answer = await review(id, 'reject', body);
+      const answer = await reviewed(id, 'reject', body);
       expect(answer.body.reviews).toEqual([
         { approverId: null, verdict: 'reject', comment, createdAt: answer.body.resolvedAt, groups: null },
       ]);
@@ -201,33 +197,33 @@ describe('Reviews of decisions', () => {
     ['reject', { approver: 'x' }, { approver: expect.stringContaining('is not known here') }],
   ])('to %s refuse %j with 400', async (verdict, body, expected) => {
     const { id } = await propose(app, proposer.id);
-    const answer = await review(id, verdict, body);
+    const answer = await reviewed(id, verdict, body);
     expect(answer.status).toBe(400);
     expect(faults(answer)).toEqual(expected);
     expect((await read(id)).status).toBe('proposed');
   });
 
-  it('are checked in order: fields, the decision, the approver, its state, then permission', async () => {
+  it('are checked in this order: fields, decision, approver, state, permission', async () => {
     const { id } = await propose(app, proposer.id);
-    await review(id, 'reject');
-    expect((await review('dec_none', 'approve', { approverId: 1 })).status).toBe(400);
-    expect((await review('dec_none', 'approve', { approverId: 'nobody' })).status).toBe(404);
-    expect((await review(id, 'approve', { approverId: 'nobody' })).status).toBe(400);
-    expect((await review(id, 'approve', { approverId: proposer.id })).status).toBe(409);
-    expect((await review(id, 'approve', { approverId: suspended.id })).status).toBe(409);
+    await reviewed(id, 'reject');
+    expect((await reviewed('dec_none', 'approve', { approverId: 1 })).status).toBe(400);
+    expect((await reviewed('dec_none', 'approve', { approverId: 'nobody' })).status).toBe(404);
+    expect((await reviewed(id, 'approve', { approverId: 'nobody' })).status).toBe(400);
+    expect((await reviewed(id, 'approve', { approverId: proposer.id })).status).toBe(409);
+    expect((await reviewed(id, 'approve', { approverId: suspended.id })).status).toBe(409);
   });
 
-  it.each(['approve', 'reject'])('take the agent that %ss by its name, too, and know it by its id', async (verdict) => {
+  it.each(['approve', 'reject'])('take the agent that %ss by its name as well, and record its id', async (verdict) => {
     const { id } = await propose(app, proposer.id, { riskLevel: 'medium' });
-    const answer = await review(id, verdict, { approverId: 'approver' });
+    const answer = await reviewed(id, verdict, { approverId: 'approver' });
     expect(answer).toMatchObject({ status: 200, body: { reviews: [{ approverId: approver.id, verdict }] } });
     if (verdict === 'approve') expect((await approve(id, approver.id)).status).toBe(409);
-    const faulty = await review(id, verdict, { approverId: 'nobody' });
+    const faulty = await reviewed(id, verdict, { approverId: 'nobody' });
     expect(faults(faulty)).toEqual({ approverId: 'must be the id or the name of an existing agent' });
     expect((await auditOf(app, id)).at(-1)?.agentId).toBe(approver.id);
   });
 
-  it('by the proposer under its name are its own', async () => {
+  it('by the proposer under its name are recognised as self-approval', async () => {
     const { id } = await propose(app, 'proposer');
     expect(await approve(id, 'proposer')).toMatchObject({ status: 403, body: { error: { reason: 'self_approval' } } });
     expect((await auditOf(app, id)).at(-1)).toMatchObject({ agentId: proposer.id, action: 'decision.approval_denied' });
@@ -263,7 +259,7 @@ describe('Reviews of decisions', () => {
       ['reject', 'decision.rejection_denied'],
     ])('name the suspension of who would %s', async (verdict, action) => {
       const { id } = await propose(app, proposer.id);
-      expect(await review(id, verdict, { approverId: suspended.id })).toMatchObject({
+      expect(await reviewed(id, verdict, { approverId: suspended.id })).toMatchObject({
         status: 403,
         body: { error: { code: 'PERMISSION_DENIED', reason: 'agent_suspended' } },
       });
@@ -276,7 +272,7 @@ describe('Reviews of decisions', () => {
       });
     });
 
-    it('do not approve what a suspended agent has proposed until it is resumed, but may reject it', async () => {
+    it('cannot approve what a suspended agent has proposed until it is resumed, but may reject it', async () => {
       const agent = await createAgent(app, { name: 'proposer on leave' });
       const [first, second] = [await propose(app, agent.id), await propose(app, agent.id)];
       await send(app, 'POST', `/api/v1/agents/${agent.id}/suspend`);
@@ -294,7 +290,7 @@ describe('Reviews of decisions', () => {
       });
       expect((await read(first.id)).status).toBe('proposed');
       expect((await approve(first.id, agent.id)).body.error.reason).toBe('self_approval');
-      expect((await review(second.id, 'reject', { approverId: approver.id })).body.status).toBe('rejected');
+      expect((await reviewed(second.id, 'reject', { approverId: approver.id })).body.status).toBe('rejected');
       await send(app, 'POST', `/api/v1/agents/${agent.id}/resume`);
       expect((await approve(first.id, approver.id)).body.status).toBe('approved');
     });
@@ -309,104 +305,14 @@ describe('Reviews of decisions', () => {
     });
   });
 
-  describe('under policies', () => {
-    const inForce: string[] = [];
-
-    afterEach(async () => {
-      for (const id of inForce.splice(0)) await send(app, 'POST', `/api/v1/policies/${id}/deactivate`);
-    });
-
-    async function policy(body: object): Promise<{ id: string; name: string; version: string }> {
-      const { id, name, version } = await createPolicy(app, { effect: 'deny', actions: ['decision:approve'], ...body });
-      inForce.push(id);
-      return { id, name, version };
-    }
-
-    it('need none that allows them', async () => {
-      const { id } = await propose(app, proposer.id);
-      expect((await approve(id, approver.id)).body.status).toBe('approved');
-    });
-
-    it('are refused by one that denies, which is named and recorded', async () => {
-      const denying = await policy({ subjects: ['role:reviewer'], resources: ['decisions/high/deployment'] });
-      const decision = await propose(app, proposer.id, { riskLevel: 'high' });
-      const answer = await approve(decision.id, approver.id);
-      expect(answer).toMatchObject({
-        status: 403,
-        body: { error: { code: 'POLICY_DENIED', reason: 'policy_denied' } },
-      });
-      expect(answer.body.error.policy).toEqual(denying);
-      expect(answer.body.error.message).toContain(denying.name);
-      expect(await read(decision.id)).toEqual(decision);
-      expect((await auditOf(app, decision.id)).at(-1)).toMatchObject({
-        action: 'decision.approval_denied',
-        agentId: approver.id,
-        outcome: 'denied',
-        reason: 'policy_denied',
-        details: { verdict: 'approve', policies: [denying] },
-      });
-      expect((await approve(decision.id, second.id)).status).toBe(200);
-    });
-
-    it('that reject can be denied apart, but not to the holder of the key', async () => {
-      const denying = await policy({ actions: ['decision:reject'], subjects: ['agent:approver'] });
-      const { id } = await propose(app, proposer.id, { riskLevel: 'medium' });
-      expect((await review(id, 'reject', { approverId: approver.id })).body.error.policy).toEqual(denying);
-      expect((await auditOf(app, id)).at(-1)).toMatchObject({
-        action: 'decision.rejection_denied',
-        reason: 'policy_denied',
-        details: { verdict: 'reject', policies: [denying] },
-      });
-      expect((await approve(id, approver.id)).status).toBe(200);
-      expect((await review(id, 'reject')).body.status).toBe('rejected');
-    });
-
-    it.each([
-      [{ resources: ['decisions/high/*'] }, 'high', 'deployment', 403],
-      [{ resources: ['decisions/high/*'] }, 'low', 'deployment', 200],
-      [{ resources: ['/decisions/low/deployment'] }, 'low', 'deployment', 403],
-      [{ resources: ['decisions/low/deployment'] }, 'low', 'Deployment', 200],
-      [{ resources: ['decisions/low/caf\u00e9'] }, 'low', 'cafe\u0301', 403],
-      [{ resources: ['decisions/low/deployment'] }, 'low', 'deploy%6dent', 403],
-      [{ resources: ['decisions/low/a_b_c'] }, 'low', 'a/b/c', 403],
-      [{ resources: ['decisions/low/_'] }, 'low', '..', 403],
-      [{ resources: ['decisions/low/_'] }, 'low', '.', 403],
-      [{ resources: ['decisions/low/*'] }, 'low', '//', 403],
-      [{ resources: ['*'], resourceTypes: ['decision'] }, 'low', 'x', 403],
-      [{ resources: ['*'], resourceTypes: ['entity'] }, 'low', 'x', 200],
-      [{ resources: ['decision/decisions/low/x'] }, 'low', 'x', 403],
-      [{ resources: ['*'], actions: ['*'] }, 'low', 'x', 403],
-      [{ resources: ['*'], actions: ['approve'] }, 'low', 'x', 200],
-    ])('see the resource decisions/<riskLevel>/<type>: %j, %s, %s: %i', async (rules, riskLevel, type, status) => {
-      await policy(rules);
-      const { id } = await propose(app, proposer.id, { riskLevel, type });
-      expect((await approve(id, approver.id)).status).toBe(status);
-    });
-
-    it('follow the highest priority', async () => {
-      await policy({ priority: 1 });
-      await policy({ effect: 'allow', priority: 2 });
-      const { id } = await propose(app, proposer.id);
-      expect((await approve(id, approver.id)).status).toBe(200);
-    });
-
-    it('are refused for self-approval and suspension before a policy is asked', async () => {
-      await policy({});
-      const { id } = await propose(app, proposer.id);
-      expect((await approve(id, suspended.id)).body.error.reason).toBe('agent_suspended');
-      expect((await approve(id, proposer.id)).body.error.reason).toBe('self_approval');
-      expect((await approve(id, approver.id)).body.error.reason).toBe('policy_denied');
-    });
-  });
-
   describe('that race', () => {
-    it('settle a decision once: of 20 approves and rejects one is 200, the rest 409', async () => {
+    it('settle a decision once: of 20 approvals and rejections one is 200, the others 409', async () => {
       const agents = await Promise.all(
         Array.from({ length: 20 }, (_unused, index) => createAgent(app, { name: `racer ${index}` })),
       );
       const { id } = await propose(app, proposer.id);
       const answers = await Promise.all(
-        agents.map((agent, index) => review(id, index % 2 === 0 ? 'approve' : 'reject', { approverId: agent.id })),
+        agents.map((agent, index) => reviewed(id, index % 2 === 0 ? 'approve' : 'reject', { approverId: agent.id })),
       );
       const winners = answers.filter(({ status }) => status === 200);
       expect(winners).toHaveLength(1);
@@ -423,7 +329,7 @@ describe('Reviews of decisions', () => {
       expect((await read(id)).reviews).toHaveLength(1);
     });
 
-    it('approve with as many approvals as are needed, no more', async () => {
+    it('approve it with exactly as many approvals as are needed', async () => {
       const agents = await Promise.all(
         Array.from({ length: 8 }, (_unused, index) => createAgent(app, { name: `voter ${index}` })),
       );

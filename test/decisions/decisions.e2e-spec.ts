@@ -73,7 +73,7 @@ describe('Decisions', () => {
     expect((await post(complete({ riskLevel }))).body).toMatchObject({ riskLevel, requiredApprovals });
   });
 
-  it('of executions need as many where a policy names no approvers, beyond what its body may say', async () => {
+  it('of executions need that many if a policy names no approvers, even more than its body may require', async () => {
     const body = {
       name: 'as-many-as-needed',
       version: '1',
@@ -89,7 +89,7 @@ describe('Decisions', () => {
     expect(Object.keys(faults(await create(created.body.approval)))).toEqual(['approval.approvers[0].approvals']);
   });
 
-  it('keep the number of approvals they were proposed with, whatever REQUIRED_APPROVALS says later', async () => {
+  it('keep the number of approvals fixed when they were proposed, whatever REQUIRED_APPROVALS says later', async () => {
     const database = await temporaryDatabase();
     const start = (approvals: string): Promise<TestApp> =>
       createTestApp({ environment: { ...database.environment, REQUIRED_APPROVALS: approvals } });
@@ -109,7 +109,7 @@ describe('Decisions', () => {
     }
   });
 
-  it('take everything at its limits', async () => {
+  it('accept every member at its limit', async () => {
     const expiresAt = new Date(Date.now() + 10 * YEAR - HOUR * 24).toISOString();
     const limits = { type: '😀'.repeat(100), title: 't'.repeat(500), description: 'd'.repeat(2000), expiresAt };
     expect(await post(complete(limits))).toMatchObject({ status: 201, body: limits });
@@ -171,7 +171,7 @@ describe('Decisions', () => {
     expect(error.details).toEqual([{ field: 'expiresAt', message: expect.stringContaining(message) }]);
   });
 
-  it('take an expiry in any zone and answer it in UTC with milliseconds', async () => {
+  it('accept an expiry in any zone and return it in UTC with milliseconds', async () => {
     const year = new Date().getUTCFullYear() + 2;
     const { body } = await post(complete({ expiresAt: `${year}-05-06T01:02:03.45678+05:30` }));
     expect(body.expiresAt).toBe(`${year}-05-05T19:32:03.456Z`);
@@ -186,7 +186,7 @@ describe('Decisions', () => {
     },
   );
 
-  it('are not proposed by a suspended agent, whose attempt is recorded', async () => {
+  it('cannot be proposed by a suspended agent, whose attempt is recorded', async () => {
     const agent = await createAgent(app, { name: 'suspended' });
     await send(app, 'POST', `/api/v1/agents/${agent.id}/suspend`);
     const before: StatisticsResponse = (await send(app, 'GET', '/api/v1/stats')).body;

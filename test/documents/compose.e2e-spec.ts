@@ -26,10 +26,10 @@ interface ComposeFile {
   readonly services: Readonly<Record<string, Container>>;
 }
 
-/** A value that whoever starts it must give. */
+/** A value that must be supplied at the start. */
 const DEMANDED = /\$\{\w+:\?[^}]+\}/;
 const PINNED = /^[a-z/-]+:\d+\.\d+(\.\d+)?-?[a-z0-9.-]*$/;
-/** Names and addresses that hold a secret, by the names of their variables. */
+/** Variables whose values are, or contain, a secret. */
 const SECRET_NAME = /KEY|PASSWORD|SECRET|TOKEN/;
 const PASSWORD_IN_ADDRESS = /:\/\/[^/@:]*:(?<password>.*)@/;
 
@@ -37,7 +37,7 @@ function read(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');
 }
 
-/** The parser comes with what lints the API document, and is a module that Jest does not load. */
+/** The parser is a dependency of the linter of the API document, and an ES module, which Jest does not load. */
 async function composeFile(): Promise<ComposeFile> {
   const parser = `import { parseYaml } from '@redocly/openapi-core';
     import { readFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ async function composeFile(): Promise<ComposeFile> {
   return JSON.parse(output) as ComposeFile;
 }
 
-// None of it has to do with a database.
+// Independent of the database, so once is enough.
 describeOnSqlite('compose.yaml', () => {
   let services: ComposeFile['services'];
   let containers: [string, Container][];
@@ -57,7 +57,7 @@ describeOnSqlite('compose.yaml', () => {
     expect(containers.map(([name]) => name)).toEqual(['governance', 'balancer', 'postgres', 'redis']);
   });
 
-  it('holds no secret: whoever starts it must give them', () => {
+  it('contains no secrets: they must be supplied at the start', () => {
     const secrets = containers.flatMap(([, { environment = {} }]) =>
       Object.entries(environment).flatMap(([name, value]) => {
         const inAddress = PASSWORD_IN_ADDRESS.exec(value)?.groups?.['password'];
@@ -68,7 +68,7 @@ describeOnSqlite('compose.yaml', () => {
     for (const secret of secrets) expect(secret.replace(DEMANDED, '')).toBe('');
   });
 
-  it('gives Redis a password, and the replicas the same', () => {
+  it('gives Redis a password, and the replicas the same one', () => {
     expect(services['governance']?.environment?.['REDIS_URL']).toContain('redis://:${REDIS_PASSWORD:?');
     expect(services['redis']?.environment?.['REDIS_PASSWORD']).toContain('${REDIS_PASSWORD:?');
     expect(services['redis']?.command?.join('\n')).toContain('requirepass $$REDIS_PASSWORD');
@@ -95,7 +95,7 @@ describeOnSqlite('compose.yaml', () => {
     expect(read('deploy/nginx.conf')).toContain(`listen ${inside};`);
   });
 
-  it('takes images of exact versions, and so does the image of the service', () => {
+  it('uses images of exact versions, and so does the image of the service', () => {
     const images = containers.flatMap(([, { image }]) => (image === undefined ? [] : [image]));
     const bases = [...read('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image);
     expect([images.length, bases.length]).toEqual([3, 2]);
@@ -105,7 +105,7 @@ describeOnSqlite('compose.yaml', () => {
 
   const itWithRedis = hasRedisServer ? it : it.skip;
 
-  itWithRedis('starts a Redis that answers nobody without the password', async () => {
+  itWithRedis('starts a Redis that requires the password', async () => {
     const port = await freePort();
     const [shell = '', ...parameters] = services['redis']?.command ?? [];
     const script = parameters.map((text) => text.replaceAll('$$', '$').replace('--save', `--port ${port} --save`));

@@ -17,6 +17,7 @@ import {
   codeBlocks,
   codeSpans,
   documentPaths,
+  filesBelow,
   readDocument,
   ROOT,
   section,
@@ -82,7 +83,7 @@ describe('The script that recomputes the chain', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('finds every hash of a real chain right', async () => {
+  it('finds every hash of a real chain correct', async () => {
     const environment = { API: `${app.url}/api/v1`, API_KEY: README_KEY };
     const { output, errors } = await run(process.execPath, [join(folder, 'verify-chain.mjs')], { environment });
     expect(errors).toBe('');
@@ -152,9 +153,28 @@ describe.each(documentPaths())('%s', (path) => {
     const named = codeSpans(text).filter((span) => isPath.test(span) && !built.test(span));
     expect(named.filter((span) => !existsSync(join(ROOT, span)))).toEqual([]);
   });
+
+  it('names scripts and tests that can be run', () => {
+    const { scripts } = JSON.parse(readDocument('package.json')) as { scripts: Record<string, string> };
+    const unknown = [...text.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].filter(
+      ([, name = '']) => !(name in scripts),
+    );
+    const tests = [...filesBelow('test'), ...filesBelow('src')].filter((file) => /[.-]spec\.ts$/.test(file));
+    const missing = [...text.matchAll(/npx jest ((?:test|src)\/[\w./-]+)/g)].filter(
+      ([, place = '']) => !tests.some((file) => file.startsWith(place)),
+    );
+    expect([...unknown, ...missing].map(([command]) => command)).toEqual([]);
+  });
 });
 
-/** As GitHub makes them of headings. */
+describe('CONTRIBUTING.md', () => {
+  it('shows a first test that is run with the others', () => {
+    const [shown] = codeBlocks(section(readDocument('CONTRIBUTING.md'), '### Your first test'));
+    expect(shown?.code).toBe(readDocument('test/documents/your-first-test.e2e-spec.ts'));
+  });
+});
+
+/** The anchors that GitHub generates from headings. */
 function anchors(document: string): string[] {
   const headings = [...withoutCode(document).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
   return headings.map((heading) =>

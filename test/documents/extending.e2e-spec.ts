@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { SCHEMA_VERSION } from '../../src/ledger/schema/schema-version';
 import { codeBlocks, readDocument, ROOT, section } from '../support/documents/markdown';
 import { run, runBlocks } from '../support/processes/shell';
 import { differences, shownAnswers } from '../support/application/shown-answers';
@@ -10,7 +11,7 @@ const PAGE = readDocument('docs/extending.md');
 const TRY_IT = section(PAGE, '## 8. Try it');
 const SOURCE = /^\/\/ (src\/\S+)\n/;
 
-/** The service's sources with the module of the page among them, in a folder of their own. */
+/** A copy of the service's sources that contains the module of the page. */
 function writeExtendedService(folder: string): void {
   for (const name of ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
     cpSync(join(ROOT, name), join(folder, name), { recursive: true });
@@ -26,7 +27,7 @@ function writeExtendedService(folder: string): void {
   writeFileSync(map, patched(readFileSync(map, 'utf8')));
 }
 
-/** Does to a text what the page's diff shows: adds its lines before or after the one that stands there already. */
+/** Applies a diff of the page to a text: adds its lines before or after the existing line. */
 function patched(text: string): string {
   const diff = codeBlocks(PAGE).find(({ language }) => language === 'diff')?.code ?? '';
   const shown = diff.trimEnd().split('\n');
@@ -51,12 +52,12 @@ describe('The module of docs/extending.md', () => {
   });
 
   afterAll(async () => {
-    // Not started when the module did not compile.
+    // Not started if the module did not compile.
     await (service as StartedProgram | undefined)?.stop();
     rmSync(folder, { recursive: true });
   });
 
-  it('reports an incident, which an agent closes by an action handler', () => {
+  it('reports an incident, which an agent closes through an action handler', () => {
     const [, , execution, incident] = printed;
     expect(execution).toMatchObject({ outcome: 'executed', failureReason: null });
     expect(incident).toMatchObject({ id: expect.stringMatching(/^inc_/), severity: 'major' });
@@ -70,13 +71,18 @@ describe('The module of docs/extending.md', () => {
     expect(verification).toMatchObject({ valid: true, entriesVerified: 6 });
   });
 
-  it('lets in who has the scopes of its routes, as shown', () => {
+  it('admits callers with the scopes of its routes, as shown', () => {
     const shown = shownAnswers(codeBlocks(TRY_IT).find(({ language }) => language === 'json')?.code ?? '');
     expect(scoped).toHaveLength(shown.length);
     expect(scoped.flatMap((answer, index) => differences(answer, shown[index]))).toEqual([]);
   });
 
-  it('is behind the pipeline like any other: key, strict parameters, validation, errors, Location', async () => {
+  it('brings a migration to which SCHEMA_VERSION can be raised', () => {
+    const numbers = [...PAGE.matchAll(/IncidentsSchema(\d{13})/g)].map(([, number]) => Number(number));
+    expect(Math.min(...numbers)).toBeGreaterThan(SCHEMA_VERSION);
+  });
+
+  it('passes through the pipeline like any other: key, strict parameters, validation, errors, Location', async () => {
     expect(await service.send('GET', '/api/v1/incidents', { key: null })).toMatchObject({ status: 401 });
     expect(await service.send('GET', '/api/v1/incidents?severty=major')).toMatchObject({ status: 400 });
     const refused = await service.send('POST', '/api/v1/incidents', {
@@ -92,13 +98,16 @@ describe('The module of docs/extending.md', () => {
     expect(listed.body).toEqual({ data: [created.body], total: 1 });
   });
 
-  it('is in the OpenAPI document', async () => {
+  it('is in the OpenAPI document, with a name for its choice', async () => {
     const { body } = await service.send('GET', '/docs/openapi.json');
+    expect(body.components.schemas).toHaveProperty('IncidentSeverity');
     expect(Object.keys(body.paths)).toEqual(expect.arrayContaining(['/api/v1/incidents', '/api/v1/incidents/{id}']));
   });
 });
 
-/** Runs the commands of the page's last section with the helpers of the README, and answers what each block's printed. */
+/**
+ * Runs the commands of the page's last section with the helpers of the README, and returns the output of each block.
+ */
 async function tryItOut(service: StartedProgram): Promise<Record<string, unknown>[][]> {
   const helpers = codeBlocks(section(readDocument('README.md'), '## The first five minutes'))[1]?.code ?? '';
   const [commands = '', withScopes = ''] = codeBlocks(TRY_IT).flatMap(({ language, code }) =>

@@ -8,7 +8,7 @@ const PERMISSIVE = new Set([
   ...['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'BlueOak-1.0.0', 'Python-2.0', 'Unlicense'],
   ...['Zlib', 'CC-BY-4.0', 'CC0-1.0'],
 ]);
-/** Of packages that name their licence in the way of before 2014, as their files have it. */
+/** Licences, according to their files, of packages that name them in the format used before 2014. */
 const UNSTATED: Readonly<Record<string, string>> = { busboy: 'MIT', streamsearch: 'MIT' };
 
 interface Manifest {
@@ -19,7 +19,7 @@ interface Manifest {
 }
 
 interface LockedPackage {
-  /** Where it is installed under another one. */
+  /** Its name, if it is installed under another one. */
   readonly name?: string;
   readonly version: string;
   readonly integrity?: string;
@@ -32,14 +32,14 @@ function read(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');
 }
 
-/** `MIT`, `(MIT OR WTFPL)`, `Apache-2.0 AND MIT`: of an OR one will do. */
+/** Such as `MIT`, `(MIT OR WTFPL)` or `Apache-2.0 AND MIT`: one side of an OR is enough. */
 function isPermissive(expression: string): boolean {
   const plain = expression.replace(/[()]/g, '');
   if (plain.includes(' OR ')) return plain.split(' OR ').some(isPermissive);
   return plain.split(' AND ').every((licence) => PERMISSIVE.has(licence));
 }
 
-// None of it has to do with a database.
+// Independent of the database, so once is enough.
 describeOnSqlite('What the service is made of', () => {
   const manifest = JSON.parse(read('package.json')) as Manifest;
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
@@ -63,7 +63,7 @@ describeOnSqlite('What the service is made of', () => {
     expect(differing).toEqual([]);
   });
 
-  it('runs one install script, and every package that has one was looked at', () => {
+  it('runs one install script, and lists every package that has one', () => {
     const scripted = new Set(locked.filter(({ hasInstallScript }) => hasInstallScript).map(({ name }) => name));
     const allowed = Object.keys(manifest.allowScripts).filter((name) => manifest.allowScripts[name]);
     expect([...scripted].filter((name) => !(name in manifest.allowScripts))).toEqual([]);
@@ -77,7 +77,7 @@ describeOnSqlite('What the service is made of', () => {
     expect([isPermissive('GPL-3.0'), isPermissive('MIT AND GPL-3.0'), isPermissive('none')]).not.toContain(true);
   });
 
-  it('has a reason each', () => {
+  it('gives a reason for every dependency', () => {
     const [production = '', development = ''] = read('docs/dependencies.md').split('\n## For development\n');
     const listed = (text: string): string[] =>
       [...text.matchAll(/^\| `(\S+)` \| \S.* \|$/gm)].map(([, name = '']) => name);

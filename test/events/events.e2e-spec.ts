@@ -31,7 +31,7 @@ describe('Events', () => {
     return (await send(app, 'GET', '/api/v1/stats')).body.provenanceEntries;
   }
 
-  it('come for each audit entry, as the audit shows it', async () => {
+  it('are sent for each audit entry, as the audit shows it', async () => {
     const before = await head();
     const reader = await open();
     expect(reader.answer.statusCode).toBe(200);
@@ -50,12 +50,12 @@ describe('Events', () => {
     ]);
   });
 
-  it('begin after a sequence, and after the last one that a client has seen', async () => {
+  it('begin after a given sequence, or after the last one that a client has seen', async () => {
     const last = await head();
     const all = await open('?after=0');
     await all.until(last);
     expect(all.ids).toEqual(Array.from({ length: last }, (_, index) => index + 1));
-    // It goes before `after`.
+    // It takes precedence over `after`.
     const again = await open('?after=0', { 'Last-Event-ID': '290' });
     await again.until(last - 290);
     await createEntity(app);
@@ -64,7 +64,7 @@ describe('Events', () => {
     expect(all.ids.at(-1)).toBe(last + 1);
   });
 
-  it('are chosen by action, agent, entity and record', async () => {
+  it('are filtered by action, agent, entity and record', async () => {
     const agent = await createAgent(app, { name: 'chosen' });
     const entity = await createEntity(app);
     await send(app, 'POST', `/api/v1/entities/${entity.id}/claims`, { body: { predicate: 'is', value: 1 } });
@@ -85,7 +85,7 @@ describe('Events', () => {
       expect([query, reader.events.map(({ event }) => event)]).toEqual([query, actions]);
       reader.close();
     }
-    // Of what happens now, too.
+    // New entries are filtered as well.
     const reader = await open('?action=entity.deleted&action=agent.*');
     await createEntity(app);
     await send(app, 'DELETE', `/api/v1/entities/${entity.id}`);
@@ -94,7 +94,7 @@ describe('Events', () => {
     expect(reader.events.map(({ event }) => event)).toEqual(['entity.deleted', 'agent.resumed']);
   });
 
-  it('are refused from beyond the last one, or from what is not a place', async () => {
+  it('are refused if the start lies beyond the last one, or is malformed', async () => {
     const beyond = (await head()) + 1;
     const refused = (query: string, id?: string) =>
       send(app, 'GET', `${EVENTS}${query}`, id === undefined ? {} : { headers: { 'Last-Event-ID': id } });
@@ -117,7 +117,7 @@ describe('Events', () => {
     expect(faults(await refused(`?${many}`))).toEqual({ 'query.action': expect.any(String) });
   });
 
-  it('answer HEAD with the headers alone', async () => {
+  it('answer HEAD with the headers only', async () => {
     const { status, text, headers } = await send(app, 'HEAD', EVENTS);
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'text/event-stream']);
   });
@@ -140,7 +140,7 @@ describe('Events', () => {
     expect(other.isOver).toBe(false);
   });
 
-  it('are read by 20 streams of a caller, and by so many of all', async () => {
+  it('are read by 20 streams of a caller at most, and by a limited number of all callers', async () => {
     const bounded = await createTestApp({
       environment: { MAX_EVENT_STREAMS: '22', MAX_CONNECTIONS_PER_ADDRESS: '100' },
     });
@@ -158,12 +158,12 @@ describe('Events', () => {
     expect((await opened(2)).answer.statusCode).toBe(200);
     expect((await opened(1)).answer.statusCode).toBe(503);
     first[0]?.close();
-    // Its place is free once the service has seen it leave.
+    // Its place is free once the service has noticed that it left.
     for (let status; status !== 200;) status = (await opened(0)).answer.statusCode;
     await bounded.close();
   });
 
-  it('wait for who reads history slowly, and leave behind who does not read what happens now', async () => {
+  it('wait for a client that reads history slowly, and drop one that does not read new entries', async () => {
     const { hostname, port } = new URL(app.url);
     const stalled = connect(Number(port), hostname);
     const answered = once(stalled, 'data');
@@ -188,7 +188,7 @@ describe('Events', () => {
     const closed = once(stalled, 'close');
     stalled.resume();
     await closed;
-    // What the system had taken before the connection was closed.
+    // What the operating system had buffered before the connection was closed.
     expect(bytes).toBeLessThan(8_000_000);
   });
 

@@ -9,10 +9,10 @@ const IN_FULL = process.env['EVENTS_IN_FULL'] === 'true';
 const [EVENTS, AT_ONCE] = IN_FULL ? [10_000, 100] : [500, 50];
 const READERS = 50;
 const CALLERS = 3;
-/** Milliseconds behind the commit within which 99 of 100 events come. */
+/** Milliseconds after the commit within which 99 of 100 events must arrive. */
 const BEHIND = 1_000;
 
-/** Where several processes share the database, some of the readers are those of another one than the writer's. */
+/** If several processes share the database, some readers are connected to another process than the writer. */
 describe('Events, to many readers', () => {
   let database: TemporaryDatabase;
   const apps: TestApp[] = [];
@@ -33,7 +33,7 @@ describe('Events, to many readers', () => {
     return found;
   }
 
-  it(`come all, once and in order: ${EVENTS} to ${READERS}`, async () => {
+  it(`all arrive, once and in order: ${EVENTS} to ${READERS}`, async () => {
     const keys = await Promise.all(Array.from({ length: CALLERS }, () => issueKey(app(0), { scopes: ['audit'] })));
     const readers = await Promise.all(
       Array.from({ length: READERS }, (_, index) =>

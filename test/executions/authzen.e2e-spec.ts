@@ -56,7 +56,7 @@ describe('AuthZEN', () => {
     ]);
   }
 
-  it('tells where it answers, to everybody', async () => {
+  it('publishes its configuration to everybody', async () => {
     const { status, body, headers } = await send(app, 'GET', '/.well-known/authzen-configuration', { key: null });
     expect([status, headers.get('content-type')]).toEqual([200, expect.stringContaining('application/json')]);
     expect(body).toEqual({
@@ -66,7 +66,7 @@ describe('AuthZEN', () => {
     });
   });
 
-  it('decides true for what is allowed, and for nothing else', async () => {
+  it('decides true for allowed requests only', async () => {
     const policySet = await policySetOf(app);
     expect((await evaluation(ALLOWED)).body).toEqual({
       decision: true,
@@ -87,7 +87,7 @@ describe('AuthZEN', () => {
     });
   });
 
-  it('knows agents by id and name, and asks their capabilities; their properties do not count', async () => {
+  it('finds agents by id and name, and checks their capabilities; properties in the request are ignored', async () => {
     const withId = (id: string, properties?: object): object => ({ subject: { type: 'agent', id, properties } });
     expect(await decided(withId(bot))).toEqual([true, null]);
     expect(await decided(withId('nobody'))).toEqual([false, 'agent_unknown']);
@@ -96,7 +96,7 @@ describe('AuthZEN', () => {
     expect(await decided({ ...withId('bot', { roles: [] }) })).toEqual([true, null]);
   });
 
-  it('knows any other subject by its type, id, and the roles that the caller vouches for', async () => {
+  it('judges any other subject by its type, its id, and the roles that the caller vouches for', async () => {
     const greets = (type: string, id: string, properties?: object): Promise<[boolean, string | null]> =>
       decided({ subject: { type, id, properties }, action: { name: 'greet' } });
     expect(await greets('user', 'alice')).toEqual([true, null]);
@@ -113,7 +113,7 @@ describe('AuthZEN', () => {
       expect(await greets('user', id)).toEqual([false, 'subject_invalid']);
   });
 
-  it('takes action.properties as the parameters, and answers false to what execute would refuse', async () => {
+  it('takes action.properties as the parameters, and decides false for what execute would refuse', async () => {
     const spend = (properties?: object): object => ({ ...ALICE, action: { name: 'spend', properties } });
     expect(await decided(spend({ amount: 9 }))).toEqual([true, null]);
     expect(await decided(spend({ amount: 11 }))).toEqual([false, 'no_policy_allows']);
@@ -128,7 +128,7 @@ describe('AuthZEN', () => {
     expect(await decided({ action: { name: ' ' } })).toEqual([false, 'resource_invalid']);
   });
 
-  it('ignores what it does not know, and what does not count', async () => {
+  it('ignores unknown and irrelevant members', async () => {
     const body = {
       subject: { ...BOT.subject, properties: { department: 'x' }, more: 1 },
       action: { name: 'read', method: 'GET' },
@@ -161,7 +161,7 @@ describe('AuthZEN', () => {
     }
   });
 
-  it('holds bodies to the rules of JSON values', async () => {
+  it('applies the rules of JSON values to bodies', async () => {
     const text = JSON.stringify(ALLOWED).replace('"a/b"', '"a/b","x":12345678901234567890');
     const answer = await send(app, 'POST', '/access/v1/evaluation', { body: text });
     expect(Object.keys(faults(answer))).toEqual(['resource.x']);
@@ -173,7 +173,7 @@ describe('AuthZEN', () => {
     expect(plain.status).toBe(415);
   });
 
-  it('answers a list in order, by one set, each part of an item in place of the whole default', async () => {
+  it('answers a list in order, by one set of policies; a part of an item replaces the whole default', async () => {
     const { body } = await evaluations({
       ...ALLOWED,
       evaluations: [{}, { action: { name: 'burn' } }, { ...ALICE, action: { name: 'greet' } }],
@@ -189,12 +189,12 @@ describe('AuthZEN', () => {
     ]);
   });
 
-  it('answers one evaluation where there is no list, or an empty one', async () => {
+  it('answers a single evaluation if there is no list, or an empty one', async () => {
     for (const members of [{}, { evaluations: [] }, { evaluations: null }])
       expect((await evaluations({ ...ALLOWED, ...members })).body).toMatchObject({ decision: true });
   });
 
-  it('answers what is wrong with an item in its place', async () => {
+  it('reports the fault of an item in its place', async () => {
     const items = [
       {},
       1,
@@ -215,7 +215,7 @@ describe('AuthZEN', () => {
     ]);
   });
 
-  it('ends a list with the item that decides, where it is asked to', async () => {
+  it('ends a list with the deciding item if the request says so', async () => {
     const evaluate = (semantic: string | null, ...items: object[]): Promise<unknown[]> =>
       list({ ...ALLOWED, evaluations: items, options: { evaluations_semantic: semantic } });
     const [yes, no] = [
@@ -245,7 +245,7 @@ describe('AuthZEN', () => {
     expect(Object.keys(faults(answer)).sort()).toEqual(expected);
   });
 
-  it('takes 1,000 at once', async () => {
+  it('accepts 1,000 at once', async () => {
     const answers = await list({ ...ALLOWED, evaluations: Array(1_000).fill({}) });
     expect(answers).toHaveLength(1_000);
   });
@@ -263,7 +263,7 @@ describe('AuthZEN', () => {
     expect((await evaluation(ALLOWED, options)).headers.get('x-request-id')).not.toContain(secret.slice(-10));
   });
 
-  it('takes the same callers, in the same error shape', async () => {
+  it('accepts the same callers, and has the same shape of errors', async () => {
     const key = async (scopes: string[], agentId?: string): Promise<string> =>
       (await issueKey(app, { scopes, ...(agentId !== undefined && { agentId }) })).secret;
     expect((await evaluation(ALLOWED, { key: null })).body.error.code).toBe('UNAUTHORIZED');
@@ -291,7 +291,7 @@ describe('AuthZEN', () => {
 });
 
 describe('AuthZEN without PUBLIC_URL', () => {
-  it('has no configuration, and answers all the same', async () => {
+  it('has no configuration, but still answers', async () => {
     const app = await createTestApp();
     expect((await send(app, 'GET', '/.well-known/authzen-configuration')).status).toBe(404);
     expect((await send(app, 'POST', '/access/v1/evaluation', { body: ALLOWED })).body).toMatchObject({

@@ -5,10 +5,10 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { chainIsValid, createAgent, createPolicy } from '../support/application/factories';
 import { send, type Answer } from '../support/application/send';
 
-/** Requests that are asked and done: a sample, or as many as the environment says. */
+/** Number of requests that are both evaluated and executed: a sample, or as many as the environment says. */
 const CASES = Number(process.env['EVALUATION_CASES'] ?? 240);
 const OF_A_ROUND = 60;
-/** Told with a failure; given, the same cases are made again. */
+/** Shown with a failure. Set in the environment, it generates the same cases again. */
 const SEED = Number(process.env['EVALUATION_SEED'] ?? Date.now() % 2 ** 31);
 
 const ACTIONS = ['read', 'reads', 'pay'];
@@ -68,7 +68,7 @@ const request = fc.record({
   parameters: fc.record({ n: fc.constantFrom(1, 3, 'x'), s: fc.constantFrom('x', 'yx', ['x']) }, { requiredKeys: [] }),
 });
 
-/** What execute said, in the words of evaluate. */
+/** The answer of execute, in the terms of evaluate. */
 interface Done {
   readonly effect: string;
   readonly reason: string | null;
@@ -99,7 +99,7 @@ describe.each(['deny', 'allow'])('With the default effect %s', (POLICY_DEFAULT_E
     return (await send(app, 'GET', `/api/v1/${path}`)).body;
   }
 
-  it('evaluate says beforehand what execute does', async () => {
+  it('evaluate predicts what execute does', async () => {
     let number = 0;
     const rounds = Math.ceil(CASES / 2 / OF_A_ROUND);
     const sets = fc.sample(fc.array(policy, { maxLength: 14, size: 'max' }), { seed: SEED, numRuns: rounds });
@@ -109,7 +109,7 @@ describe.each(['deny', 'allow'])('With the default effect %s', (POLICY_DEFAULT_E
           createPolicy(app, rules.effect === 'require_approval' ? { ...rules, approval } : rules),
         ),
       );
-      // Each with parameters of its own: what was asked before is not asked again.
+      // Each has different parameters, since a repeated request would continue the earlier one.
       const requests = fc.sample(request, { seed: SEED + round, numRuns: OF_A_ROUND }).map((asked) => {
         number += 1;
         return { ...asked, parameters: { ...asked.parameters, number } };
@@ -126,8 +126,8 @@ describe.each(['deny', 'allow'])('With the default effect %s', (POLICY_DEFAULT_E
         const { approval, ...expected } = evaluated.results[index];
         const { parameters } = requests[index] ?? { parameters: { number: 0 } };
         const record = recorded.get(parameters.number);
-        const told = { seed: SEED, made, asked: requests[index] };
-        expect({ ...told, answer: doneBy(answer, record.policies) }).toEqual({ ...told, answer: expected });
+        const context = { seed: SEED, made, asked: requests[index] };
+        expect({ ...context, answer: doneBy(answer, record.policies) }).toEqual({ ...context, answer: expected });
         expect(
           approval?.approvers.map(({ subjects, approvals }: ApproverGroup) => ({ subjects, approvals })) ?? null,
         ).toEqual(await approversOf(record));
@@ -140,7 +140,7 @@ describe.each(['deny', 'allow'])('With the default effect %s', (POLICY_DEFAULT_E
     }
   }, 3_600_000);
 
-  /** By the number in their parameters. */
+  /** Keyed by the number in their parameters. */
   async function records(): Promise<Map<number, Answer['body']>> {
     const { data } = await get(`executions?limit=${OF_A_ROUND}&order=desc`);
     return new Map(data.map((execution: Answer['body']) => [execution.parameters.number, execution]));

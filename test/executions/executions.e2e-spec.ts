@@ -14,7 +14,7 @@ async function readExecution(app: TestApp, id: string): Promise<ExecutionRespons
   return (await send(app, 'GET', `${EXECUTIONS}/${id}`)).body;
 }
 
-/** The newest execution, which a refused caller does not learn of. */
+/** The newest execution; a refused caller is not given its id. */
 async function newest(app: TestApp): Promise<ExecutionResponse> {
   return (await send(app, 'GET', `${EXECUTIONS}?order=desc&limit=1`)).body.data[0];
 }
@@ -39,7 +39,7 @@ describe('executions', () => {
     execute(app, agent, { ...REQUEST, ...body });
 
   describe('that are allowed', () => {
-    it('are authorised and left to the caller when no handler is registered', async () => {
+    it('are authorised and left to the caller if no handler is registered', async () => {
       const answer = await run({ parameters: { a: [1, { constructor: 'x' }], prototype: null, b: 'false' } });
       expect(answer.status).toBe(200);
       expect(answer.headers.get('location')).toBeNull();
@@ -70,7 +70,7 @@ describe('executions', () => {
       });
     });
 
-    it('leave one entry that names the resource and the policies, not the parameters', async () => {
+    it('leave one entry with the resource and the policies, but not the parameters', async () => {
       const { id, policies } = (await run({ parameters: { secret: 'x' } })).body as ExecutionResponse;
       expect(await auditOf(app, id)).toEqual([
         expect.objectContaining({
@@ -98,7 +98,7 @@ describe('executions', () => {
       expect(body.data).toEqual([expect.objectContaining({ subjectId: id, entityId: entity.id })]);
     });
 
-    it('belong to no entity when there is none of that id, or it is not the last segment', async () => {
+    it('belong to no entity if none has that id, or the id is not the last segment', async () => {
       const { body: entity } = await send(app, 'POST', '/api/v1/entities', { body: { type: 't', name: 'n' } });
       for (const resourceId of ['ent_01ARZ3NDEKTSV4RRFFQ69G5FAV', `${entity.id}/a`, `x${entity.id}`]) {
         const { id } = (await run({ resourceId })).body;
@@ -125,7 +125,7 @@ describe('executions', () => {
       ]);
     };
 
-    it('because no policy allows them, say what one would have to allow', async () => {
+    it('because no policy allows them say what a policy would have to allow', async () => {
       const refusal = await run({ action: 'odd' });
       expect(refusal).toMatchObject({
         status: 403,
@@ -137,7 +137,7 @@ describe('executions', () => {
       await expectStored(refusal, 'no_policy_allows', []);
     });
 
-    it('by a policy, say which', async () => {
+    it('by a policy name that policy', async () => {
       const refusal = await run({ action: 'write' });
       expect(refusal).toMatchObject({
         status: 403,
@@ -149,7 +149,7 @@ describe('executions', () => {
       await expectStored(refusal, 'policy_denied', [expect.objectContaining({ name: 'no writing', effect: 'deny' })]);
     });
 
-    it('because the agent lacks the capability, though a policy would allow or deny', async () => {
+    it('because the agent lacks the capability do not depend on policies', async () => {
       await createAgent(app, { name: 'incapable' });
       for (const action of ['read', 'write', 'READ']) {
         const refusal = await run({ action }, 'incapable');
@@ -161,7 +161,7 @@ describe('executions', () => {
       }
     });
 
-    it('because the agent is suspended, before anything else', async () => {
+    it('because the agent is suspended take precedence over every other refusal', async () => {
       await createAgent(app, { name: 'resting', capabilities: ['read'] });
       await send(app, 'POST', '/api/v1/agents/resting/suspend');
       for (const action of ['read', 'anything']) {
@@ -177,10 +177,10 @@ describe('executions', () => {
     });
   });
 
-  describe('that cannot be', () => {
+  describe('that are invalid', () => {
     const total = async (): Promise<number> => (await send(app, 'GET', EXECUTIONS)).body.total;
 
-    it('of an unknown agent, are 404 and leave nothing', async () => {
+    it('with an unknown agent are 404 and leave nothing', async () => {
       const before = await total();
       expect(await run({}, 'nobody')).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
       expect(await total()).toBe(before);
@@ -223,7 +223,7 @@ describe('executions', () => {
       ['parameters', 7],
       ['agentId', 'x'],
     ];
-    it.each(FAULTY)('for their %s %j, are 400 and leave nothing', async (member, value) => {
+    it.each(FAULTY)('with the %s %j are 400 and leave nothing', async (member, value) => {
       const before = await total();
       const answer = await run({ [member]: value });
       expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
@@ -239,7 +239,7 @@ describe('executions', () => {
       ]);
     });
 
-    it('are 400 before they are 404', async () => {
+    it('are answered with 400 rather than 404 if both apply', async () => {
       expect((await execute(app, 'nobody', {})).status).toBe(400);
     });
   });
@@ -280,7 +280,7 @@ describe('executions', () => {
     });
   });
 
-  it('are made by POST alone', async () => {
+  it('are created by POST only', async () => {
     expect((await send(app, 'GET', '/api/v1/agents/bot/execute')).status).toBe(405);
     expect((await send(app, 'POST', EXECUTIONS, { body: {} })).status).toBe(405);
   });

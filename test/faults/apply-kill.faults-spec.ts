@@ -30,7 +30,7 @@ describe('kill -9 while a set of policies is applied', () => {
     program = await startProgram(join(ROOT, 'dist', 'main.js'), database.environment);
   }
 
-  /** The version that every policy has: that of the set before or that of the set after, never some of both. */
+  /** The version that all policies have: either that of the previous set or that of the new one, never a mixture. */
   async function versionInForce(): Promise<{ version: string; policySet: string }> {
     const { data, total } = (await program.send('GET', `/api/v1/policies?status=active&limit=${POLICIES}`)).body;
     const versions = new Set<string>(data.map(({ version }: Parsed) => version));
@@ -40,9 +40,9 @@ describe('kill -9 while a set of policies is applied', () => {
     return { version, policySet: base };
   }
 
-  /** True when it was answered as applied; false when the process was gone before. */
+  /** True if the answer confirmed it; false if the process was gone before. */
   async function apply(base: string, version: string): Promise<boolean> {
-    // Each set has other names, so that some go out of force and others come into it.
+    // Each set has different names, so that some policies are deactivated and others activated.
     const policies = Array.from({ length: POLICIES }, (_, index) => {
       const name = index % 2 === 0 ? `policy-${index}` : `policy-${index}-${version}`;
       return { ...RULES, name, version, resources: [`area-${index}/*`] };

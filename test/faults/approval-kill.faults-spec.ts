@@ -16,7 +16,7 @@ const WORKERS = 8;
 const LONGEST_LOAD = 250;
 const LONGEST_ROUND = 20_000;
 
-/** One action that needs an approval, as far as its client knows. */
+/** One action that needs an approval, from the view of its client. */
 interface Asked {
   id: string | null;
   decisionId: string | null;
@@ -28,7 +28,7 @@ function nothingYet(): Asked {
   return { id: null, decisionId: null, isApproved: false, isExecuted: false };
 }
 
-describe('kill -9 between asking and result', () => {
+describe('kill -9 between request and result', () => {
   let database: TemporaryDatabase;
   let program: StartedProgram;
   let effects: string;
@@ -55,7 +55,7 @@ describe('kill -9 between asking and result', () => {
     });
   }
 
-  /** Null where the process was gone before it answered. */
+  /** Null if the process was gone before it answered. */
   const post = async (path: string, body?: object): Promise<Parsed> => {
     const sent: Sent = body === undefined ? {} : { body };
     const answer = await program.send('POST', `/api/v1/${path}`, sent).catch(() => null);
@@ -64,7 +64,7 @@ describe('kill -9 between asking and result', () => {
     return answer.status === 503 ? null : answer.body;
   };
 
-  /** Asks, has it approved and goes on, as far as it comes before the kill. */
+  /** Asks, has the request approved and resumes it, as far as it gets before the kill. */
   async function walk(asked: Asked, random: Random, name: string): Promise<void> {
     await waitForApproval(asked, random, name);
     if (!asked.isApproved) return;
@@ -120,7 +120,7 @@ describe('kill -9 between asking and result', () => {
           const { status } = (await program.send('GET', `/api/v1/decisions/${decisionId}`)).body;
           const lines = written().get(id) ?? 0;
           const isGone = ['executed', 'interrupted'].includes(outcome);
-          // What was answered is kept, an approval is there until it is used, and nothing was done without one.
+          // What was answered is stored, an approval remains until it is used, and nothing was done without one.
           expect({ isApproved, status }).toEqual({ isApproved, status: isApproved ? 'approved' : expect.any(String) });
           expect(isGone || outcome === (status === 'approved' ? 'approved' : 'pending_approval')).toBe(true);
           if (isExecuted) expect({ outcome, lines }).toEqual({ outcome: 'executed', lines: 1 });

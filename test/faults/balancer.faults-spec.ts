@@ -17,7 +17,7 @@ const CLIENTS = 8;
 const MEBIBYTE = 1_048_576;
 const ENTITY = { type: 'service', name: 'gateway' };
 
-/** Neither is one of the servers that tests may count on, so that they are skipped where one is not, and say so. */
+/** Tests cannot rely on these programs, so they are skipped if one is missing, and say so. */
 const title = 'Two replicas behind the nginx of compose.yaml';
 if (!hasNginx || !hasRedisServer) describe.skip(`${title} (skipped: needs nginx and redis-server)`, tests);
 else describeWhereReachable([POSTGRES_SERVER], title, tests);
@@ -38,7 +38,7 @@ function tests(): void {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** With what compose.yaml gives them. */
+  /** Starts a replica with the settings of compose.yaml. */
   async function start(environment: Readonly<Record<string, string>> = {}): Promise<void> {
     const port = await freePort();
     redis = await startRedis(folder, port);
@@ -70,7 +70,7 @@ function tests(): void {
     return (await send(balancer, 'GET', '/api/v1/entities?limit=1')).body.total;
   }
 
-  it('count a client by its own address, together, whoever it says it is', async () => {
+  it('count a client together and by its own address, whatever address it claims', async () => {
     await start({ RATE_LIMIT: '20' });
     const statuses: number[] = [];
     for (let sent = 0; sent < 30; sent += 1) {
@@ -80,7 +80,7 @@ function tests(): void {
     expect(statuses).toEqual([...Array<number>(20).fill(200), ...Array<number>(10).fill(429)]);
   });
 
-  it('take bodies up to the limit, refuse larger ones themselves, and give their errors as they are', async () => {
+  it('accept bodies up to the limit and refuse larger ones themselves, and their errors are passed on unchanged', async () => {
     await start({ RATE_LIMIT: '1000000' });
     const rest = JSON.stringify({ ...ENTITY, properties: { text: '' } }).length;
     const ofLength = (length: number): object => ({ ...ENTITY, properties: { text: 'x'.repeat(length - rest) } });
@@ -93,7 +93,7 @@ function tests(): void {
     }
   });
 
-  it('go on when one is killed, and what is repeated under its key is there once', async () => {
+  it('continue when one is killed, and a request that is repeated under its key takes effect once', async () => {
     await start({ RATE_LIMIT: '1000000' });
     const before = await entities();
     let written = 0;
@@ -119,7 +119,7 @@ function tests(): void {
     isOver = true;
     await clients;
     expect(await entities()).toBe(before + written);
-    // Only what was under way there is lost on its way back; others are sent to the replica that lives.
+    // Only answers of requests in progress there are lost; other requests go to the replica that is alive.
     expect(failed.length).toBeLessThanOrEqual(CLIENTS);
     const verified = await send(balancer, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
     expect(verified.body.valid).toBe(true);

@@ -11,7 +11,7 @@ import { transitionFaults } from './support/transition-faults';
 
 const WRITES = 500;
 
-/** The checker itself is held against what it must find. */
+/** The checker itself is tested against faults that it must find. */
 describe('The checker', () => {
   let app: TestApp;
   let database: SqlConnection;
@@ -23,7 +23,7 @@ describe('The checker', () => {
     history = new History();
     const load = new Load('checker', history);
     await load.prepare(app.url);
-    // Always the same, as there must be some of everything.
+    // A fixed seed, since there must be some operations of every kind.
     const random = seededRandom('5:checker');
     for (let write = 0; write < WRITES; write += 1) await load.once(app.url, random);
   });
@@ -34,7 +34,7 @@ describe('The checker', () => {
 
   const faults = (seen: History = history): Promise<string[]> => ledgerFaults(app.url, database, seen);
 
-  /** The history with one attempt seen otherwise. */
+  /** The history with one attempt changed. */
   function altered(operation: Operation, status: number, alter: (attempt: Attempt) => Attempt | null): History {
     const other = new History();
     const isIt = (attempt: Attempt): boolean =>
@@ -48,7 +48,7 @@ describe('The checker', () => {
     return other;
   }
 
-  /** The history with an answered repetition of a write under its key seen otherwise. */
+  /** The history with one answered repetition of a keyed write changed. */
   function alteredRepetition(alter: (attempt: Attempt) => Attempt): History {
     const other = new History();
     const index = history.attempts.findIndex(({ answer }) => answer?.status === 201 && isReplayed(answer));
@@ -62,7 +62,7 @@ describe('The checker', () => {
     return { ...attempt, answer: { ...attempt.answer, status, body } };
   }
 
-  /** Changes a table behind the service, looks, and puts the table back. */
+  /** Changes a table behind the service's back, runs the checker, and restores the table. */
   async function faultsAfter(table: string, change: string): Promise<string[]> {
     await database.run(`CREATE TEMP TABLE kept AS SELECT * FROM ${table}`);
     await database.run(change);
@@ -73,7 +73,7 @@ describe('The checker', () => {
     return found;
   }
 
-  it('finds nothing wrong with what is right, of which there is some of every kind', async () => {
+  it('finds no fault in a correct history with operations of every kind', async () => {
     expect(await faults()).toEqual([]);
     const done = history.attempts.filter(({ answer }) => (answer?.status ?? 500) < 300);
     expect(new Set(done.map(({ operation }) => operation))).toEqual(new Set(Object.keys(TRACES)));
@@ -106,7 +106,7 @@ describe('The checker', () => {
     expect(faults(alteredRepetition(alter))).resolves.not.toEqual([]),
   );
 
-  it('finds what took effect twice under one key, and what a lost attempt left next to another', async () => {
+  it('finds a write that took effect twice under one key, and one whose lost attempt took effect besides another', async () => {
     const isMade = ({ operation, key, answer }: Attempt): boolean =>
       operation === 'createEntity' && key === undefined && answer?.status === 201;
     const twice = history.attempts.filter(isMade).slice(0, 2);
@@ -118,7 +118,7 @@ describe('The checker', () => {
     }
   });
 
-  it('sends again what was not answered, until it is', async () => {
+  it('repeats unanswered requests until they are answered', async () => {
     const seen = history.ofCopy();
     const request = { operation: 'createEntity', method: 'POST', path: 'entities', key: 'lost' } as const;
     const body = { type: 'lost', name: 'x' };
@@ -150,7 +150,7 @@ describe('The checker', () => {
     expect(await faultsAfter(table, change)).not.toEqual([]);
   });
 
-  it('finds what could not follow what was before it', async () => {
+  it('finds entries that could not follow the earlier ones', async () => {
     const snapshot = await takeSnapshot(app.url, database);
     expect(transitionFaults(snapshot)).toEqual([]);
     const of = (action: string): SnapshotEntry => {
@@ -176,7 +176,7 @@ describe('The checker', () => {
     expect(transitionFaults({ ...snapshot, entries: [suspended, authorized] }).join()).toContain('suspended');
   });
 
-  it('finds a health that was reported although nothing could be committed', () => {
+  it('finds that the service called itself healthy although nothing could be committed', () => {
     const refused = { ...altered('createEntity', 201, (it) => withAnswer(it, 503)).attempts[0] } as Attempt;
     const seen = new History();
     seen.attempts.push({

@@ -9,7 +9,7 @@ import { serviceOnFaultyDisk } from './support/temporary-service';
 const DAY = 86_400_000;
 const CLIENTS = 6;
 const MOVES = 12;
-/** The moves are to be seen in the ledger. */
+/** The changes of the clock must be visible in the ledger. */
 const ANY_STEP = { MAX_CLOCK_STEP: String(1_000 * DAY) };
 
 describeWithFaultyDisk('A clock that goes back and forth', () => {
@@ -38,7 +38,7 @@ describeWithFaultyDisk('A clock that goes back and forth', () => {
     expect(history.statuses()).not.toHaveProperty('500');
     expect(await served.faults(history)).toEqual([]);
 
-    // A start with a clock that is behind the ledger's.
+    // Starts with a clock that is behind the ledger's.
     await served.stop('SIGTERM');
     disk.moveClock(-300 * DAY);
     await served.start(ANY_STEP);

@@ -10,9 +10,9 @@ import { until, untilHealthy, watch } from './support/watch';
 import { falseHealth } from './support/ledger-faults';
 
 const CLIENTS = 12;
-/** More than what SQLite lets the write-ahead log grow to before it folds it in. */
+/** More than the size at which SQLite folds the write-ahead log into the file. */
 const LOG_SIZE = 6_000_000;
-/** Calls of a kind among which one is chosen; the file is synced once each time that the log is folded in. */
+/** Number of calls of each kind among which one is chosen. The file is synced once whenever the log is folded in. */
 const SPREAD = { 'write log': 400, 'sync log': 100, 'write data': 40, 'sync data': 2 };
 /** EX_IOERR. */
 const STORAGE_ERROR = 74;
@@ -32,7 +32,7 @@ describeWithFaultyDisk('A disk that fails', () => {
   });
   afterEach(() => served.remove());
 
-  /** Writes until the given number was acknowledged since. */
+  /** Writes until the given number of further writes was acknowledged. */
   async function writeSome(count: number): Promise<void> {
     const stopped = new AbortController();
     const clients = load.run(served.url, CLIENTS, stopped.signal);
@@ -47,23 +47,20 @@ describeWithFaultyDisk('A disk that fails', () => {
     { operation: 'sync', file: 'log', action: 'ENOSPC' },
     { operation: 'write', file: 'log', action: 'EIO' },
     { operation: 'write', file: 'log', action: 'EIO', count: 7 },
-  ])(
-    'at $operation of the $file with $action: nobody is answered that it was written, and the process stops',
-    async (fault) => {
-      await writeSome(30);
-      const clients = load.run(served.url, CLIENTS, new AbortController().signal);
-      await sleep(100);
-      disk.fail(fault);
-      const ended = served.ended();
-      expect(await ended).toBe(STORAGE_ERROR);
-      await clients;
-      disk.heal();
-      await served.start();
-      expect(await served.faults(history)).toEqual([]);
-      await writeSome(30);
-      expect(await served.faults(history)).toEqual([]);
-    },
-  );
+  ])('at $operation of the $file with $action: no write is acknowledged, and the process stops', async (fault) => {
+    await writeSome(30);
+    const clients = load.run(served.url, CLIENTS, new AbortController().signal);
+    await sleep(100);
+    disk.fail(fault);
+    const ended = served.ended();
+    expect(await ended).toBe(STORAGE_ERROR);
+    await clients;
+    disk.heal();
+    await served.start();
+    expect(await served.faults(history)).toEqual([]);
+    await writeSome(30);
+    expect(await served.faults(history)).toEqual([]);
+  });
 
   it.each<DiskFault>([
     { operation: 'write', file: 'log', action: 'ENOSPC' },
@@ -108,7 +105,7 @@ describeWithFaultyDisk('A disk that fails', () => {
   );
 
   it(
-    'with the process at once, in the middle of a write to log or file: nothing is lost',
+    'that takes the process down in the middle of a write to log or file: nothing is lost',
     async () => {
       const random = randomFor('killed at a write');
       for (let round = 1; round <= Math.ceil(ROUNDS / 4); round += 1) {

@@ -30,7 +30,7 @@ const SELECT_HEAD = 'SELECT "sequence", "hash" FROM "ledger_head"';
 const WAITING = `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'agent-governance'`;
 const SYNCHRONOUS = `SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`;
 
-/** What a standby had received before it stopped, it applies when it starts again, with a primary or without. */
+/** A standby applies what it received before it stopped when it starts again, with or without a primary. */
 async function hasAppliedAll(standby: Pick<PostgresCluster, 'url'>): Promise<void> {
   let before: unknown = null;
   await until('the standby has applied what it has', async () => {
@@ -113,21 +113,21 @@ describeWithPostgresCluster('Two replicas under load, behind a name that leads t
       await until('the standby is synchronous', async () => (await onServer(SYNCHRONOUS, primary.url)).length > 0);
   }
 
-  /** Writes are acknowledged by both replicas, without a restart. */
+  /** Waits until both replicas acknowledge writes, without a restart. */
   async function writesGoOn(): Promise<void> {
     for (const url of urls) await untilHealthy(url, history, PATIENCE);
     const healed = history.acknowledged;
     await until('writes go on', () => history.acknowledged > healed + 40, PATIENCE);
   }
 
-  /** The standby takes over, and the name leads to it. What was the primary is down. */
+  /** The standby takes over, and the name leads to it. The previous primary is down. */
   function takeOver(): void {
     standby.promote();
     [primary, standby] = [standby, primary];
     gate.aim(primary.port);
   }
 
-  /** The server that was replaced is made anew, from the one that took over, and follows it. */
+  /** Recreates the replaced server from the one that took over, as its standby. */
   async function newStandby(): Promise<void> {
     standby.remove();
     standby = await primary.standby();
@@ -141,13 +141,13 @@ describeWithPostgresCluster('Two replicas under load, behind a name that leads t
     expect(await seenBy?.faults(history)).toEqual([]);
   }
 
-  it('lose nothing that was acknowledged, and allow nothing stale, when a synchronous standby takes over, and back', async () => {
+  it('lose no acknowledged write, and authorise nothing by outdated policies, when a synchronous standby takes over, and back', async () => {
     await isSynchronous(true);
     await writesGoOn();
     primary.stopHard();
     takeOver();
     await writesGoOn();
-    // What was replaced comes back, and the name leads there now and then.
+    // The replaced server comes back, and the name leads there now and then.
     standby.start();
     const left = await onServer(SELECT_HEAD, standby.url);
     await stopTurns();
@@ -169,13 +169,13 @@ describeWithPostgresCluster('Two replicas under load, behind a name that leads t
     await expectNothingLost(replicas[0]);
   });
 
-  it('answer nothing that the synchronous standby has not got, so that nothing is lost when one that lagged takes over', async () => {
+  it('acknowledge only what the synchronous standby has, so nothing is lost when one that lagged takes over', async () => {
     await newStandby();
     await isSynchronous(true);
     await writesGoOn();
     standby.stopHard();
     await until('a commit waits for it', async () => (await onServer(WAITING, primary.url)).length > 0);
-    // What was committed before it is on its way to the clients.
+    // Answers to earlier commits are still on their way to the clients.
     await sleep(FLAP);
     const { acknowledged } = history;
     await sleep(FLAP);
@@ -187,7 +187,7 @@ describeWithPostgresCluster('Two replicas under load, behind a name that leads t
     await expectNothingLost(replicas[1]);
   });
 
-  it('end, and allow nothing stale, when one takes over that lagged and was not synchronous', async () => {
+  it('end, and authorise nothing by outdated policies, when one takes over that lagged and was not synchronous', async () => {
     await newStandby();
     await writesGoOn();
     await stopTurns();

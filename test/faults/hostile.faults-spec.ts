@@ -10,7 +10,7 @@ import { API_KEY } from '../support/application/create-test-app';
 import { startCommand, type StartedProgram } from '../support/processes/started-program';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
-/** How long the service is attacked in each surrounding; HOSTILE_SECONDS asks for more. */
+/** Duration of the attack in each surrounding; HOSTILE_SECONDS sets another. */
 const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 30);
 const MEBIBYTE = 1_048_576;
 /** Milliseconds between two requests of the client that works normally. */
@@ -22,11 +22,11 @@ interface Surroundings {
   readonly name: string;
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Bytes of memory, all of the process's, at its highest. */
+  /** Limit of the memory of the process at its peak, in bytes. */
   readonly memory: number;
 }
 
-/** What `npm start` runs, and what the image does with its environment. */
+/** The command of `npm start`, and that of the image with its environment. */
 const SURROUNDINGS: readonly Surroundings[] = [
   { name: 'npm start', command: startScript(), environment: {}, memory: 700 * MEBIBYTE },
   { name: 'the image', ...image(), memory: 512 * MEBIBYTE },
@@ -47,7 +47,7 @@ function image(): { command: string[]; environment: Record<string, string> } {
   return { command: JSON.parse(rest('CMD')) as string[], environment: Object.fromEntries(variables) };
 }
 
-/** A client at another address, with the key, that asks for one thing after another. */
+/** A client at another address, with the key, that sends one request after another. */
 class OrdinaryClient {
   readonly unexpected: string[] = [];
   answered = 0;
@@ -98,7 +98,7 @@ describe.each(SURROUNDINGS)('Under attack from one address, run as by $name, the
 
   beforeAll(async () => {
     database = await temporaryDatabase();
-    // The command names files by their place in the folder of the service.
+    // The command names files relative to the folder of the service.
     for (const name of ['dist', 'node_modules', 'package.json'])
       symlinkSync(join(ROOT, name), join(database.folder, name));
     mkdirSync(join(database.folder, 'data'));
@@ -116,13 +116,13 @@ describe.each(SURROUNDINGS)('Under attack from one address, run as by $name, the
     await database.remove();
   });
 
-  /** The highest memory that the process has had, in bytes; the kernel's own count. */
+  /** The peak memory of the process in bytes, as the kernel counts it. */
   function highestMemory(): number {
     const status = readFileSync(`/proc/${program.process.pid}/status`, 'utf8');
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
   }
 
-  /** How the process ended, if it has; where that was not in order, with the last that it printed. */
+  /** How the process ended, if it has; after a failure, with its last output. */
   function ending(): object {
     const { exitCode, signalCode: signal } = program.process;
     const isInOrder = signal === null && (exitCode ?? 0) === 0;
@@ -130,7 +130,7 @@ describe.each(SURROUNDINGS)('Under attack from one address, run as by $name, the
   }
 
   it(
-    'goes on, answers another address as ever, and keeps within its memory',
+    'continues, answers another address as usual, and stays within its memory',
     async () => {
       const clients = join(ROOT, 'bench', 'hostile', 'hostile-clients.mjs');
       const seed = process.env['FAULT_SEED'] ?? '1';

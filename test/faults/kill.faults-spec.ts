@@ -6,7 +6,7 @@ import { ROUNDS } from './support/rounds';
 import type { ServedDatabase } from './support/served-database';
 import { temporaryService } from './support/temporary-service';
 
-/** A new database after so many: each check reads all of it. */
+/** Rounds per database: each check reads all of it. */
 const ROUNDS_OF_A_DATABASE = 20;
 const CLIENTS = 12;
 /** Milliseconds of load before a kill, at most. */

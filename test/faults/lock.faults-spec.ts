@@ -11,7 +11,7 @@ import { until, untilHealthy, watch } from './support/watch';
 
 const CLIENTS = 8;
 
-describe('Another process that holds the write lock', () => {
+describe('Another process that holds the write lock of the database', () => {
   let served: ServedDatabase;
   let foreign: SqlConnection;
 
@@ -25,7 +25,7 @@ describe('Another process that holds the write lock', () => {
     await served.remove();
   });
 
-  it('makes writes 503 while reads go on; once it lets go the service heals', async () => {
+  it('makes writes 503 while reads continue; once it releases the lock the service recovers', async () => {
     const history = new History();
     const load = new Load('lock', history);
     await load.prepare(served.url);
@@ -34,7 +34,7 @@ describe('Another process that holds the write lock', () => {
       const clients = [load.run(served.url, CLIENTS, stopped.signal), watch(served.url, history, stopped.signal)];
       await sleep(300);
       await foreign.run('BEGIN IMMEDIATE');
-      // What it wrote and gives up must not show either.
+      // What it wrote and rolls back must not be visible either.
       if (isWriting) await foreign.run(`UPDATE entities SET name = 'not ours'`);
       const from = performance.now();
       await until('writes are refused', () => (history.statuses(from)[503] ?? 0) > CLIENTS);

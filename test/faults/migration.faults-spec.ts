@@ -12,7 +12,7 @@ import type { ServedDatabase } from './support/served-database';
 import { serviceOnFaultyDisk } from './support/temporary-service';
 
 const RELEASES = join(ROOT, 'test', 'fixtures', 'releases');
-/** A start on a new file writes about so often; that of an older release writes less. */
+/** Approximate number of writes of a start on a new file; that of an older release writes less. */
 const WRITES_OF_A_START = 700;
 
 const releases = readdirSync(RELEASES).filter((name) => name.endsWith('.db.gz'));
@@ -26,7 +26,7 @@ describeWithFaultyDisk('A migration killed half-way', () => {
   });
   afterEach(() => served.remove());
 
-  /** Starts and kills; the number of writes before it is the seed's. */
+  /** Starts the program and kills it after a number of writes that the seed determines. */
   async function killStarts(label: string, attempts: number): Promise<number> {
     const random = randomFor(label);
     let killed = 0;
@@ -74,7 +74,7 @@ describeWithFaultyDisk('A migration killed half-way', () => {
     300_000,
   );
 
-  /** The entries that the release left, before what today's start adds; records are verified against them. */
+  /** The entries that the release left, without those that today's start adds. Records are verified against them. */
   async function everything(): Promise<unknown> {
     const { program } = served;
     const { body } = await program.send('POST', '/api/v1/provenance/verify', { body: { state: true } });

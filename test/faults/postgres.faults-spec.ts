@@ -16,9 +16,9 @@ import { ServedDatabase } from './support/served-database';
 import { until, untilHealthy, watch } from './support/watch';
 
 const CLIENTS = 8;
-/** Without one, every process would make its own in its folder. */
+/** Without this setting, every process would generate its own. */
 const SIGNING_KEY = Buffer.alloc(32, 'faults').toString('base64');
-/** Milliseconds: what is asked and not answered is given up in less. */
+/** Milliseconds: longer than any request waits for an answer. */
 const PATIENCE = 40_000;
 
 describeWithPostgresCluster('On PostgreSQL', () => {
@@ -49,7 +49,7 @@ describeWithPostgresCluster('On PostgreSQL', () => {
     stopped = new AbortController();
     clients = Promise.all([load.run(served.url, CLIENTS, stopped.signal), watch(served.url, history, stopped.signal)]);
   });
-  /** It heals by itself, writes go on, and the ledger is what its clients saw. */
+  /** It recovers by itself, writes continue, and the ledger agrees with what its clients saw. */
   afterEach(async () => {
     try {
       await untilHealthy(served.url, history, PATIENCE);
@@ -62,22 +62,22 @@ describeWithPostgresCluster('On PostgreSQL', () => {
     expect(await served.faults(history)).toEqual([]);
   });
 
-  /** Once it has said that it is unhealthy, it does not say otherwise before the fault is over. */
-  async function expectToTellOf(fault: () => void): Promise<void> {
+  /** Once it has reported itself unhealthy, it stays so until the fault is over. */
+  async function expectToReport(fault: () => void): Promise<void> {
     await sleep(300);
     const before = history.sightings.length;
     fault();
-    const told = (): number[] => history.sightings.slice(before).map(({ status }) => status);
-    await until('the service says that it is unhealthy', () => told().includes(503), PATIENCE);
+    const reported = (): number[] => history.sightings.slice(before).map(({ status }) => status);
+    await until('the service says that it is unhealthy', () => reported().includes(503), PATIENCE);
     await sleep(1_000);
-    const statuses = told();
+    const statuses = reported();
     expect(new Set(statuses.slice(statuses.indexOf(503)))).toEqual(new Set([503]));
   }
 
   it.each([1, 2])(
-    'a server that is stopped hard and starts again loses nothing (%i)',
+    'a server that stops abruptly and starts again loses nothing (%i)',
     async () => {
-      await expectToTellOf(() => cluster.stopHard());
+      await expectToReport(() => cluster.stopHard());
       cluster.start();
     },
     300_000,
@@ -98,8 +98,8 @@ describeWithPostgresCluster('On PostgreSQL', () => {
   it.each(['cut', 'hold'] as const)(
     'a server that cannot be reached (%s) loses nothing',
     async (fault) => {
-      await expectToTellOf(() => gate[fault]());
-      // What a broken network swallowed does not come later.
+      await expectToReport(() => gate[fault]());
+      // What a broken network swallowed does not arrive later.
       gate.cut();
       gate.open();
     },

@@ -36,7 +36,7 @@ describeWithRedis(title, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** How many of so many requests of a client, sent to the processes in turn, were let in. */
+  /** Sends this many requests of one client to the processes in turn, and returns how many were admitted. */
   async function admitted(client: string, count: number): Promise<number> {
     let admitted = 0;
     for (let index = 0; index < count; index += 1) {
@@ -50,7 +50,7 @@ describeWithRedis(title, () => {
 
   const reported = (line: string): boolean => programs.every((program) => program.printed().includes(line));
 
-  it('leaves each process its own limit and a line in its log, and is used again when it is back', async () => {
+  it('leaves each process with its own limit and a line in its log, and is used again when it is back', async () => {
     expect(await admitted('192.0.2.1', 3 * LIMIT)).toBe(LIMIT);
     redis.kill('SIGKILL');
     await once(redis, 'exit');

@@ -10,7 +10,7 @@ import { type StartedProgram, startProgram } from '../support/processes/started-
 const MAIN = join(ROOT, 'dist/main.js');
 /** Connections of a case, to each port. */
 const TRIALS = 4;
-/** More than the system takes in for a client that does not read, so that an answer is cut in its middle. */
+/** More than the system buffers for a client that does not read, so that an answer is cut off in the middle. */
 const LARGE = { text: 'x'.repeat(6_000_000) };
 
 const KEY = `Host: x\r\nX-API-Key: ${API_KEY}\r\n`;
@@ -18,7 +18,7 @@ const GET = `GET /api/v1/stats HTTP/1.1\r\n${KEY}\r\n`;
 const POST = `POST /api/v1/entities HTTP/1.1\r\n${KEY}Content-Type: application/json\r\n`;
 const CONNECT = 'CONNECT a:1 HTTP/1.1\r\n\r\n';
 
-/** What a client sends, by what becomes of its socket. */
+/** What a client sends, by what happens to its socket afterwards. */
 const KINDS: Readonly<Record<string, string>> = {
   'a tunnel': CONNECT,
   'a tunnel behind a request': `${GET}${CONNECT}`,
@@ -83,7 +83,7 @@ const MOMENTS: Readonly<Record<string, (client: Socket, sent: string) => Promise
   },
 };
 
-/** Some kinds get no answer for long. */
+/** Some kinds are not answered for a long time. */
 function within(event: Promise<unknown>): Promise<unknown> {
   return Promise.race([event, sleep(100)]);
 }
@@ -92,7 +92,7 @@ describe('The program', () => {
   let ports: readonly number[];
   let program: StartedProgram | null = null;
 
-  /** A new one after each that a reset has ended. */
+  /** Starts a new program whenever a reset has ended the previous one. */
   async function running(): Promise<StartedProgram> {
     if (program !== null && program.process.exitCode === null) return program;
     await program?.stop();
@@ -111,7 +111,7 @@ describe('The program', () => {
     if (program !== null) expect(await program.stop()).toBe(0);
   });
 
-  it('outlives what it lets in no more', async () => {
+  it('survives resets of connections in every state', async () => {
     const full = await startProgram(MAIN, { MAX_CONNECTIONS: '2', MAX_CONNECTIONS_PER_ADDRESS: '1' });
     const port = Number(new URL(full.url).port);
     const held = connect({ port, host: '127.0.0.1' });
@@ -126,7 +126,7 @@ describe('The program', () => {
         (answer) => answer.status,
         () => 0,
       );
-    // The program has to see that the place is free.
+    // The program has to notice that the place is free.
     while ((await status()) !== 200) expect(full.process.exitCode).toBeNull();
     expect(await full.stop()).toBe(0);
   });

@@ -7,7 +7,7 @@ import type { ServedDatabase } from './support/served-database';
 import { temporaryService } from './support/temporary-service';
 import { until, watch } from './support/watch';
 
-/** As many as all clients may hold. */
+/** As many connections as all clients together may hold. */
 const IDLE_SOCKETS = 5_000;
 const THEIR_ADDRESS = '127.0.0.2';
 const SLOW_SOCKETS = 200;
@@ -72,7 +72,7 @@ describe('The service', () => {
       expect(await served.stop('SIGTERM')).toBe(0);
     });
 
-    it('that send byte by byte goes on answering the others', async () => {
+    it('that send byte by byte continues to answer the others', async () => {
       await served.start();
       await load.prepare(served.url);
       const head = 'GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-Slow: ';
@@ -91,7 +91,7 @@ describe('The service', () => {
     });
   });
 
-  it('short of memory answers or refuses, and what it acknowledged is there, even when it ends', async () => {
+  it('short of memory answers or refuses, and what it acknowledged is stored, even if it ends', async () => {
     await served.start({ NODE_OPTIONS: '--max-old-space-size=72' });
     await load.prepare(served.url);
     const stopped = new AbortController();

@@ -15,7 +15,7 @@ const WRITES = 250;
 let original: ServedDatabase;
 let history: History;
 
-/** A database with something of everything in it, closed in order. */
+/** A database with records of every kind, closed in an orderly way. */
 beforeAll(async () => {
   original = await temporaryService();
   history = new History();
@@ -51,12 +51,12 @@ describe('A start', () => {
     expect(end).toMatchObject({ exitCode: 1, printed: clearLine(served.folder, reason) });
   });
 
-  it('is refused with a clear line where no folder can be made', async () => {
+  it('is refused with a clear line if no folder can be created', async () => {
     const end = await endOfStart('/proc/governance/governance.db');
     expect(end).toMatchObject({ exitCode: 1, printed: clearLine('/proc/governance', /cannot/) });
   });
 
-  it('is refused with exit code 75 while another one serves the file, which goes on undisturbed', async () => {
+  it('is refused with exit code 75 while another process serves the file, undisturbed', async () => {
     copyFileSync(original.path, served.path);
     await served.start();
     const seen = history.ofCopy();
@@ -88,33 +88,38 @@ describe('A start', () => {
   });
 
   it(
-    'tells of any page that is overwritten, or verification does; nothing false is called valid',
+    'or verification reports any page that is overwritten; nothing false is called valid',
     async () => {
       const random = randomFor('pages');
       const pages = Math.floor(statSync(original.path).size / 4096);
       for (let round = 0; round < Math.ceil(ROUNDS / 4); round += 1) {
         const page = random.below(pages);
-        await expectTold(`page ${page}`, (path) => overwrite(path, page * 4096, Buffer.alloc(4096, random.below(256))));
+        await expectReported(`page ${page}`, (path) =>
+          overwrite(path, page * 4096, Buffer.alloc(4096, random.below(256))),
+        );
       }
     },
     longEnough(),
   );
 
   it(
-    'tells of any byte that is flipped, or verification does; nothing false is called valid',
+    'or verification reports any byte that is flipped; nothing false is called valid',
     async () => {
       const random = randomFor('bytes');
       const { size } = statSync(original.path);
       for (let round = 0; round < Math.ceil(ROUNDS / 4); round += 1) {
         const [position, bit] = [random.below(size), random.below(8)];
-        await expectTold(`bit ${bit} of byte ${position}`, (path) => flip(path, position, bit));
+        await expectReported(`bit ${bit} of byte ${position}`, (path) => flip(path, position, bit));
       }
     },
     longEnough(),
   );
 
-  /** A damaged copy either does not start, with one line, or lives, answers, and calls itself valid only where it is. */
-  async function expectTold(damage: string, harm: (path: string) => void): Promise<void> {
+  /**
+   * With a damaged copy the program either does not start, with one line, or runs, answers, and calls only what is
+   * valid valid.
+   */
+  async function expectReported(damage: string, harm: (path: string) => void): Promise<void> {
     served.empty();
     copyFileSync(original.path, served.path);
     harm(served.path);
@@ -126,7 +131,7 @@ describe('A start', () => {
     const answer = await send(served.program, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
     const isCalledValid = answer.status === 200 && answer.body.valid === true;
     const entries = isCalledValid ? (await served.faults(history.ofCopy()).catch(String)).toString() : '';
-    // Of the chain nothing may be false; what lies next to it is checked with the state.
+    // Nothing in the chain may be false; everything else is checked with the state.
     expect({ damage, status: [200, 500, 503].includes(answer.status), wrong: /entry \d+/.exec(entries) }).toEqual({
       damage,
       status: true,
@@ -137,7 +142,7 @@ describe('A start', () => {
   }
 });
 
-describeWithSmallDisk('A start on a disk that takes no writes', () => {
+describeWithSmallDisk('A start on a read-only disk', () => {
   let disk: SmallDisk;
 
   beforeEach(() => {
@@ -161,7 +166,7 @@ describeWithSmallDisk('A start on a disk that takes no writes', () => {
     await served.stop();
   });
 
-  it('but for the folder is refused with a clear line', async () => {
+  it('that only makes the file read-only is refused with a clear line', async () => {
     const path = join(disk.folder, 'governance.db');
     copyFileSync(original.path, path);
     disk.setFileReadOnly(path, true);
@@ -171,7 +176,7 @@ describeWithSmallDisk('A start on a disk that takes no writes', () => {
   });
 });
 
-/** How the program ended that was to serve the file; null when it ran, which it does no longer. */
+/** Starts the program on the file: how it ended; null if it ran, after stopping it. */
 async function endOfStart(path: string): Promise<ProgramEnded | null> {
   const served = new ServedDatabase(path);
   const end = await served.startOrEnd();

@@ -16,7 +16,7 @@ describe('SIGTERM under load on kept connections', () => {
   });
   afterEach(() => served.remove());
 
-  it('answers what was received, refuses the rest, ends with 0 in time, and keeps all that was acknowledged', async () => {
+  it('answers what was received, refuses the rest, ends with 0 in time, and loses nothing that was acknowledged', async () => {
     const history = new History();
     const load = new Load('stop', history);
     await served.start();
@@ -28,7 +28,7 @@ describe('SIGTERM under load on kept connections', () => {
       expect(await served.stop('SIGTERM')).toBe(0);
       expect(performance.now() - began).toBeLessThan(LONGEST_STOP);
       await clients;
-      // What was under way when the signal came is answered; what came later is refused, or finds nobody.
+      // Requests in progress when the signal came are answered; later ones are refused, or find nobody listening.
       const unanswered = history.attempts.filter((attempt) => attempt.answer === null);
       expect(unanswered.filter((attempt) => attempt.began < began && attempt.ended > began)).toEqual([]);
       await served.start();

@@ -10,7 +10,7 @@ describe('The address of a client', () => {
     app = await createTestApp({ environment });
   }
 
-  /** What the audit entry says of where a request came from. */
+  /** The address that the audit entry has for a request. */
   async function audited(...headers: string[]): Promise<string | null | undefined> {
     const [answer] = await exchange(app, post('/api/v1/entities', '{"type":"a","name":"b"}', headers));
     expect(answer?.status).toBe(201);
@@ -26,7 +26,7 @@ describe('The address of a client', () => {
     expect(await audited('Forwarded: for=198.51.100.1', 'X-Forwarded-For: a', 'X-Forwarded-For: b')).toBe('127.0.0.1');
   });
 
-  it('is the one the trusted proxy added, not those it was given', async () => {
+  it('is the one that the trusted proxy added, not those it received', async () => {
     await start({ TRUST_PROXY: '1' });
     expect(await audited('X-Forwarded-For: 198.51.100.1')).toBe('198.51.100.1');
     expect(await audited('X-Forwarded-For: 203.0.113.9, 198.51.100.1')).toBe('198.51.100.1');
@@ -38,14 +38,14 @@ describe('The address of a client', () => {
   });
 
   it.each(['', ' ', ',', 'unknown', '198.51.100', '198.51.100.1:80', '[2001:db8::1]', "'; DROP TABLE x", '<script>'])(
-    'is the proxy\u2019s when what it says is not an address: %j',
+    'is the proxy\u2019s if the header has something that is not an address: %j',
     async (forwarded) => {
       await start({ TRUST_PROXY: '1' });
       expect(await audited(`X-Forwarded-For: ${forwarded}`)).toBe('127.0.0.1');
     },
   );
 
-  it('is the last one that no trusted proxy has', async () => {
+  it('is the last address that does not belong to a trusted proxy', async () => {
     await start({ TRUST_PROXY: '127.0.0.0/8,10.0.0.0/8' });
     expect(await audited('X-Forwarded-For: 203.0.113.9, 198.51.100.1, 10.1.2.3')).toBe('198.51.100.1');
     expect(await audited('X-Forwarded-For: 10.9.9.9, 10.1.2.3')).toBe('10.9.9.9');

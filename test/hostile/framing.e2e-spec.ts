@@ -1,6 +1,14 @@
 import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid } from '../support/application/factories';
-import { exchange, expectRefusal, type Expected, invalid, statistics, told, wire } from '../support/application/wire';
+import {
+  exchange,
+  expectRefusal,
+  type Expected,
+  invalid,
+  statistics,
+  summaryOf,
+  wire,
+} from '../support/application/wire';
 
 const PATH = '/api/v1/entities';
 const BODY = '{"type":"a","name":"b"}';
@@ -9,7 +17,7 @@ const CHUNKS = `${SIZE}\r\n${BODY}\r\n0\r\n\r\n`;
 const JSON_TYPE = 'Content-Type: application/json';
 const LENGTH = `Content-Length: ${BODY.length}`;
 const CHUNKED = 'Transfer-Encoding: chunked';
-/** What a smuggler hopes a second reader takes for a request of its own. */
+/** What a smuggler hopes that another parser takes for a separate request. */
 const SMUGGLED = `DELETE ${PATH}/x HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n\r\n`;
 
 const NO_HTTP = invalid('request');
@@ -25,7 +33,7 @@ const withHost = (...lines: string[]): Buffer => {
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1');
 };
 
-describe('A request whose frame is in doubt is refused and changes nothing', () => {
+describe('A request with ambiguous framing is refused and changes nothing', () => {
   let app: TestApp;
 
   beforeAll(async () => {
@@ -129,34 +137,34 @@ describe('A request whose frame is in doubt is refused and changes nothing', () 
     ['HTTP/1.0 with a Host', get('HTTP/1.0'), 200],
     ['empty lines before it', Buffer.concat([Buffer.from('\r\n\r\n'), get('HTTP/1.1')]), 200],
   ])('but not for %s', async (_what, request, status) => {
-    expect((await exchange(app, request)).map(told)).toEqual([{ status }]);
+    expect((await exchange(app, request)).map(summaryOf)).toEqual([{ status }]);
   });
 
-  it('what follows a body that is not read is not a request', async () => {
+  it('what follows an unread body is not taken for a request', async () => {
     const before = await statistics(app);
     const head = `GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n`;
     const request = Buffer.from(`${head}Content-Length: ${SMUGGLED.length}\r\n\r\n${SMUGGLED}`);
-    expect((await exchange(app, request)).map(told)).toEqual([{ status: 200 }]);
+    expect((await exchange(app, request)).map(summaryOf)).toEqual([{ status: 200 }]);
     const keyless = Buffer.from(
       `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: ${SMUGGLED.length}\r\n\r\n${SMUGGLED}`,
     );
-    expect((await exchange(app, keyless)).map(told)).toEqual([{ status: 401, code: 'UNAUTHORIZED' }]);
+    expect((await exchange(app, keyless)).map(summaryOf)).toEqual([{ status: 401, code: 'UNAUTHORIZED' }]);
     expect(await statistics(app)).toEqual(before);
   });
 
-  it('requests in one go are answered one after another, in their order', async () => {
+  it('requests sent together are answered one after another, in order', async () => {
     const keep = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n\r\n`;
     const all = Buffer.concat([Buffer.from(keep('/api/v1/stats') + keep('/nowhere')), get('HTTP/1.1')]);
-    expect((await exchange(app, all)).map(told)).toEqual([
+    expect((await exchange(app, all)).map(summaryOf)).toEqual([
       { status: 200 },
       { status: 404, code: 'NOT_FOUND' },
       { status: 200 },
     ]);
   });
 
-  it('in one go, a fault ends the row and costs nobody else the answer', async () => {
+  it('of requests sent together, a malformed one ends the connection, after the earlier ones were answered', async () => {
     const keep = `GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n\r\n`;
     const all = Buffer.concat([Buffer.from(keep), upload([LENGTH, CHUNKED], CHUNKS), Buffer.from(SMUGGLED)]);
-    expect((await exchange(app, all)).map(told)).toEqual([{ status: 200 }, NO_HTTP]);
+    expect((await exchange(app, all)).map(summaryOf)).toEqual([{ status: 200 }, NO_HTTP]);
   });
 });

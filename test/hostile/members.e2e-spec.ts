@@ -6,7 +6,7 @@ import { chainIsValid, createEntity } from '../support/application/factories';
 import { send } from '../support/application/send';
 import { expectRefusal, invalid, post, statistics } from '../support/application/wire';
 
-/** Columns and members no answer shows, and names that mean something to the language. */
+/** Columns and members that no answer shows, and names with a meaning in the language. */
 const INNER = [
   ...['createdSequence', 'actor', 'runBy', 'rank', 'isActive', 'isAdmin', 'requestId', 'ip', 'apiKey', 'key', '_id'],
   ...['constructor', 'prototype', 'toString', 'hasOwnProperty', 'toJSON', 'then', '$where', 'unknown', '', 'ﬀ'],
@@ -62,13 +62,13 @@ describe('A member that the service sets itself', () => {
     expect(await statistics(app)).toEqual(before);
   });
 
-  it('is refused with all the others of a request', async () => {
+  it('is refused together with all other faults of a request', async () => {
     const forged = { id: 'ent_1', revision: 7, createdAt: '2000-01-01T00:00:00.000Z', status: 'active' };
     const body = JSON.stringify({ type: 'a', name: 'b', ...forged, ['__proto__x']: 1 });
     await expectRefusal(app, post('/api/v1/entities', body), invalid(...Object.keys(forged), '__proto__x'));
   });
 
-  it('is ignored where an answer may be sent back, and the id must be the same', async () => {
+  it('is ignored where answers may be sent back, and the id must be the same', async () => {
     const entity = await createEntity(app, { name: 'first' });
     const path = `/api/v1/entities/${entity.id}`;
     const forged = { createdAt: '2000-01-01T00:00:00.000Z', updatedAt: 'never', revision: 99 };
@@ -82,7 +82,7 @@ describe('A member that the service sets itself', () => {
 });
 
 describe('A member that holds a hundred thousand others', () => {
-  /** Milliseconds: five times what one request may hold up others at the very worst. */
+  /** Milliseconds: five times as long as one request may delay others in the worst case. */
   const PATIENCE = 1_250;
   let app: TestApp;
 
@@ -91,7 +91,7 @@ describe('A member that holds a hundred thousand others', () => {
   });
   afterAll(() => app.close());
 
-  it.each(['type', 'name', 'properties'])('is soon refused as %s, or kept', async (member) => {
+  it.each(['type', 'name', 'properties'])('is refused as %s, or stored, within moments', async (member) => {
     const many = Object.fromEntries(Array.from({ length: 100_000 }, (_unused, index) => [index.toString(36), 1]));
     const delays = monitorEventLoopDelay({ resolution: 1 });
     delays.enable();

@@ -40,7 +40,7 @@ describe('A name beyond ASCII', () => {
     await expectRefusal(app, post(PATH, JSON.stringify({ name })), invalid('name'));
   });
 
-  it('is one in its composed and its decomposed form, and in the forms of a singleton', async () => {
+  it('is the same in its composed and its decomposed form, and in the forms of a singleton', async () => {
     for (const [name, same] of [
       ['\u00c5ngstr\u00f6m', 'A\u030angstro\u0308m'],
       ['\u212bngstrom', '\u00c5ngstrom'],
@@ -55,7 +55,7 @@ describe('A name beyond ASCII', () => {
     }
   });
 
-  it('is another one when it only looks the same', async () => {
+  it('is a different one if it only looks the same', async () => {
     const alike = [
       ...['paypal', 'p\u0430ypal', 'p\u0251ypal', '\uff50aypal', 'Paypal', 'paypa1', 'paypaI'],
       ...['\ufb01x', 'fix', '\u2460', '1', '\u0131', 'i', 'I', '\u0130', 'stra\u00dfe', 'strasse', 'STRASSE'],
@@ -69,7 +69,7 @@ describe('A name beyond ASCII', () => {
     }
   });
 
-  it('may have 200 characters in four bytes each, in every place a name is written', async () => {
+  it('may have 200 characters of four bytes each, wherever a name is written', async () => {
     const name = '\u{1f680}'.repeat(200);
     const agent = await createAgent(app, { name, capabilities: ['\u{1f680}'.repeat(100)] });
     const execution = { action: '\u{1f680}'.repeat(100), resourceType: 'a', resourceId: 'b' };
@@ -78,7 +78,7 @@ describe('A name beyond ASCII', () => {
     expect(await auditOf(app, agent.id)).toHaveLength(1);
   });
 
-  it('of a property, a type or a predicate is kept as it was sent', async () => {
+  it('of a property, a type or a predicate is stored as it was sent', async () => {
     const text = 'e\u0301\u202e\u200b\ufeff\u{1f600}';
     const body = { type: text, name: text, properties: { [text]: text } };
     const created = await send(app, 'POST', '/api/v1/entities', { body });

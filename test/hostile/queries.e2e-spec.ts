@@ -1,6 +1,6 @@
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent, createEntity } from '../support/application/factories';
-import { exchange, expectRefusal, invalid, told, wire } from '../support/application/wire';
+import { exchange, expectRefusal, invalid, summaryOf, wire } from '../support/application/wire';
 
 const query = (text: string, path = 'audit'): Buffer => wire(`GET /api/v1/${path}?${text} HTTP/1.1`);
 
@@ -129,17 +129,17 @@ describe('A query', () => {
     expect(others).toEqual([]);
   });
 
-  it('with two thousand parameters is answered, whatever they are called', async () => {
+  it('with two thousand parameters is answered, whatever their names', async () => {
     const many = Array.from({ length: 2000 }, (_, index) => `p${index}=1`).join('&');
     const [answer] = await exchange(app, query(many));
-    expect(answer && told(answer)).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(answer && summaryOf(answer)).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(answer?.body.error.details.length).toBeLessThanOrEqual(1000);
   });
 
-  it('of one list is not read by another', async () => {
+  it('for one list is not accepted by another', async () => {
     const [first] = await exchange(app, query('limit=1'));
     const cursor = encodeURIComponent(first?.body.nextCursor as string);
-    expect((await exchange(app, query(`cursor=${cursor}`))).map(told)).toEqual([{ status: 200 }]);
+    expect((await exchange(app, query(`cursor=${cursor}`))).map(summaryOf)).toEqual([{ status: 200 }]);
     await expectRefusal(app, query(`cursor=${cursor}`, 'provenance'), invalid('query.cursor'));
     await expectRefusal(app, query(`cursor=${cursor}&offset=0`), invalid('query.cursor'));
     const altered = `${cursor.slice(0, 10)}${cursor[10] === 'A' ? 'B' : 'A'}${cursor.slice(11)}`;

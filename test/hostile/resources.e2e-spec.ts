@@ -5,7 +5,7 @@ import { expectRefusal, invalid, post } from '../support/application/wire';
 
 const EXECUTE = '/api/v1/agents/bot/execute';
 const ALL = { effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*'] };
-/** Encoded as deep as the length of a resource allows. */
+/** Encoded as many times as the length of a resource allows. */
 const DEEP = '25'.repeat(240);
 
 const asked = (members: object): string =>
@@ -68,7 +68,7 @@ describe('A resource that a policy denies', () => {
     await expectRefusal(app, post('/api/v1/policies', JSON.stringify(policy)), invalid('resourceTypes[0]'));
   });
 
-  it('is answered with what would be right', async () => {
+  it('is refused with a message that says what would be right', async () => {
     const answer = await send(app, 'POST', EXECUTE, { body: JSON.parse(asked({ resourceId: 'secret%2Fa' })) });
     expect(answer.body.error.message).toContain('resourceId must not percent-encode "/"');
     const other = await send(app, 'POST', EXECUTE, { body: JSON.parse(asked({ resourceId: '%73ecret/a' })) });

@@ -1,6 +1,6 @@
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent } from '../support/application/factories';
-import { exchange, expectRefusal, type Expected, invalid, told, wire } from '../support/application/wire';
+import { exchange, expectRefusal, type Expected, invalid, summaryOf, wire } from '../support/application/wire';
 
 const NOT_FOUND: Expected = { status: 404, code: 'NOT_FOUND' };
 const NOT_ALLOWED: Expected = { status: 405, code: 'METHOD_NOT_ALLOWED' };
@@ -116,7 +116,7 @@ describe('A target', () => {
     ['/api/v1/agents/..%252f', 200],
     ['/api/v1/provenance/1', 200],
   ])('is read: %s', async (target, status) => {
-    expect((await exchange(app, to(target))).map(told)).toEqual([{ status }]);
+    expect((await exchange(app, to(target))).map(summaryOf)).toEqual([{ status }]);
   });
 
   it.each([

@@ -2,13 +2,13 @@ import { API_KEY, createTestApp, type TestApp } from '../support/application/cre
 import { SampleModule } from './sample.module';
 import { send, sendRaw } from '../support/application/send';
 
-const FORMER_KEY = 'the-key-of-before-the-rotation';
+const PREVIOUS_KEY = 'the-key-of-before-the-rotation';
 
 describe('Authentication', () => {
   let app: TestApp;
 
   beforeAll(async () => {
-    app = await createTestApp({ modules: [SampleModule], environment: { API_KEY_PREVIOUS: FORMER_KEY } });
+    app = await createTestApp({ modules: [SampleModule], environment: { API_KEY_PREVIOUS: PREVIOUS_KEY } });
   });
   afterAll(() => app.close());
 
@@ -26,12 +26,12 @@ describe('Authentication', () => {
     expect(answer.text).not.toContain(API_KEY);
   });
 
-  it('accepts the key and the one before it', async () => {
+  it('accepts the current and the previous key', async () => {
     expect((await send(app, 'GET', '/api/v1/samples')).status).toBe(200);
-    expect((await send(app, 'GET', '/api/v1/samples', { key: FORMER_KEY })).status).toBe(200);
+    expect((await send(app, 'GET', '/api/v1/samples', { key: PREVIOUS_KEY })).status).toBe(200);
   });
 
-  it('takes the header in any case', async () => {
+  it('accepts the header in upper or lower case', async () => {
     const head = `GET /api/v1/samples HTTP/1.1\r\nHost: x\r\nx-ApI-kEy: ${API_KEY}\r\nConnection: close\r\n\r\n`;
     expect(await sendRaw(app, head)).toMatch(/^HTTP\/1\.1 200 /);
   });

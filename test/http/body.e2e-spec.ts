@@ -31,7 +31,7 @@ describe('A body', () => {
     expect(refused.body.error).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', message: expect.stringContaining('2000') });
   });
 
-  it('may have BODY_LIMIT bytes when it comes in chunks', async () => {
+  it('may have BODY_LIMIT bytes if it comes in chunks', async () => {
     const chunked = (body: string): string =>
       `POST /api/v1/samples HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\nConnection: close\r\n` +
       'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n' +
@@ -59,6 +59,11 @@ describe('A body', () => {
     ['', {}],
     ['application/json; charset=latin1', {}],
     ['application/json; charset=utf-16', {}],
+    ['application/json; charset="utf-16 "', {}],
+    ['application/json; charset=utf-16 x', {}],
+    ['application/json; charset = "utf-16', {}],
+    ['application/json; charset="utf-8', {}],
+    ['application/json; charset', {}],
     ['application/json', { 'Content-Encoding': 'gzip' }],
   ])('is refused with 415 as "%s" %j', async (type, headers) => {
     const answer = await post('{"broken', { 'Content-Type': type, ...headers });
@@ -85,7 +90,7 @@ describe('A body', () => {
     },
   );
 
-  it('that is malformed is answered with the place', async () => {
+  it('that is malformed is refused with the position of the fault', async () => {
     expect(faults(await post('{"name": "a",\n "value": x}'))['body']).toMatch(
       /\(see line 2, column 11\)$|^must be valid JSON$/,
     );
@@ -109,7 +114,7 @@ describe('A body', () => {
     expect((await post(`\uFEFF${JSON.stringify(LEAST)}`)).status).toBe(201);
   });
 
-  it('that is empty counts as none, whatever its type', async () => {
+  it('that is empty counts as absent, whatever its type', async () => {
     const headers = { 'Content-Type': 'text/plain' };
     expect((await send(app, 'POST', '/api/v1/samples/1/act', { headers })).status).toBe(200);
     const chunked =
@@ -127,7 +132,7 @@ describe('A body', () => {
     expect((await send(app, 'POST', '/api/v1/samples/1/act', { body: 'x' })).status).toBe(400);
   });
 
-  it('that ends early is 400 and does no harm', async () => {
+  it('that is cut short is 400 and does no harm', async () => {
     const head =
       `POST /api/v1/samples HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n` +
       'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"name"';

@@ -46,7 +46,7 @@ describe('Caches', () => {
     expect(answer.headers.get('vary')).toContain('Origin');
   });
 
-  it('that many share keep no answer that comes again under its key', async () => {
+  it('that are shared do not store replayed answers', async () => {
     const headers = { 'Idempotency-Key': 'caches' };
     for (const replayed of [false, true]) {
       const answer = await send(app, 'POST', '/api/v1/entities', { body: ENTITY, headers });
@@ -55,7 +55,7 @@ describe('Caches', () => {
     }
   });
 
-  it('may keep the files of the documentation', async () => {
+  it('may store the files of the documentation', async () => {
     const files = [
       '/docs',
       '/docs/start.js',

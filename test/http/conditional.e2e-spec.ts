@@ -21,32 +21,38 @@ describe('A revision', () => {
     expect(changed.headers.get('location')).toBeNull();
   });
 
-  it('is not told where there is none', async () => {
+  it('has no ETag if a record has none', async () => {
     for (const path of ['/api/v1/samples', '/api/v1/samples/open', '/api/v1/samples/broken']) {
       expect((await send(app, 'GET', path)).headers.get('etag')).toBeNull();
     }
   });
 
-  it('makes a location of a path with a slash at its end', async () => {
+  it('yields a Location without a double slash for a path that ends with a slash', async () => {
     const created = await send(app, 'POST', '/api/v1/samples/', { body: { name: 'a', value: 1 } });
     expect(created.headers.get('location')).toBe('/api/v1/samples/smp_1');
   });
 
-  it.each(['"3"', 'W/"3"', '"1", "3"', '*', '"1",W/"3" , "x"'])('a client has a copy of is 304: %s', async (tags) => {
-    for (const method of ['GET', 'HEAD']) {
-      const answer = await send(app, method, '/api/v1/samples/1', { headers: { 'If-None-Match': tags } });
-      expect(answer).toMatchObject({ status: 304, text: '' });
-      expect(answer.headers.get('etag')).toBe('"3"');
-    }
-  });
+  it.each(['"3"', 'W/"3"', '"1", "3"', '*', '"1",W/"3" , "x"'])(
+    'that a client has a copy of is 304: %s',
+    async (tags) => {
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await send(app, method, '/api/v1/samples/1', { headers: { 'If-None-Match': tags } });
+        expect(answer).toMatchObject({ status: 304, text: '' });
+        expect(answer.headers.get('etag')).toBe('"3"');
+      }
+    },
+  );
 
-  it.each(['"2"', '"33"', '"*"', '3', '"1" "3"', ''])('a client has no copy of is answered whole: %j', async (tags) => {
-    const answer = await send(app, 'GET', '/api/v1/samples/1', { headers: { 'If-None-Match': tags } });
-    expect(answer.status).toBe(200);
-    expect(answer.body.revision).toBe(3);
-  });
+  it.each(['"2"', '"33"', '"*"', '3', '"1" "3"', ''])(
+    'that a client has no copy of is returned in full: %j',
+    async (tags) => {
+      const answer = await send(app, 'GET', '/api/v1/samples/1', { headers: { 'If-None-Match': tags } });
+      expect(answer.status).toBe(200);
+      expect(answer.body.revision).toBe(3);
+    },
+  );
 
-  it('is answered with 304 also when the client wants no cache between', async () => {
+  it('is answered with 304 even if the client bypasses caches', async () => {
     const headers = { 'If-None-Match': '"3"', 'Cache-Control': 'no-cache' };
     expect((await send(app, 'GET', '/api/v1/samples/1', { headers })).status).toBe(304);
   });
@@ -55,13 +61,13 @@ describe('A revision', () => {
     return send(app, 'PUT', '/api/v1/samples/1', { body: { name: 'b' }, headers: { 'If-Match': tags } });
   }
 
-  it.each(['"3"', '*', '"1", "3"', ' "3" '])('a change is based on: %s', async (tags) => {
+  it.each(['"3"', '*', '"1", "3"', ' "3" '])('that a change is based on allows it: %s', async (tags) => {
     expect((await change(tags)).status).toBe(200);
     const removal = { headers: { 'If-Match': tags } };
     expect((await send(app, 'DELETE', '/api/v1/samples/1', removal)).status).toBe(204);
   });
 
-  it.each(['"2"', 'W/"3"', '"1", "2"', '""'])('a change is not based on is 412: %s', async (tags) => {
+  it.each(['"2"', 'W/"3"', '"1", "2"', '""'])('that a change is not based on makes it 412: %s', async (tags) => {
     const answer = await change(tags);
     expect(answer.status).toBe(412);
     expect(answer.body.error.code).toBe('PRECONDITION_FAILED');
@@ -80,7 +86,7 @@ describe('A revision', () => {
   );
 
   it.each(['3', '"3', 'W/3', '"1" "3"', '"3",', ',', 'w/"3"', '*, "3"', '"3 "'])(
-    'nobody can read is 400: %s',
+    'that is malformed in If-Match is 400: %s',
     async (tags) => {
       const answer = await change(tags);
       expect(answer.status).toBe(400);

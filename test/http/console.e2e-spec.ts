@@ -23,7 +23,7 @@ describe('The console', () => {
     },
   );
 
-  it('loads files that are kept for ever and not counted', async () => {
+  it('loads files that may be cached for ever and are not counted', async () => {
     const { text } = await send(app, 'GET', '/console', { key: null });
     const paths = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path);
     expect(paths.length).toBeGreaterThan(10);
@@ -44,7 +44,7 @@ describe('The console', () => {
     },
   );
 
-  it('is not there when it is switched off', async () => {
+  it('does not exist if it is switched off', async () => {
     const off = await createTestApp({ environment: { CONSOLE_ENABLED: 'false' } });
     for (const path of ['/console', '/console/decisions/dec_1', '/console/assets/x.js']) {
       expect((await send(off, 'GET', path)).status).toBe(404);

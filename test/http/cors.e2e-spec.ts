@@ -48,7 +48,7 @@ describe('Cross-origin requests', () => {
     }
   });
 
-  it('may read the headers that matter, also on errors', async () => {
+  it('may read the relevant headers, also of errors', async () => {
     const on = await start(ORIGIN);
     const paths = ['/api/v1/samples/1', '/nothing', '/api/v1/samples/broken', '/api/v1/samples?limit=x'];
     for (const path of paths) {
@@ -75,7 +75,7 @@ describe('Cross-origin requests', () => {
     expect(keyless.headers.get('access-control-allow-origin')).toBe(ORIGIN);
   });
 
-  it('are preceded by a preflight that needs no key and is counted', async () => {
+  it('are preceded by a preflight, which needs no key and is counted', async () => {
     const on = await start(ORIGIN);
     for (const path of ['/api/v1/samples', '/api/v1/samples/1', '/nothing']) {
       const answer = await preflight(on, path);
@@ -91,12 +91,12 @@ describe('Cross-origin requests', () => {
     expect(plain.status).toBe(401);
   });
 
-  it('are not allowed to an unlisted origin by its preflight', async () => {
+  it('are not allowed from an unlisted origin by its preflight', async () => {
     const answer = await preflight(await start(ORIGIN), '/api/v1/samples', 'https://evil.example');
     expect(answer.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('are allowed from everywhere with *', async () => {
+  it('are allowed from every origin with *', async () => {
     const answer = await send(await start('*'), 'GET', '/api/v1/samples', {
       headers: { Origin: 'https://any.example' },
     });

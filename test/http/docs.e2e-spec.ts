@@ -5,10 +5,10 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { SampleModule } from './sample.module';
 import { send, sendRaw } from '../support/application/send';
 
-/** So many that what is held for each of them shows. */
+/** Enough clients that memory held for each of them is noticeable. */
 const CLIENTS = 100;
 
-/** Bytes of this process outside the heap of JavaScript. */
+/** Bytes that this process holds outside the JavaScript heap. */
 function heldBytes(): number {
   return process.memoryUsage().external;
 }
@@ -21,13 +21,13 @@ describe('The documentation', () => {
   });
   afterAll(() => app.close());
 
-  it('is where / leads', async () => {
+  it('is what / redirects to', async () => {
     const answer = await send(app, 'GET', '/', { key: null });
     expect(answer.status).toBe(302);
     expect(answer.headers.get('location')).toBe('/docs');
   });
 
-  it('is a page that loads nothing from elsewhere, and everything it loads is there', async () => {
+  it('is a page that loads nothing from other origins, and everything it loads exists', async () => {
     const page = await send(app, 'GET', '/docs', { key: null });
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -44,7 +44,7 @@ describe('The documentation', () => {
     }
   });
 
-  it('starts without asking others, and its page may ask nobody else', async () => {
+  it('starts without requests to other origins, and its policy forbids them', async () => {
     const start = await send(app, 'GET', '/docs/start.js', { key: null });
     expect(start.text).toContain('validatorUrl: null');
     expect(start.text).toContain('persistAuthorization: true');
@@ -69,13 +69,13 @@ describe('The documentation', () => {
     expect((await send(app, 'GET', '/docs?url=https://evil.example', { key: null })).status).toBe(400);
   });
 
-  it('holds its largest file once for all clients', async () => {
+  it('keeps its largest file in memory once for all clients', async () => {
     const path = '/docs/swagger-ui-bundle.js';
     const { text } = await send(app, 'GET', path, { key: null });
     const { hostname, port } = new URL(app.url);
     const before = heldBytes();
     const clients = Array.from({ length: CLIENTS }, () => connect(Number(port), hostname).pause());
-    // More than the system takes for them, if not for one of them.
+    // More than the operating system buffers for all of them together.
     const times = Math.ceil(8_000_000 / text.length);
     for (const client of clients) client.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(times));
     await Promise.all(clients.map((client) => once(client, 'readable')));
@@ -83,7 +83,7 @@ describe('The documentation', () => {
     clients.forEach((client) => client.destroy());
   });
 
-  it('is not there when it is switched off', async () => {
+  it('does not exist if it is switched off', async () => {
     const off = await createTestApp({ environment: { SWAGGER_ENABLED: 'false' } });
     for (const path of ['/', '/docs', '/docs/openapi.json', '/docs/start.js', '/docs/swagger-ui.css']) {
       expect((await send(off, 'GET', path)).status).toBe(404);
@@ -110,7 +110,7 @@ describe('The OpenAPI document', () => {
     return document.paths[`/api/v1/samples${path}`]?.[method];
   }
 
-  /** Responses may be written once for all operations and referred to. */
+  /** Responses may be defined once and referred to. */
   function resolved(response: ResponseObject | ReferenceObject): ResponseObject {
     if (!('$ref' in response)) return response;
     const name = response.$ref.replace('#/components/responses/', '');
@@ -122,7 +122,7 @@ describe('The OpenAPI document', () => {
     return responses.map(resolved).flatMap(({ content }) => Object.keys(content?.['application/json']?.examples ?? {}));
   }
 
-  it('says how to authenticate, and where that is not needed', () => {
+  it('says how to authenticate, and which routes are public', () => {
     expect(document.components?.securitySchemes).toEqual({
       ApiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
       Bearer: { type: 'http', scheme: 'bearer' },
@@ -132,7 +132,7 @@ describe('The OpenAPI document', () => {
     expect(operation('')?.security).toBeUndefined();
   });
 
-  it('names the errors each operation can give, with an example of each', () => {
+  it('lists the errors that each operation can give, with an example of each', () => {
     expect(codes('', 'get').sort()).toEqual([
       'INTERNAL_ERROR',
       'PERMISSION_DENIED',
@@ -146,7 +146,7 @@ describe('The OpenAPI document', () => {
     expect(codes('/open', 'get')).not.toContain('UNAUTHORIZED');
   });
 
-  it('tells of revisions and locations', () => {
+  it('documents ETag and Location', () => {
     expect(operation('/{id}')?.responses['304']).toBeDefined();
     expect(operation('', 'post')?.responses['201']).toMatchObject({ headers: { ETag: {}, Location: {} } });
     expect(operation('/{id}', 'put')?.parameters).toEqual(
@@ -154,7 +154,7 @@ describe('The OpenAPI document', () => {
     );
   });
 
-  it('shows the limits of every member and parameter', () => {
+  it('states the limits of every member and parameter', () => {
     expect(document.components?.schemas?.['SampleRequest']).toMatchObject({
       required: ['name', 'value'],
       properties: {

@@ -87,7 +87,7 @@ describe('An error', () => {
   });
 
   it.each(['error', 'text', 'nothing', 'nest-500', 'nest-599'])(
-    'nobody foresaw is reported in one neutral sentence: %s',
+    'that is unforeseen is reported in one neutral sentence: %s',
     async (kind) => {
       const answer = await fail(kind);
       expect(answer.status).toBe(500);
@@ -100,12 +100,12 @@ describe('An error', () => {
     },
   );
 
-  it('says why it denies, for machines', async () => {
+  it('has a reason for machines if it denies', async () => {
     expect((await fail('denied')).body.error.reason).toBe('capability_missing');
     expect((await fail('policy')).body.error).toMatchObject({ reason: 'policy_denied', policy: POLICY });
   });
 
-  it('says when to try again', async () => {
+  it('says when a retry makes sense', async () => {
     const answer = await fail('unavailable');
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe('7');
@@ -135,7 +135,7 @@ describe('A request id', () => {
   });
 
   it.each(['', ' ', 'a b', 'x'.repeat(129), 'a,b', 'é', '<script>', 'a/b'])(
-    'is made when that is unusable: %j',
+    'is generated if the one sent is unusable: %j',
     async (asked) => {
       const id = await idFor(asked);
       expect(id).toMatch(/^[A-Za-z0-9._-]{1,128}$/);

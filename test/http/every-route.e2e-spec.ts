@@ -9,7 +9,7 @@ interface Route {
 
 const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH'];
 
-/** Read from the running application, so that a route nobody thought of is tested too. */
+/** Read from the running application, so that no route is forgotten. */
 function routesOf(app: TestApp): Route[] {
   const { router } = app.application.getHttpAdapter().getInstance() as Application;
   const { stack } = router as unknown as { stack: { route?: { path: string; methods: Record<string, boolean> } }[] };
@@ -40,7 +40,7 @@ describe('Every route', () => {
     );
   });
 
-  it('but health needs the key', async () => {
+  it('except for health needs the key', async () => {
     const open = [];
     for (const route of routes) {
       const { status, body } = await send(app, route.method, route.path, { key: null });
@@ -58,7 +58,7 @@ describe('Every route', () => {
     }
   });
 
-  it('that takes a body, or none, refuses a member it does not know', async () => {
+  it('refuses an unknown member, whether or not it takes a body', async () => {
     for (const route of routes.filter(({ method }) => METHODS_WITH_BODY.includes(method))) {
       for (const member of ['unknown', 'constructor']) {
         const answer = await send(app, route.method, route.path, { body: { [member]: null } });
@@ -77,7 +77,7 @@ describe('Every route', () => {
     }
   });
 
-  it('says how the client stands against the rate limit, and under which id it was answered', async () => {
+  it("answers with the client's standing against the rate limit and the id of the request", async () => {
     for (const route of routes) {
       const { headers } = await send(app, route.method, route.path, { key: null });
       for (const header of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'x-request-id']) {

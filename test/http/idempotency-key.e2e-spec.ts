@@ -32,7 +32,7 @@ describe('The Idempotency-Key header', () => {
     expect((await post(key)).text).toBe(first.text);
   });
 
-  it('tells keys apart by case and by every character', async () => {
+  it('distinguishes keys by case and by every character', async () => {
     const ids = await Promise.all(['a', 'A', 'aa', '"a"', 'a,', 'a,a'].map(async (key) => (await post(key)).body.id));
     expect(new Set(ids).size).toBe(ids.length);
   });
@@ -51,7 +51,7 @@ describe('The Idempotency-Key header', () => {
     expect(await entries()).toBe(before);
   });
 
-  /** Sends header lines as they are, in UTF-8. */
+  /** Sends header lines unchanged, in UTF-8. */
   function postLines(...lines: string[]): Promise<string> {
     const body = JSON.stringify(ENTITY);
     const head = [
@@ -92,7 +92,7 @@ describe('The Idempotency-Key header', () => {
     expect(await entries()).toBe(before);
   });
 
-  it('is the same with white space around it, and another one in its 255th character', async () => {
+  it('is the same with white space around it, and a different one if only the 255th character differs', async () => {
     const first = await post('around');
     const raw = await postLines('Idempotency-Key:  \taround\t ');
     expect(raw).toMatch(/^HTTP\/1.1 201 /);
@@ -102,13 +102,13 @@ describe('The Idempotency-Key header', () => {
     expect(one?.body.id).not.toBe(two?.body.id);
   });
 
-  it('is reported among the other faults', async () => {
+  it('is reported together with other faults', async () => {
     expect(Object.keys(faults(await post('', 'entities', { type: '' })))).toEqual(
       expect.arrayContaining([FIELD, 'type', 'name']),
     );
   });
 
-  it('is not looked at before the key, the route, the media type and the fields', async () => {
+  it('is checked after the API key, the route, the media type and the fields', async () => {
     await post('order');
     const headers = { 'Idempotency-Key': 'order' };
     const path = '/api/v1/entities';
@@ -120,7 +120,7 @@ describe('The Idempotency-Key header', () => {
     expect((await post('order', 'entities?limit=1')).status).toBe(400);
   });
 
-  it('means nothing on other methods', async () => {
+  it('is ignored with other methods', async () => {
     const { id } = await createEntity(app);
     const headers = { 'Idempotency-Key': 'not even a good one é' };
     for (const name of ['one', 'two']) {

@@ -5,7 +5,7 @@ import { send } from '../support/application/send';
 const TEXT = 'Ünïcödé 日本語 😀 \u2028 "quoted" </script>';
 const LONG = { text: TEXT.repeat(100) };
 
-/** Answers of every sort a handler may give. */
+/** Every sort of result that a handler may return. */
 @Controller('answers')
 class AnswersController {
   @Get('object')
@@ -90,7 +90,7 @@ describe('Answers', () => {
     }
   });
 
-  it('of a module that answers otherwise stay what it makes them', async () => {
+  it('of a module that does not answer with JSON stay as they are', async () => {
     expect(await get('text')).toMatchObject({ status: 200, text: TEXT });
     expect(await get('nothing')).toMatchObject({ status: 200, text: '' });
     const typed = await get('typed');
@@ -99,7 +99,7 @@ describe('Answers', () => {
     expect(await get('file')).toMatchObject({ status: 200, text: 'bytes' });
   });
 
-  it('without content have neither body nor its headers', async () => {
+  it('without content have no body and no headers about one', async () => {
     const answer = await get('no-content');
     expect(answer).toMatchObject({ status: 204, text: '' });
     expect(answer.headers.get('content-type')).toBeNull();

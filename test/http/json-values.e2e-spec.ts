@@ -27,7 +27,7 @@ describe('A free-form object', () => {
     expect(JSON.stringify(answer.body.body.properties)).toBe(JSON.stringify(JSON.parse(properties)));
   });
 
-  it('comes back equal whatever it holds', async () => {
+  it('is returned equal, whatever it contains', async () => {
     const key = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.constantFrom('constructor', 'prototype', 'toString', 'length'),
@@ -77,7 +77,7 @@ describe('A free-form object', () => {
     expect(faults(answer)).toEqual({ [field]: message });
   });
 
-  it('is refused with every fault, those of other members too', async () => {
+  it('is refused with every fault, including those of other members', async () => {
     const body = '{"valeu":1,"properties":{"a":1e999,"b":["\\u0000",12345678901234567890]},"name":"\\ud800"}';
     const answer = await send(app, 'POST', '/api/v1/samples?x=1', { body });
     expect(Object.keys(faults(answer)).sort()).toEqual([
@@ -91,7 +91,7 @@ describe('A free-form object', () => {
     ]);
   });
 
-  it('may be nested so that the body has 32 levels', async () => {
+  it('may be nested until the body has 32 levels', async () => {
     const nested = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`;
     expect((await post(nested(31))).status).toBe(201);
     const answer = await post(nested(32));
@@ -99,7 +99,7 @@ describe('A free-form object', () => {
     expect(faults(answer)).toEqual({ body: 'must be nested at most 32 levels deep' });
   });
 
-  it('does no harm however deep it is, in whatever member', async () => {
+  it('does no harm however deeply it is nested, in any member', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     for (const body of [
       deep,
@@ -124,14 +124,14 @@ describe('A free-form object', () => {
     }
   });
 
-  it('with a thousand faults and more is answered briefly', async () => {
+  it('with more than a thousand faults gets a short answer', async () => {
     const answer = await post(`{"a":[${'1e999,'.repeat(100_000)}1]}`);
     expect(answer.status).toBe(400);
     expect(answer.body.error.details).toHaveLength(1000);
     expect(answer.body.error.message.length).toBeLessThan(1000);
   });
 
-  /** Objects within one another, whose keys have a hundred characters each. */
+  /** Nested objects, whose keys have a hundred characters each. */
   function deepWithin(levels: number, value: string): string {
     return `${`{"${'k '.repeat(50)}":`.repeat(levels)}${value}${'}'.repeat(levels)}`;
   }

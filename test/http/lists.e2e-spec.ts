@@ -14,7 +14,7 @@ describe('A list', () => {
     return send(on, 'GET', `/api/v1/samples?${query}`);
   }
 
-  it('is walked by cursor, in its order, with its total and its filters', async () => {
+  it('is paged by cursor, keeping its order, total and filters', async () => {
     const pages = [];
     let query = 'order=desc&type=x&from=2026-01-01';
     for (let page = 0; page < 5 && query !== ''; page += 1) {
@@ -26,7 +26,7 @@ describe('A list', () => {
     expect(pages).toEqual([[5, 4], [3, 2], [1]]);
   });
 
-  it('goes on from an offset, with another limit', async () => {
+  it('continues from an offset, with another limit', async () => {
     const first = await list('offset=1&limit=1');
     expect(first.body).toMatchObject({ data: [2], total: 5 });
     const next = await list(`limit=10&cursor=${first.body.nextCursor}`);
@@ -34,7 +34,7 @@ describe('A list', () => {
     expect(next.body).not.toHaveProperty('nextCursor');
   });
 
-  it('refuses a cursor with what it holds', async () => {
+  it('refuses a cursor together with parameters that it contains', async () => {
     const { nextCursor } = (await list('type=x')).body;
     for (const other of ['offset=0', 'order=asc', 'type=x', 'from=2026-01-01']) {
       const answer = await list(`cursor=${nextCursor}&${other}`);
@@ -43,7 +43,7 @@ describe('A list', () => {
     }
   });
 
-  it('refuses a cursor that is altered, made up, or no longer readable', async () => {
+  it('refuses a cursor that is altered, forged, or no longer readable', async () => {
     const { nextCursor } = (await list('')).body as { nextCursor: string };
     const middle = Math.floor(nextCursor.length / 2);
     const character = nextCursor.charAt(middle) === 'A' ? 'B' : 'A';
@@ -55,7 +55,7 @@ describe('A list', () => {
     }
   });
 
-  it('reads cursors of before the key was rotated, and none made with another key', async () => {
+  it('accepts cursors from before the key was rotated, but none made with another key', async () => {
     const old = (await list('')).body.nextCursor as string;
     const environment = { API_KEY: 'another-key-that-is-long-enough' };
     const stranger = await createTestApp({ modules: [SampleModule], environment });

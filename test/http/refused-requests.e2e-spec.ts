@@ -32,25 +32,25 @@ describe('A request that is not valid HTTP', () => {
     expect(headers).toContain('connection: close');
   });
 
-  it('is answered with 431 when its headers are too large', async () => {
+  it('is answered with 431 if its headers are too large', async () => {
     const answer = await sendRaw(app, `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`);
     const { status, body } = parsed(answer);
     expect(status).toBe(431);
     expect(body.error.code).toBe('HEADERS_TOO_LARGE');
   });
 
-  it('does not cost the answer to the request before it', async () => {
+  it('does not prevent the answer to the request before it', async () => {
     const good = `GET /api/v1/samples/7 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n\r\n`;
     const answers = await sendRaw(app, `${good}NONSENSE\r\n\r\n`);
     expect(answers).toMatch(/^HTTP\/1\.1 200 OK[^]*"id":"7"[^]*HTTP\/1\.1 400 Bad Request/);
   });
 
-  it('ends the connection where it asks for a tunnel behind an answer that is not there yet', async () => {
+  it('ends the connection if it asks for a tunnel while an earlier answer is pending', async () => {
     const good = `GET /api/v1/samples/7 HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n\r\n`;
     expect(await sendRaw(app, `${good}CONNECT a:1 HTTP/1.1\r\n\r\n`)).toBe('');
   });
 
-  it('is behind the guards when only its Host is missing', async () => {
+  it('passes the guards first if only its Host is missing', async () => {
     const keyless = await sendRaw(app, 'GET /api/v1/samples HTTP/1.1\r\nConnection: close\r\n\r\n');
     expect(parsed(keyless).status).toBe(401);
     const keyed = await sendRaw(app, `GET / HTTP/1.1\r\nX-API-Key: ${API_KEY}\r\nConnection: close\r\n\r\n`);
@@ -66,7 +66,7 @@ describe('A request that is not valid HTTP', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);
   });
 
-  it('is answered when Node loses patience with its body', async () => {
+  it("is answered when Node's time limit for its body has passed", async () => {
     const connection = once(app.application.getHttpServer(), 'connection') as Promise<[Socket]>;
     const head = `POST /api/v1/samples HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\nContent-Type: application/json\r\n`;
     const answer = sendRaw(app, `${head}Content-Length: 100\r\n\r\n{"name"`);

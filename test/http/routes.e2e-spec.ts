@@ -12,7 +12,7 @@ describe('A path', () => {
   afterAll(() => app.close());
 
   it.each(['/api', '/api/v1', '/api/v2/samples', '/samples', '/api/v1/samples/1/2', '/unreadable', '/api/v1//samples'])(
-    'that nothing answers is 404: %s',
+    'that has no route is 404: %s',
     async (path) => {
       const answer = await send(app, 'GET', path);
       expect(answer.status).toBe(404);
@@ -34,7 +34,7 @@ describe('A path', () => {
     if (method !== 'HEAD') expect(answer.body.error.code).toBe('METHOD_NOT_ALLOWED');
   });
 
-  it('answers HEAD where it answers GET, without a body', async () => {
+  it('answers HEAD wherever it answers GET, without a body', async () => {
     const answer = await send(app, 'HEAD', '/api/v1/samples/1');
     expect(answer).toMatchObject({ status: 200, text: '' });
     expect(answer.headers.get('etag')).toBe('"3"');
@@ -66,13 +66,13 @@ describe('A path', () => {
     expect(await sendRaw(app, `GET /api/v1/samples/a#b${rest}`)).toMatch(/^HTTP\/1\.1 200 [^]*"id":"a#b"/);
   });
 
-  it('reaches a record whose name is percent-encoded', async () => {
+  it('finds a record by its percent-encoded name', async () => {
     expect((await send(app, 'GET', '/api/v1/samples/a%2Fb%20%C3%A9%3F')).body.id).toBe('a/b é?');
   });
 });
 
 describe('Routes', () => {
-  it('are refused at the start when they could not be reached', async () => {
+  it('are refused at the start if they could not be reached', async () => {
     await expect(createTestApp({ modules: [FallbackModule, SampleModule] })).rejects.toThrow('FallbackModule');
   });
 });

@@ -75,7 +75,7 @@ export class SampleQuery extends ListQuery {
 
 const ROWS = Array.from({ length: 5 }, (_unused, index) => ({ createdSequence: index + 1 }));
 
-/** A module such as anyone could write for the service: it makes every part of the edge visible from outside. */
+/** A module like those that others write for the service: it makes every part of the HTTP layer visible to tests. */
 @Controller('samples')
 class SamplesController {
   constructor(private readonly lists: Lists) {}

@@ -5,7 +5,7 @@ import { createAgent, issueKey } from '../support/application/factories';
 import { SampleModule } from './sample.module';
 import { type Answer, send } from '../support/application/send';
 
-/** The contract's table: which of the scopes lets do what. A route that is not here must not exist. */
+/** Which scopes allow which routes. A route that is missing here must not exist. */
 const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'GET /api/v1/entities': ['read'],
   'POST /api/v1/entities': ['entities'],
@@ -74,12 +74,12 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   'GET /api/v1/health': 'public',
   'GET /api/v1/health/live': 'public',
   'GET /api/v1/health/ready': 'public',
-  // Of a module of others, whose routes name no scope.
+  // Routes of a third-party module, which name no scope.
   'POST /api/v1/samples': ['admin'],
   'GET /api/v1/samples/open': 'public',
 };
 
-/** Read from the running application, so that a route nobody thought of is tested too. */
+/** Read from the running application, so that no route is forgotten. */
 function routesOf(app: TestApp): string[] {
   const { router } = app.application.getHttpAdapter().getInstance() as Application;
   const { stack } = router as unknown as { stack: { route?: { path: string; methods: Record<string, boolean> } }[] };
@@ -91,7 +91,7 @@ function routesOf(app: TestApp): string[] {
 
 describe('Scopes', () => {
   let app: TestApp;
-  /** By the scope and whether it is bound. */
+  /** Keys by their scope and whether they are bound. */
   const keys = new Map<string, string>();
 
   beforeAll(async () => {
@@ -107,11 +107,11 @@ describe('Scopes', () => {
 
   function ask(route: string, key: string | null): Promise<Answer> {
     const [method = '', path = ''] = route.split(' ');
-    // Behind the scope, where nothing is written: a parameter that no route takes.
+    // An unknown parameter is refused after the scope is checked, before anything is written.
     return send(app, method, `${path.replace(/:\w+/g, '1')}?unknown=1`, { key });
   }
 
-  it('are known of every route', () => {
+  it('are listed here for every route', () => {
     const known = Object.keys(TABLE).filter((route) => !route.includes('/samples'));
     expect(routesOf(app).sort()).toEqual(known.sort());
   });
@@ -131,7 +131,7 @@ describe('Scopes', () => {
     expect((await ask(route, null)).status === 401).toBe(scopes !== 'public');
   });
 
-  it('are asked for after the route is found, and before the body is read', async () => {
+  it('are checked after the route is found, and before the body is read', async () => {
     const key = keys.get('read') ?? '';
     expect((await send(app, 'GET', '/api/v1/nothing', { key })).status).toBe(404);
     expect((await send(app, 'PATCH', '/api/v1/entities', { key })).status).toBe(405);
@@ -141,13 +141,13 @@ describe('Scopes', () => {
     expect(answer.body.error.message).toContain('"entities"');
   });
 
-  it('of GET hold for HEAD', async () => {
+  it('of GET also apply to HEAD', async () => {
     const status = async (scope: string): Promise<number> =>
       (await send(app, 'HEAD', '/api/v1/entities', { key: keys.get(scope) ?? '' })).status;
     expect([await status('read'), await status('audit')]).toEqual([200, 403]);
   });
 
-  it('stand in the document', async () => {
+  it('are in the API document', async () => {
     const { body } = await send(app, 'GET', '/docs/openapi.json');
     const { components, paths, security } = body;
     expect(components.securitySchemes).toMatchObject({

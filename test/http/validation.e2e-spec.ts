@@ -91,7 +91,7 @@ describe('A member of a body', () => {
     },
   );
 
-  it('is one of those of which at least one must be there', async () => {
+  it('may belong to a group of which at least one is required', async () => {
     const change = (body: object): Promise<Answer> => send(app, 'PATCH', '/api/v1/samples/1', { body });
     expect(faults(await change({}))).toEqual({ body: 'must have at least one of name, description' });
     expect(faults(await change({ name: null, revision: 1 }))).toEqual({
@@ -101,7 +101,7 @@ describe('A member of a body', () => {
     expect((await change({ description: '', revision: { constructor: 1 } })).status).toBe(200);
   });
 
-  it('is judged together with the query', async () => {
+  it('is validated together with the query', async () => {
     const answer = await send(app, 'PUT', '/api/v1/samples/1?limit=x&level=up', {
       body: { nmae: 1, name: '' },
       headers: { 'If-Match': '3' },
@@ -193,7 +193,7 @@ describe('A query parameter', () => {
     expect(Object.keys(faults(answer))).toEqual(['query.limit']);
   });
 
-  it('is refused with all the others', async () => {
+  it('is refused together with all others', async () => {
     const answer = await send(app, 'GET', '/api/v1/samples?limit=x&order=up&a=1&b=2&type=');
     expect(Object.keys(faults(answer)).sort()).toEqual([
       'query.a',

@@ -17,7 +17,7 @@ interface Step {
   readonly topic: string;
 }
 
-/** Topic and text by slug: what the notes must be. */
+/** Topic and text by slug: the expected notes. */
 type Model = ReadonlyMap<string, { readonly topic: string; readonly text: string }>;
 
 const slug = fc.constantFrom('a', 'b', 'c', 'd');
@@ -47,7 +47,7 @@ describe('Commands in batches', () => {
     await app.close();
   });
 
-  it('do and see what they would one after another, whatever they are', async () => {
+  it('do and see what they would if run one after another, whatever they do', async () => {
     await fc.assert(
       fc.asyncProperty(turns, async (batches) => {
         let model: Model = await removeAll();
@@ -67,7 +67,7 @@ describe('Commands in batches', () => {
     await chainIsValid(app);
   });
 
-  /** What the command read; null when it failed. */
+  /** What the command read; null if it failed. */
   function resultOf(steps: readonly Step[]): Promise<unknown[] | null> {
     return notes
       .write(async (transaction) => {
@@ -133,7 +133,7 @@ async function perform(transaction: LedgerTransaction, { does, slug, topic }: St
   }
 }
 
-/** The notes after a command, and what it answers, by the plain meaning of its steps. */
+/** The notes after a command, and its result, by the literal meaning of its steps. */
 function modelled(before: Model, steps: readonly Step[]): [after: Model, result: unknown[] | null] {
   const notes = new Map(before);
   const read: unknown[] = [];

@@ -21,7 +21,7 @@ describe('Writes at once', () => {
   const together = <Value>(count: number, make: (index: number) => Promise<Value>): Promise<Value[]> =>
     Promise.all(Array.from({ length: count }, (_unused, index) => make(index)));
 
-  it('are all there: of 500 creates none is lost, and the chain is unbroken', async () => {
+  it('are all stored: none of 500 is lost, and the chain is unbroken', async () => {
     const created = await together(500, (index) => createEntity(app, { name: `entity ${index}` }));
     const { data, total } = (await send(app, 'GET', '/api/v1/entities?limit=1000')).body;
     expect(total).toBe(500);
@@ -33,7 +33,7 @@ describe('Writes at once', () => {
     expect((await send(app, 'GET', '/api/v1/stats')).body).toMatchObject({ entities: 500, provenanceEntries: 500 });
   });
 
-  it('give a name once: of 50 creates of one agent name one is 201, the rest 409', async () => {
+  it('assign a name once: of 50 creations of an agent with one name one is 201, the rest 409', async () => {
     const answers = await together(50, () => send(app, 'POST', '/api/v1/agents', { body: { name: 'the only one' } }));
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 201)).toHaveLength(1);
@@ -42,7 +42,7 @@ describe('Writes at once', () => {
     expect((await send(app, 'GET', '/api/v1/stats')).body).toMatchObject({ agents: 1, provenanceEntries: 1 });
   });
 
-  it('are read by the client that was answered, at once', async () => {
+  it('are immediately visible to the client that got the answer', async () => {
     await together(100, async (index) => {
       const { id } = await createEntity(app, { type: `type ${index}` });
       expect((await send(app, 'GET', `/api/v1/entities/${id}`)).status).toBe(200);
@@ -52,7 +52,7 @@ describe('Writes at once', () => {
     });
   });
 
-  it('to one record follow one another: every revision once', async () => {
+  it('to one record are serialised: every revision occurs once', async () => {
     const { id } = await createEntity(app);
     const answers = await together(60, (index) =>
       send(app, 'PUT', `/api/v1/entities/${id}`, { body: { name: `name ${index}` } }),
@@ -77,7 +77,7 @@ describe('Writes at once', () => {
     expect((await send(app, 'GET', '/api/v1/stats')).body).toMatchObject({ entities: 0, claims: 0 });
   });
 
-  it('that fail by rule among ones that do not leave no trace', async () => {
+  it('that a rule refuses leave no trace among others that succeed', async () => {
     const answers = await together(60, (index) => {
       if (index % 3 === 0) return createAgent(app, { name: `agent ${index}` }).then(() => 201);
       const path = index % 3 === 1 ? '/api/v1/entities/none' : '/api/v1/entities/none/claims/none';
@@ -87,7 +87,7 @@ describe('Writes at once', () => {
     expect((await send(app, 'GET', '/api/v1/stats')).body).toMatchObject({ agents: 20, provenanceEntries: 20 });
   });
 
-  it('are counted in totals that never disagree with what stands next to them', async () => {
+  it('are counted in totals that always agree with their page', async () => {
     const written = new AbortController();
     const writing = together(200, (index) => createEntity(app, { type: index % 2 === 0 ? 'even' : 'odd' })).finally(
       () => written.abort(),
@@ -114,7 +114,7 @@ describe('Verification', () => {
 
   const verify = (): Promise<Answer> => send(app, 'POST', '/api/v1/provenance/verify');
 
-  it('is valid and right while writes go on', async () => {
+  it('is valid and accurate during writes', async () => {
     const written = new AbortController();
     const writing = Promise.all(
       Array.from({ length: 8 }, async () => {
@@ -133,7 +133,7 @@ describe('Verification', () => {
     expect((await verify()).body.entriesVerified).toBe(480);
   });
 
-  it('sees what the caller has just written', async () => {
+  it('includes what the caller has just written', async () => {
     await Promise.all(
       Array.from({ length: 30 }, async () => {
         await createEntity(app);
@@ -143,7 +143,7 @@ describe('Verification', () => {
     );
   });
 
-  it('is shared by calls that arrive while one runs: they get the next one', async () => {
+  it('is shared by calls that arrive while one runs: they get the result of the next run', async () => {
     await createEntity(app);
     const runs = jest.spyOn(app.application.get(EntryReader), 'extent');
     const verifier = app.application.get(ChainVerifier, { strict: false });
@@ -157,7 +157,7 @@ describe('Verification', () => {
     expect(runs).toHaveBeenCalledTimes(3);
   });
 
-  it('is tried again after a run that failed', async () => {
+  it('is retried after a failed run', async () => {
     const verifier = app.application.get(ChainVerifier, { strict: false });
     const broken = jest.spyOn(app.application.get(EntryReader), 'extent').mockRejectedValueOnce(new Error('gone'));
     const [first, next] = await Promise.allSettled([verifier.verify(), verifier.verify()]);
@@ -175,7 +175,7 @@ describe('Migrations', () => {
   });
   afterAll(() => app.close());
 
-  it('make the tables that the classes declare, those of extensions included', async () => {
+  it('create the tables that the classes declare, including those of extensions', async () => {
     const dataSource = app.application.get(DataSource);
     expect(dataSource.entityMetadatas.map(({ tableName }) => tableName).sort()).toEqual([
       ...['agents', 'api_keys', 'claims', 'decisions', 'entities', 'executions', 'idempotency_keys'],
@@ -189,7 +189,7 @@ describe('Migrations', () => {
   });
 });
 
-/** All text columns do, whatever their classes say: src/database/postgres/postgres-migrations.ts. */
+/** True for all text columns, whatever their classes say: src/database/postgres/postgres-migrations.ts. */
 function expectTextToCompareByBytes({ driver, entityMetadatas }: DataSource): void {
   for (const column of entityMetadatas.flatMap(({ columns }) => columns)) {
     if (driver.normalizeType(column) === 'text') column.collation = 'C';

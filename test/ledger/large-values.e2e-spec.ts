@@ -25,7 +25,7 @@ describe('Values up to the limit of a body', () => {
   });
   afterAll(() => app.close());
 
-  /** Sent again where a busy machine kept it waiting for too long, and nothing was written. */
+  /** Repeats the request if a busy machine made it wait for too long, in which case nothing was written. */
   async function created(body: string): Promise<Answer> {
     for (;;) {
       const answer = await send(app, 'POST', ENTITIES, { body });
@@ -33,7 +33,7 @@ describe('Values up to the limit of a body', () => {
     }
   }
 
-  it('are kept as they are, many at once, and sealed', async () => {
+  it('are stored unchanged, many at once, and sealed', async () => {
     const bodies = Array.from({ length: 24 }, (_unused, index) => largestBody(`entity ${index + 10}`));
     expect(new Set(bodies.map((body) => Buffer.byteLength(body)))).toEqual(new Set([LIMIT]));
     const answers = await Promise.all(bodies.map(created));
@@ -59,12 +59,12 @@ describe('A value of many members', () => {
   });
   afterAll(() => app.close());
 
-  /** Names of which some are integers, which objects put first, in an order that is not the canonical one. */
+  /** Some names are integers, which come first in objects, in an order that is not the canonical one. */
   function many(value: unknown): Record<string, unknown> {
     return Object.fromEntries(Array.from({ length: 15_000 }, (_unused, index) => [(-index >>> 0).toString(36), value]));
   }
 
-  it('is kept, changed, compared and answered as it is', async () => {
+  it('is stored, changed, compared and returned correctly', async () => {
     const first = { type: 'large', name: 'many', properties: { ...many(1), '': [many('é"\n'), null, [[]], {}] } };
     const headers = { 'Idempotency-Key': 'many-members' };
     const created = await send(app, 'POST', ENTITIES, { body: first, headers });

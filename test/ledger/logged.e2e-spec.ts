@@ -18,7 +18,7 @@ class NotesController {
 @Module({ imports: [NotesModule], controllers: [NotesController] })
 class NotesApiModule {}
 
-describe('What the ledger logs', () => {
+describe('A log line of the ledger', () => {
   let app: TestApp;
   const lines: Record<string, unknown>[] = [];
 
@@ -34,7 +34,7 @@ describe('What the ledger logs', () => {
     return (await send(app, 'POST', `/api/v1/notes/${slug}`, { headers })).status;
   }
 
-  it('of a batch has the id of no request, least of all of the one that began it', async () => {
+  it('about a batch has no request id, least of all that of the request that started it', async () => {
     expect(await add('taken', 'earlier')).toBe(201);
     const others = Array.from({ length: 10 }, (_, index) => add(`free-${index}`, `other-${index}`));
     const statuses = await Promise.all([...others.slice(0, 5), add('taken', 'failing'), ...others.slice(5)]);
@@ -44,7 +44,7 @@ describe('What the ledger logs', () => {
     expect(batch[0]).not.toHaveProperty('requestId');
   });
 
-  it('does not keep what a request logs itself from having its id', () => {
+  it('does not prevent lines that a request logs itself from having its id', () => {
     const own = lines.filter(({ requestId }) => requestId !== undefined);
     expect(own).toEqual([expect.objectContaining({ requestId: 'failing', err: expect.anything() })]);
   });

@@ -11,23 +11,23 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 const ENTITIES = 30;
 const LARGE = 1_000_000;
 const MEBIBYTE = 1024 * 1024;
-/** A batch reads 16 MiB, and what the command asks for that goes beyond. */
+/** A batch reads 16 MiB, plus what the command that exceeds this requests. */
 const BATCH = 18 * MEBIBYTE;
 
 type All = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<SqlRow[]>;
 type Run = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<void>;
 
-/** What one batch read of the database, in characters. */
+/** Characters that one batch read from the database. */
 interface ReadBatch {
   read: number;
 }
 
-describe('What batches read of large records', () => {
+describe('What a batch reads of large records', () => {
   let database: TemporaryDatabase;
   let app: TestApp;
   let ids: string[];
   let batches: ReadBatch[];
-  /** Takes place once, after the first batch that is watched. */
+  /** Called once, after the first observed batch. */
   let afterFirst: (() => Promise<unknown>) | null;
 
   beforeAll(async () => {
@@ -78,7 +78,7 @@ describe('What batches read of large records', () => {
     jest.spyOn(Connection.prototype, 'run').mockImplementation(running);
   }
 
-  /** Sends it again where a busy machine kept it waiting for too long, and nothing was written. */
+  /** Repeats the request if a busy machine made it wait for too long, in which case nothing was written. */
   async function insist(method: string, id: string, sent: Sent = {}): Promise<Answer> {
     for (;;) {
       const answer = await send(app, method, `/api/v1/entities/${id}`, sent);
@@ -89,7 +89,7 @@ describe('What batches read of large records', () => {
   const total = (): number => batches.reduce((sum, { read }) => sum + read, 0);
   const largest = (): number => Math.max(...batches.map(({ read }) => read));
 
-  it('is nothing for claims on them: whether they are there is enough', async () => {
+  it('is nothing for claims about them: it is enough to know that they exist', async () => {
     const claims = await Promise.all(ids.map((id) => addClaim(app, id)));
     await Promise.all(
       ids.map((id, index) => send(app, 'DELETE', `/api/v1/entities/${id}/claims/${claims[index]?.id}`)),
@@ -102,7 +102,7 @@ describe('What batches read of large records', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
   });
 
-  it('is bounded for each batch, and each is read once, when they are changed', async () => {
+  it('is bounded when they are changed, and each record is read once', async () => {
     const answers = await Promise.all(ids.map((id) => insist('PUT', id, { body: { name: 'renamed' } })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(batches.length).toBeGreaterThan(1);
@@ -110,7 +110,7 @@ describe('What batches read of large records', () => {
     expect(total()).toBeLessThan(ENTITIES * LARGE * 1.2);
   });
 
-  it('is what stands there, also where another process wrote between two batches', async () => {
+  it('is current even if another process wrote between two batches', async () => {
     const last = ids.at(-1) ?? '';
     const other = onPostgres ? await createTestApp({ environment: database.environment }) : app;
     try {
@@ -128,7 +128,7 @@ describe('What batches read of large records', () => {
     }
   });
 
-  it('is bounded for each batch when they are removed', async () => {
+  it('is bounded when they are removed', async () => {
     const answers = await Promise.all(ids.map((id) => insist('DELETE', id)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
     expect(largest()).toBeLessThan(BATCH);

@@ -3,6 +3,7 @@ import { PostgresConnection } from '../../src/database/postgres/postgres-connect
 import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
 import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
+import { Slices } from '../../src/shared/slices';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database/database-kind';
 import { chainIsValid, createEntity } from '../support/application/factories';
@@ -20,7 +21,7 @@ const ZEROS = '0'.repeat(64);
 
 type Run = (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) => Promise<void>;
 
-describe('Ready means that a write would succeed', () => {
+describe('The service is ready if a write would succeed', () => {
   let app: TestApp;
   let notes: Notes;
   let foreign: SqlConnection;
@@ -87,25 +88,25 @@ describe('Ready means that a write would succeed', () => {
   });
 
   it.each(['ledger_entries', 'ledger_counters'])(
-    'not while %s takes nothing, once a write has met it',
+    'but not while %s accepts nothing, once a write has failed because of it',
     async (table) => {
       await foreign.run(`ALTER TABLE ${table} RENAME TO "elsewhere"`);
       expect(await post()).toMatchObject(UNAVAILABLE);
       await expectNotReady();
-      // The probe, once a second, does not take it for healed.
+      // The probe, which runs once a second, does not regard this as recovered.
       await sleep(1_500);
       await expectNotReady();
       await foreign.run(`ALTER TABLE "elsewhere" RENAME TO ${table}`);
     },
   );
 
-  it('but a command that alone is at fault makes nobody wait', async () => {
+  it('even if a single faulty command fails, which delays nobody', async () => {
     await notes.add('taken');
     await expect(notes.add('taken')).rejects.toThrow();
     expect(await probe('ready')).toBe(200);
   });
 
-  it('and a command that never ends holds up the others for a moment only', async () => {
+  it('even if a command never ends, which delays the others only briefly', async () => {
     let transactionOfTheFirst: { now: string } | null = null;
     const never = notes.write(async (transaction) => {
       transactionOfTheFirst = transaction;
@@ -119,7 +120,7 @@ describe('Ready means that a write would succeed', () => {
     expect(await probe('ready')).toBe(200);
   });
 
-  it('and a command that gets on without an end is given up before those that wait for it are', async () => {
+  it('even if a command works without end, which is abandoned before those behind it time out', async () => {
     let turns = 0;
     const endless = notes.write(async (transaction) => {
       for (; ; turns += 1) {
@@ -128,12 +129,13 @@ describe('Ready means that a write would succeed', () => {
       }
     });
     const [first, second] = await Promise.allSettled([endless, notes.add('patient')]);
-    expect(first).toMatchObject({ reason: { message: expect.stringContaining('did not end within') } });
+    const reason = { code: 'UNAVAILABLE', message: expect.stringContaining('did not end within') };
+    expect(first).toMatchObject({ reason });
     expect(second).toMatchObject({ value: { slug: 'patient' } });
     expect(turns).toBeGreaterThan(1);
   });
 
-  it('but a long command that gets on is not given up', async () => {
+  it('and a long command that makes progress is not abandoned', async () => {
     const long = await notes.write(async (transaction) => {
       for (let made = 0; made < 4; made += 1) {
         await sleep(600);
@@ -144,7 +146,19 @@ describe('Ready means that a write would succeed', () => {
     expect(long).toMatchObject({ slug: 'long 3' });
   });
 
-  it('nor while a COMMIT hangs, which is left alone and succeeds in the end', async () => {
+  it('and neither is one that works on what it has read, in turns that others delay', async () => {
+    const long = await notes.write(async (transaction) => {
+      const slices = Slices.ofWrite();
+      for (let turn = 0; turn < 8; turn += 1) {
+        await sleep(300);
+        await slices.next();
+      }
+      return addNote(transaction, 'long in turns');
+    });
+    expect(long).toMatchObject({ slug: 'long in turns' });
+  });
+
+  it('but not while a COMMIT hangs, which is not interrupted and finally succeeds', async () => {
     const Connection = onPostgres ? PostgresConnection : sqliteConnection();
     const run: Run = Reflect.get(Connection.prototype, 'run');
     let release = (): void => undefined;

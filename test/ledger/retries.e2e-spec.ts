@@ -17,14 +17,14 @@ import { startProgram, type StartedProgram } from '../support/processes/started-
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-actions.mjs');
-/** What is planned holds only while nobody else changes policies, which all the others do. */
+/** A plan is valid only while nobody changes policies, which all the other requests do. */
 const CASES = everyPost().filter(({ operation }) => operation !== 'plan_apply');
-/** They take no key: answers with a secret are kept nowhere. */
+/** These take no key, since answers with a secret are not stored. */
 const WITHOUT_KEY = ['api-keys', 'webhooks'];
-/** Of the requests that were sent at once, how many are answered before each kill. */
+/** How many of the concurrent requests are answered before each kill. */
 const ANSWERED = [0, 1, 3, 0, 6, 10];
 
-/** A request, and its first answer that came. */
+/** A request, and the first answer received. */
 interface Exchange {
   readonly operation: string;
   readonly word: string;
@@ -33,7 +33,7 @@ interface Exchange {
   readonly answer: Answer;
 }
 
-describe('The built program, killed while clients repeat what was not answered', () => {
+describe('The built program, killed while clients repeat unanswered requests', () => {
   let database: TemporaryDatabase;
   let program: StartedProgram;
   let ids: Ids;
@@ -51,7 +51,7 @@ describe('The built program, killed while clients repeat what was not answered',
     await database.remove();
   });
 
-  /** Whoever ran before does not run any more. */
+  /** The previous program has ended by then. */
   async function start(): Promise<void> {
     const { DATABASE_URL } = database.environment;
     const previous = attempts === 0 ? [] : await leaseHolders(DATABASE_URL);
@@ -65,7 +65,7 @@ describe('The built program, killed while clients repeat what was not answered',
     return program.send('POST', `/api/v1/${path}`, { body, headers });
   }
 
-  /** Sends it until it is answered, however often the program dies meanwhile. */
+  /** Repeats the request until it is answered, however often the program dies. */
   async function insist(operation: string, path: string, body: object, word: string): Promise<Answer> {
     for (;;) {
       const answer = await post(path, body, word).catch(() => null);
@@ -77,14 +77,14 @@ describe('The built program, killed while clients repeat what was not answered',
     }
   }
 
-  /** What is answered with a secret takes no key, and is not repeated. */
+  /** A request that is answered with a secret takes no key, and is not repeated. */
   async function makeSecret(path: string, body: object, word: string): Promise<Parsed> {
     unrepeated.add(word);
     const answer = await program.send('POST', `/api/v1/${path}`, { body, headers: { 'X-Request-Id': `${word}_1` } });
     return answer.body;
   }
 
-  /** Each of what is made has a key of its own, too. */
+  /** Requests that create records have their own keys. */
   function making(word: string): Make {
     let made = 0;
     return async (path, body) => {
@@ -95,7 +95,7 @@ describe('The built program, killed while clients repeat what was not answered',
     };
   }
 
-  /** Sends one of each kind at once, and kills the program when some are answered. */
+  /** Sends one of each kind at once, and kills the program once some are answered. */
   async function round(number: number, answered: number): Promise<void> {
     const requests = await Promise.all(
       CASES.map(async ({ operation, request }, index) => {
@@ -111,7 +111,7 @@ describe('The built program, killed while clients repeat what was not answered',
     await Promise.all(sent);
   }
 
-  it('has done everything once, and answers it again as it did first', async () => {
+  it('has done everything once, and repeats its first answers', async () => {
     for (const [number, answered] of ANSWERED.entries()) await round(number, answered);
     const effects = await effectsByWord(program);
     const wrong = exchanges
@@ -129,20 +129,20 @@ describe('The built program, killed while clients repeat what was not answered',
     await chainIsValid(program);
   });
 
-  it('has done of each kind the same each time', async () => {
+  it('has had the same effects for each kind every time', async () => {
     const effects = await effectsByWord(program);
     for (const { operation } of CASES) {
       const those = exchanges.filter((exchange) => exchange.operation === operation);
       expect([operation, those.length]).toEqual([operation, ANSWERED.length]);
       const statuses = operation.endsWith('refused') ? [403] : [200, 201];
       expect(those.filter(({ answer }) => !statuses.includes(answer.status))).toEqual([]);
-      // What ended an execution is a kill's doing in some of them.
+      // Some executions were ended by a kill.
       const did = those.map(({ word }) => effects.get(word)?.join().replace(',execution.completed', ''));
       expect([operation, new Set(did).size]).toEqual([operation, 1]);
     }
   });
 
-  it('answers an execution that a kill interrupted as interrupted, and does not run it again', async () => {
+  it('returns an execution interrupted by a kill as interrupted, and does not run it again', async () => {
     const hang = action('hang', 'interrupted');
     const unanswered = post('agents/bot/execute', hang, 'interrupted').catch(() => 'unanswered');
     const executions = (outcome: string): Promise<Answer> =>

@@ -21,7 +21,7 @@ const UNAVAILABLE = {
 /** The ledger probes once a second; these machines can be slow. */
 const PATIENCE = 60_000;
 
-describeOnSqlite('While the database cannot take a write', () => {
+describeOnSqlite('While the database cannot accept a write', () => {
   let database: TemporaryDatabase;
   let app: TestApp;
 
@@ -44,14 +44,14 @@ describeOnSqlite('While the database cannot take a write', () => {
     expect(await health()).toMatchObject({ status: 503, body: { status: 'unhealthy', timestamp: expect.any(String) } });
   }
 
-  /** Without any write but the ledger's own probes. */
+  /** Waits without any write except the ledger's own probes. */
   async function expectHealed(): Promise<void> {
     const deadline = Date.now() + PATIENCE;
     while ((await health()).status !== 200 && Date.now() < deadline) await sleep(50);
     expect(await health()).toMatchObject({ status: 200, body: { status: 'healthy' } });
   }
 
-  it('because another program holds its lock: 503, reads go on, and it heals by itself', async () => {
+  it('because another program holds its lock: 503, reads continue, and it recovers by itself', async () => {
     const entity = await createEntity(app);
     await createAgent(app, { name: 'bot' });
     const foreign = await foreignConnection(app);
@@ -75,14 +75,14 @@ describeOnSqlite('While the database cannot take a write', () => {
     await chainIsValid(app);
   });
 
-  it('because its files are removed: 503, and so is health', async () => {
+  it('because its files are removed: 503, also for health', async () => {
     await createEntity(app);
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${database.path}${suffix}`);
     await expectUnavailable(await post());
     await expectUnavailable(await post());
   });
 
-  it('because its files are elsewhere: 503, until they are back', async () => {
+  it('because its files were moved: 503, until they are back', async () => {
     await createEntity(app);
     for (const suffix of ['', '-wal', '-shm'])
       renameSync(`${database.path}${suffix}`, `${database.path}-away${suffix}`);
@@ -96,7 +96,7 @@ describeOnSqlite('While the database cannot take a write', () => {
     await chainIsValid(app);
   });
 
-  it('because another file took its place: 503, and the other file is left alone', async () => {
+  it('because another file took its place: 503, and the other file is not touched', async () => {
     const other = await temporaryDatabase();
     try {
       const second = await createTestApp({ environment: other.environment });
@@ -114,7 +114,7 @@ describeOnSqlite('While the database cannot take a write', () => {
     }
   });
 
-  it('because its write-ahead log is gone: 503 for good, as what is written now would be lost', async () => {
+  it('because its write-ahead log is gone: 503 until a restart, as further writes would be lost', async () => {
     await createEntity(app);
     rmSync(`${database.path}-wal`);
     await expectUnavailable(await post());
@@ -126,7 +126,7 @@ describeOnSqlite('While the database cannot take a write', () => {
   describe('statement by statement', () => {
     const Connection = 'DATABASE_DRIVER' in DRIVER_OF_THE_RUN ? BetterSqlite3Connection : SqliteConnection;
 
-    /** The next statement that begins so fails, once it was done or instead of it. */
+    /** The next statement with this beginning fails, either after it was executed or instead. */
     function failOnce(beginning: string, when: 'instead' | 'after', kind: FaultKind, meanwhile?: () => void): void {
       const original: RunAll = Reflect.get(Connection.prototype, 'runAll');
       let isDue = true;
@@ -142,7 +142,9 @@ describeOnSqlite('While the database cannot take a write', () => {
       jest.spyOn(Connection.prototype, 'runAll').mockImplementation(faulty);
     }
 
-    /** The next statement that begins so fails as on a faulty disk, where SQLite ends the transaction by itself. */
+    /**
+     * The next statement with this beginning fails as on a faulty disk, where SQLite ends the transaction by itself.
+     */
     function rollBackOnce(beginning: string): void {
       const original: RunAll = Reflect.get(Connection.prototype, 'runAll');
       let isDue = true;
@@ -177,7 +179,7 @@ describeOnSqlite('While the database cannot take a write', () => {
     );
 
     it.each(['INSERT INTO "ledger_entries"', 'UPDATE "ledger_head"'])(
-      'a disk error at %s, at which SQLite rolls back by itself, keeps no key for the write that did not take place',
+      'a disk error at %s, which makes SQLite roll back by itself, stores no key for the write that did not take place',
       async (beginning) => {
         await createEntity(app);
         rollBackOnce(beginning);
@@ -201,7 +203,7 @@ describeOnSqlite('While the database cannot take a write', () => {
       await chainIsValid(app);
     });
 
-    it('a COMMIT that fails while the file is gone ends the process: nobody can tell whether it took place', async () => {
+    it('a COMMIT that fails while the file is gone ends the process, since its outcome cannot be known', async () => {
       const exit = jest.spyOn(process, 'exit').mockImplementation(() => {
         throw new Error('exit');
       });

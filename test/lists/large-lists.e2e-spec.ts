@@ -3,10 +3,10 @@ import { API_KEY, createTestApp, type TestApp } from '../support/application/cre
 import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 
-/** Bytes of free-form content that a page holds. */
+/** Bytes of free-form content that a page may have. */
 const PAGE = 8 * 1024 * 1024;
 const CONTENT = { text: 'x'.repeat(1_000_000) };
-/** More than a page holds. */
+/** More than fits on a page. */
 const ROWS = 10;
 const LISTS = [
   'entities?type=large',
@@ -48,7 +48,7 @@ describe('A page of large records', () => {
   const idsOf = (rows: { id: string }[]): string[] => rows.map(({ id }) => id);
 
   describe.each(LISTS)('%s', (path) => {
-    it('ends before its limit, with the cursor of the next, and nothing is skipped', async () => {
+    it('ends before its limit, with the cursor of the next one, and nothing is skipped', async () => {
       const ids: string[] = [];
       let next = `${path}&limit=1000`;
       while (next !== '') {
@@ -61,7 +61,7 @@ describe('A page of large records', () => {
       expect(ids).toEqual(created.get(path));
     });
 
-    it('can be gone on from by an offset, too: behind the rows that came', async () => {
+    it('can also be continued by an offset: behind the rows received', async () => {
       const first = await page(`${path}&limit=${ROWS}&offset=1`);
       expect(first.data.length).toBeLessThan(ROWS - 1);
       expect(first.nextCursor).toEqual(expect.any(String));
@@ -71,7 +71,7 @@ describe('A page of large records', () => {
     });
   });
 
-  it('holds all that fits, whole, also rows above their share', async () => {
+  it('has everything that fits, complete, including rows above their share', async () => {
     const small = await createEntity(app, { type: 'large' });
     const { data, nextCursor } = await page('entities?order=desc&limit=5');
     expect(data[0]).toEqual(small);
@@ -80,7 +80,7 @@ describe('A page of large records', () => {
     expect((await page('entities?limit=1')).data[0].id).toBe(entityId);
   });
 
-  it('keeps nobody at another address waiting behind all that one client asks for', async () => {
+  it('does not make clients at other addresses wait for everything that one client requests', async () => {
     const answered: string[] = [];
     const read = (path: string, localAddress: string): Promise<void> =>
       new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ describe('A page of large records', () => {
 });
 
 describe('A record that is larger than a page', () => {
-  it('is a page of its own', async () => {
+  it('has a page of its own', async () => {
     const app = await createTestApp({ environment: { BODY_LIMIT: '20000000' } });
     const content = { text: 'x'.repeat(PAGE + 1) };
     for (const properties of [{}, content, content]) await createEntity(app, { properties });

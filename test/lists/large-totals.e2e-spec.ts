@@ -9,11 +9,11 @@ import { LIST_CASES } from '../support/requests/list-cases';
 import { listStatements } from '../support/database/list-statements';
 import { type Parsed, send } from '../support/application/send';
 
-/** Sequences of a chunk here, so that a small ledger has many of them. */
+/** Sequences per chunk in this test, so that a small ledger has many chunks. */
 const CHUNK = 7;
 const ROUNDS = 12;
 
-/** Lists whose totals nobody keeps, with values that some rows have and others do not. */
+/** Lists without a counter for their total, with values that only some rows have. */
 const UNCOUNTED = [
   'entities/ENTITY/claims',
   'entities/ENTITY/claims?predicate=q',
@@ -39,7 +39,7 @@ const UNCOUNTED = [
 
 const EMPTY = ['audit?from=LATER', 'audit?to=BEFORE', 'provenance?after=100000'];
 
-describe('The total of a list that nobody counted, in a ledger too large for one statement', () => {
+describe('The total of a list without a counter, in a ledger too large for one statement', () => {
   let app: TestApp;
   let planner: SqlConnection;
   let entityId: string;
@@ -101,14 +101,14 @@ describe('The total of a list that nobody counted, in a ledger too large for one
     expect(whole.data).toEqual(data);
   });
 
-  it('is found once for all pages by cursor', async () => {
+  it('is counted once for all pages by cursor', async () => {
     countAtOnce(CHUNK);
     const { total, nextCursor } = await page('audit?entityId=ENTITY&limit=1');
     expect(await listStatements(app, () => page(`audit?limit=1&cursor=${nextCursor}`))).toHaveLength(1);
     expect((await page(`audit?limit=1&cursor=${nextCursor}`)).total).toBe(total);
   });
 
-  it('is that of the moment of its page, though entries follow while it is counted', async () => {
+  it('is that at the time of its page, although entries are added during the count', async () => {
     countAtOnce(CHUNK);
     const total = Number((await page('audit?entityId=ENTITY')).total);
     const { lists } = app.application.get(Database);
@@ -124,7 +124,7 @@ describe('The total of a list that nobody counted, in a ledger too large for one
     expect((await page('audit?entityId=ENTITY')).total).toBe(total + 1);
   });
 
-  itOnSqlite('is looked up between the ends of each chunk, or by what leaves few rows', async () => {
+  itOnSqlite('is looked up between the bounds of each chunk, or by the most selective filter', async () => {
     countAtOnce(2);
     let seen = 0;
     for (const { path, query } of LIST_CASES) {
@@ -137,7 +137,7 @@ describe('The total of a list that nobody counted, in a ledger too large for one
         expect({ path, query, details, isBounded }).toEqual({ path, query, details, isBounded: true });
       }
     }
-    // The others are counted already, or lists of nothing here.
+    // The others have counters, or are empty here.
     expect(seen).toBeGreaterThan(LIST_CASES.length / 3);
   });
 });

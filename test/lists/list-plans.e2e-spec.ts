@@ -8,7 +8,7 @@ import { LIST_CASES } from '../support/requests/list-cases';
 import { listStatements } from '../support/database/list-statements';
 import { send } from '../support/application/send';
 
-/** Where one of these is given, few rows are left: it must be the one that is looked up. */
+/** A filter by one of these leaves few rows, so it must be the one that is looked up. */
 const SELECTIVE = ['subjectId', 'entityId'];
 
 interface Step {
@@ -36,18 +36,18 @@ describeOnSqlite('The plan of', () => {
     await app.close();
   });
 
-  /** The steps of the statement that a request runs, as SQLite plans it. */
+  /** The steps of SQLite's plan for the statement that a request runs. */
   async function planOf(path: string): Promise<Step[]> {
     const statements = await listStatements(app, async () => {
       expect((await read(path)).body).toMatchObject({ total: expect.any(Number) });
     });
     expect(statements).toHaveLength(1);
     const [[sql, parameters] = ['', []]] = statements;
-    // On the connection of the lists it would keep what later ones see at this moment.
+    // On the connection of the lists it would fix the snapshot that later statements see.
     return planner.all<Step>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
   }
 
-  it.each(LIST_CASES)('$path by $names looks up all it reads', async ({ path, names, query }) => {
+  it.each(LIST_CASES)('$path by $names uses indexes only', async ({ path, names, query }) => {
     for (const order of ['asc', 'desc']) {
       const steps = await planOf(`${path}?order=${order}&limit=2&${query}`);
       const isFiltered = names !== 'no filter' || path.includes('claims');
@@ -60,7 +60,7 @@ describeOnSqlite('The plan of', () => {
     }
   });
 
-  it('a page by cursor is a look-up of the place it starts at', async () => {
+  it('a page by cursor looks up the place where it starts', async () => {
     await Promise.all([createEntity(app), createEntity(app)]);
     const { body } = await read('entities?limit=1');
     const steps = await planOf(`entities?limit=1&cursor=${body.nextCursor}`);
@@ -69,12 +69,12 @@ describeOnSqlite('The plan of', () => {
     );
   });
 
-  it('a page is compiled once: SQLite does it again whenever a bare placeholder of LIMIT or OFFSET gets a value', async () => {
+  it('a page is compiled once: SQLite would recompile it whenever a bare placeholder of LIMIT or OFFSET gets a value', async () => {
     const statements = await listStatements(app, () => read('entities?limit=2&offset=1'));
     expect(statements.map(([sql]) => sql)).toEqual([expect.not.stringMatching(/(LIMIT|OFFSET) \$/)]);
   });
 
-  it('the look for decisions that are due is a look-up in an index of what can expire', async () => {
+  it('the search for decisions that are due uses an index of those that can expire', async () => {
     const [sql, parameters] = await lookForDueDecisions(app);
     const steps = await planner.all<Step>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
     expect(steps.map(({ detail }) => detail)).toEqual([
@@ -86,7 +86,10 @@ describeOnSqlite('The plan of', () => {
   });
 });
 
-/** A scan of a table that skips rows, or a sort of more than a page. Without a filter a scan in order ends with the page. */
+/**
+ * A scan of a table that skips rows, or a sort of more than a page. Without a filter a scan in order ends with the
+ * page.
+ */
 function isUnbounded({ parent, detail }: Step, steps: readonly Step[], isFiltered: boolean): boolean {
   if (detail.startsWith('USE TEMP B-TREE')) {
     return !steps.some((other) => other.parent === parent && other.detail.startsWith('SCAN page'));

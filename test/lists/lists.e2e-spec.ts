@@ -2,7 +2,7 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { addClaim, createAgent, createEntity, propose } from '../support/application/factories';
 import { faults, send, type Answer } from '../support/application/send';
 
-/** What a list of these tests holds; enough rows for several pages. */
+/** A list with enough rows for several pages. */
 const ROWS = 105;
 
 describe('Lists', () => {
@@ -19,7 +19,7 @@ describe('Lists', () => {
   });
   afterAll(() => app.close());
 
-  /** A path stands for itself but for the entity the claims belong to. */
+  /** The path of a list, with the entity that the claims belong to filled in. */
   const at = (path: string): string => `/api/v1/${path.replace('ENTITY', entityId)}`;
   const get = (path: string): Promise<Answer> => send(app, 'GET', at(path));
 
@@ -34,7 +34,7 @@ describe('Lists', () => {
   describe.each(LISTS)('$path', ({ path, size, filter }) => {
     const continued = (cursor: string, more: string): string => `${path}?cursor=${cursor}&${more}`;
 
-    it(`answers data and total, ${size} rows by default`, async () => {
+    it(`returns data and total, ${size} rows by default`, async () => {
       const { status, body } = await get(path);
       expect(status).toBe(200);
       expect(Object.keys(body)).toEqual(['data', 'total', 'nextCursor']);
@@ -42,7 +42,7 @@ describe('Lists', () => {
       expect(body.total).toBe((await all(path)).length);
     });
 
-    it('answers nothing else when no rows follow', async () => {
+    it('returns no other member if no rows follow', async () => {
       const { body } = await get(`${path}?limit=1000`);
       expect(Object.keys(body)).toEqual(['data', 'total']);
       expect(body.data).toHaveLength(body.total);
@@ -56,7 +56,7 @@ describe('Lists', () => {
       expect(idsOf(oldestFirst)).toEqual(idsOf(oldestFirst).sort());
     });
 
-    it('takes a limit and an offset', async () => {
+    it('accepts a limit and an offset', async () => {
       const rows = await all(path);
       for (const [limit, offset] of [
         [1, 0],
@@ -75,7 +75,7 @@ describe('Lists', () => {
       expect({ status, body }).toEqual({ status: 200, body: { data: [], total: (await all(path)).length } });
     });
 
-    it('counts what its filter lets through', async () => {
+    it('counts the rows that match its filter', async () => {
       const rows = await all(path, filter);
       const [name = '', value] = filter.split('=');
       expect(rows).toEqual((await all(path)).filter((row) => row[name] === value));
@@ -128,20 +128,23 @@ describe('Lists', () => {
         },
       );
 
-      it('keeps the first total, the order and the filters', async () => {
+      it('keeps the total of the first page, the order and the filters', async () => {
         const first = (await get(`${path}?${filter}&order=desc&limit=2`)).body;
         const next = (await get(`${path}?cursor=${first.nextCursor}`)).body;
         expect(next.total).toBe(first.total);
         expect(next.data).toEqual((await all(path, `${filter}&order=desc`)).slice(2, 2 + size));
       });
 
-      it.each(['offset=0', 'order=asc', 'order=desc', filter])('goes with limit only: %s', async (query) => {
-        const { nextCursor } = (await get(`${path}?limit=2`)).body;
-        expect((await get(continued(nextCursor, 'limit=3'))).body.data).toHaveLength(3);
-        const answer = await get(continued(nextCursor, query));
-        expect(answer.status).toBe(400);
-        expect(Object.keys(faults(answer))).toEqual(['query.cursor']);
-      });
+      it.each(['offset=0', 'order=asc', 'order=desc', filter])(
+        'cannot be combined with anything but limit: %s',
+        async (query) => {
+          const { nextCursor } = (await get(`${path}?limit=2`)).body;
+          expect((await get(continued(nextCursor, 'limit=3'))).body.data).toHaveLength(3);
+          const answer = await get(continued(nextCursor, query));
+          expect(answer.status).toBe(400);
+          expect(Object.keys(faults(answer))).toEqual(['query.cursor']);
+        },
+      );
 
       it('refuses an altered one', async () => {
         const nextCursor: string = (await get(`${path}?limit=2`)).body.nextCursor;
@@ -180,7 +183,7 @@ describe('Lists', () => {
   });
 
   it.each(['order=asc', 'order=desc'])(
-    'by cursor cover what there was at the start once while writes go on: %s',
+    'by cursor return every row that existed at the start exactly once during writes: %s',
     async (query) => {
       const before = idsOf(await all('entities', query));
       const seen: string[] = [];
@@ -196,7 +199,7 @@ describe('Lists', () => {
     },
   );
 
-  it('by cursor do not stumble over rows that were deleted meanwhile', async () => {
+  it('by cursor continue over rows that were deleted meanwhile', async () => {
     const doomed = [];
     for (let made = 0; made < 6; made += 1) doomed.push((await createEntity(app, { type: 'doomed' })).id);
     const first = (await get('entities?type=doomed&limit=2')).body;
@@ -205,7 +208,7 @@ describe('Lists', () => {
     expect(idsOf(next.data)).toEqual([doomed[2], doomed[4], doomed[5]]);
   });
 
-  /** Every row of a list, without the help of a cursor. */
+  /** Every row of a list, read without a cursor. */
   async function all(path: string, query = ''): Promise<Record<string, unknown>[]> {
     return (await get(`${path}?limit=1000&${query}`)).body.data;
   }

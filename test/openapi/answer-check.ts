@@ -5,10 +5,10 @@ import { type DocumentedOperation, documentedResponse } from '../support/request
 import type { Answer } from '../support/application/send';
 
 const DOCUMENT = 'document';
-/** Headers that mean something where they appear, so they have to be documented there. */
-const TELLING_HEADERS = ['ETag', 'Idempotent-Replayed', 'Location', 'Retry-After', 'WWW-Authenticate'];
+/** Headers that have to be documented wherever they appear. */
+const DOCUMENTED_HEADERS = ['ETag', 'Idempotent-Replayed', 'Location', 'Retry-After', 'WWW-Authenticate'];
 
-/** Holds answers against the document, and remembers which of the documented ones were seen. */
+/** Compares answers with the document, and remembers which of the documented ones were seen. */
 export class AnswerCheck {
   private readonly ajv = new Ajv({ strict: false, allErrors: true });
   private readonly validators = new Map<string, ValidateFunction>();
@@ -20,7 +20,7 @@ export class AnswerCheck {
   }
 
   /**
-   * What in the answer the document does not say; empty when all is as documented.
+   * Returns how the answer differs from the document; empty if it does not.
    * @param absent documented headers that this answer must not have.
    */
   faults({ id, operation }: DocumentedOperation, answer: Answer, absent: readonly string[] = []): string[] {
@@ -32,7 +32,7 @@ export class AnswerCheck {
     );
   }
 
-  /** The documented answers of an operation that were not seen. */
+  /** The documented answers of an operation that were never seen. */
   unseen({ id, operation }: DocumentedOperation): string[] {
     const documented = Object.keys(operation.responses).flatMap((status) => {
       const examples = documentedResponse(this.document, operation, status)?.content?.['application/json']?.examples;
@@ -81,12 +81,12 @@ export class AnswerCheck {
       const isInteger = schema !== undefined && 'type' in schema && schema.type === 'integer';
       return isInteger && !/^\d+$/.test(answer.headers.get(name) ?? '0');
     });
-    const untold = TELLING_HEADERS.filter((name) => answer.headers.has(name) && headers[name] === undefined);
+    const undocumented = DOCUMENTED_HEADERS.filter((name) => answer.headers.has(name) && headers[name] === undefined);
     return [
       ...missing.map(([name]) => `the header ${name} is missing`),
       ...unexpected.map((name) => `the header ${name} does not belong there`),
       ...wrong.map(([name]) => `the header ${name} is no integer`),
-      ...untold.map((name) => `the header ${name} is not documented`),
+      ...undocumented.map((name) => `the header ${name} is not documented`),
     ];
   }
 
@@ -96,7 +96,7 @@ export class AnswerCheck {
   }
 }
 
-/** Of a 503, only an error tells when to retry; the answer of an unhealthy service does not. Most answers are first ones. */
+/** Only a 503 with an error says when to retry, not that of an unhealthy service. Most answers are not replays. */
 function isOptional(name: string): boolean {
   return ['Accept-Encoding', 'Idempotent-Replayed', 'Retry-After'].includes(name);
 }
@@ -105,13 +105,13 @@ function named(id: string, status: number | string, code?: string): string {
   return [id, status, ...(code === undefined ? [] : [code])].join(' ');
 }
 
-/** The schema of a line stands in the text: a file of lines is not JSON. */
+/** The description contains the schema of a line: a file of lines is not JSON. */
 function schemaIn(description: string): SchemaObject {
   const [, block = ''] = /```json\n([^`]+)```/.exec(description) ?? [];
   return JSON.parse(block) as SchemaObject;
 }
 
-/** A copy in which every object with known members has no others: what answers show has to be documented. */
+/** A copy of the schema in which objects allow no additional members: whatever answers contain has to be documented. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== 'object' || value === null) return value;

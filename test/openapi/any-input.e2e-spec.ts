@@ -15,13 +15,13 @@ import { watch } from '../support/application/secret-watch';
 import { type Answer, send } from '../support/application/send';
 import { LEAK, statistics } from '../support/application/wire';
 
-/** `FUZZ_REQUESTS=100000 npm run test:fuzz` for the long run; `FUZZ_SEED` repeats one. */
+/** `FUZZ_REQUESTS=100000 npm run test:fuzz` makes a long run; `FUZZ_SEED` repeats one. */
 const USUAL_REQUESTS = 2_000;
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? USUAL_REQUESTS);
 const SEED = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31);
-/** Small enough to be met. */
+/** Small enough to be reached. */
 const BODY_LIMIT = 3_000;
-/** Requests between two looks at `/stats`, which every change of the chain is held against as well. */
+/** Requests between two checks of `/stats`. The number of entries is checked after every request. */
 const STRIDE = 200;
 
 describe('Whatever a client sends', () => {
@@ -49,13 +49,14 @@ describe('Whatever a client sends', () => {
     return app.application.get(LedgerService).head.sequence;
   }
 
-  /** One of each, so that the first requests find something. */
+  /** Creates one record of each kind, so that the first requests find something. */
   async function startWith(): Promise<void> {
     const capabilities = ['succeed', 'fail', 'send-invoice', 'a', 'b', '*'];
     const agent = await createAgent(app, { name: 'bot', capabilities, roles: ['x'] });
     const reviewer = await createAgent(app, { name: 'reviewer', capabilities });
     const others: object[] = [await createEntity(app), await propose(app, agent.id)];
-    // Several that allow before all others, since policies are drawn that deny, and some that are taken out of force.
+    // Several that allow, of the highest priority, since generated policies may deny, and generated requests may
+    // deactivate some.
     for (let count = 0; count < 5; count += 1) others.push(await createPolicy(app, { priority: 2 ** 31 - 1 }));
     for (const record of [agent, reviewer, ...others]) records.note(record);
   }
@@ -74,22 +75,22 @@ describe('Whatever a client sends', () => {
     sending.end(body);
     const [response] = (await once(sending, 'response')) as [IncomingMessage];
     const chunks: Buffer[] = [];
-    // A stream of events has no end.
+    // A stream of events never ends.
     if (response.headers['content-type'] === 'text/event-stream') response.destroy();
     else for await (const chunk of response) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
     watch(`${method} ${target}`, text);
-    const told = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
-    return { status: response.statusCode ?? 0, headers: new Headers(told), text, body: parsed(text) };
+    const fields = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
+    return { status: response.statusCode ?? 0, headers: new Headers(fields), text, body: parsed(text) };
   }
 
-  /** Everything in which the answer is not as it should be. */
+  /** Every fault of the answer. */
   async function faultsOf(drawn: FuzzedRequest): Promise<string[]> {
     const sent = sentRequest(drawn, records, API_KEY);
     const answer = await exchanged(sent);
     const { documented, query } = drawn;
     remember(documented, sent, answer);
-    // A past state has no ETag, since no change could be based on it.
+    // A past state has no ETag, since no change can be based on it.
     const absent = query.some(([name]) => name === 'asOf') ? ['ETag'] : [];
     return [
       ...check.faults(documented, answer, absent),
@@ -116,7 +117,7 @@ describe('Whatever a client sends', () => {
         sinceLook += 1;
         if (sinceLook % STRIDE === 0) expect(await statistics(app)).toEqual(effects.statistics);
       });
-      // What was sent cannot be taken back, so a smaller request would find another state.
+      // Requests cannot be undone, so a smaller one would find another state.
       await fc.assert(property, { numRuns: REQUESTS, seed: SEED, endOnFailure: true });
       expect(await statistics(app)).toEqual(effects.statistics);
       await chainIsValid(app);
@@ -124,7 +125,7 @@ describe('Whatever a client sends', () => {
     60_000 + REQUESTS * 20,
   );
 
-  it('much of it is fine, and much is not', () => {
+  it('many of the requests are valid, and many are not', () => {
     const rows = operationsOf(document).map(({ id }) => [id, [...(statuses.get(id) ?? [])]] as const);
     const all = rows.flatMap(([, seen]) => seen);
     expect(count(all, (status) => status < 300)).toBeGreaterThan(REQUESTS / 4);
@@ -143,7 +144,7 @@ function count(seen: readonly (readonly [number, number])[], among: (status: num
   return seen.reduce((sum, [status, times]) => sum + (among(status) ? times : 0), 0);
 }
 
-/** Free-form members that did not come back as they were sent. */
+/** Free-form members that were not returned as they were sent. */
 function contentFaults({ method, body }: SentRequest, answer: Answer): string[] {
   if (method !== 'POST' || answer.status !== 201 || body === undefined) return [];
   const given = parsed(body.toString().replace(/^\uFEFF/, '')) as Readonly<Record<string, unknown>>;

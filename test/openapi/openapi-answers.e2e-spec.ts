@@ -15,9 +15,9 @@ import { type Answer, send, type Sent } from '../support/application/send';
 import { SwaggerSession } from './swagger-session';
 import { exchange, wire } from '../support/application/wire';
 
-/** Of no record: the session has not created so many. */
+/** An id of no record: the session does not create that many. */
 const NOWHERE = '00000000000000000000000099';
-/** What makes the body of a request with an idempotency key another one. */
+/** Members that make the body of a request with an idempotency key a different one. */
 const OTHER_BODIES = {
   entities_create: { name: 'Another' },
   claims_add: { value: 'another' },
@@ -32,7 +32,7 @@ const OTHER_BODIES = {
   provenance_verify: { state: false },
 };
 
-describe('Answers are as the document says', () => {
+describe('Answers match the document', () => {
   let app: TestApp;
   let document: OpenAPIObject;
   let operations: DocumentedOperation[];
@@ -48,7 +48,7 @@ describe('Answers are as the document says', () => {
   });
   afterAll(() => app.close());
 
-  /** The operation's request with the examples of the document, but for what is given. */
+  /** The operation's request with the examples of the document, except for the given parts. */
   async function call(
     documented: DocumentedOperation,
     sent: Sent = {},
@@ -59,7 +59,7 @@ describe('Answers are as the document says', () => {
     return send(app, documented.method, session.sent(path), { ...usual, ...sent });
   }
 
-  /** Faults of the answers to the same request, made to each operation. */
+  /** Sends the same kind of request to each operation, and returns the faults of the answers. */
   async function faultsOfAll(
     chosen: readonly DocumentedOperation[],
     request: (documented: DocumentedOperation) => Promise<Answer>,
@@ -79,7 +79,7 @@ describe('Answers are as the document says', () => {
     return found;
   }
 
-  /** Ids of the first records, which stand to the end: others are deleted by the examples. */
+  /** Ids of the first records, which exist to the end: the examples delete others. */
   function ofFirstRecords(documented: DocumentedOperation): string {
     return examplePath(documented).replace(/0000002\b/g, '0000001');
   }
@@ -106,7 +106,7 @@ describe('Answers are as the document says', () => {
     expect(await faultsOfAll(having(401), (documented) => call(documented, { key: null }))).toEqual([]);
   });
 
-  it('when the key is of a suspended agent', async () => {
+  it('when the key belongs to a suspended agent', async () => {
     const { id } = await createAgent(app, { name: 'suspended-bot' });
     const { secret: key } = await issueKey(app, { agentId: id });
     await send(app, 'POST', `/api/v1/agents/${id}/suspend`);
@@ -144,7 +144,7 @@ describe('Answers are as the document says', () => {
     expect(await faultsOfAll(having(415), text)).toEqual([]);
   });
 
-  it('when the body does not come', async () => {
+  it('when the body does not arrive', async () => {
     const halves = having(408).map(async (documented) => {
       const head = `${documented.method.toUpperCase()} ${session.sent(examplePath(documented))} HTTP/1.1`;
       const [answer] = await exchange(app, wire(head, ['Content-Type: application/json', 'Content-Length: 2'], '{'));
@@ -155,7 +155,7 @@ describe('Answers are as the document says', () => {
   });
 
   it('when the state does not allow it', async () => {
-    // The first version was taken out of force; only one that was in force can be superseded.
+    // The first version was deactivated; only a version in force can be superseded.
     const former = examplePath(operation('policies_deactivate')).replace('deactivate', 'activate');
     expect((await call(operation('policies_activate'), {}, former)).status).toBe(200);
     const [closedAccounts] = exampleBodies(operation('policies_create')).slice(1);
@@ -272,7 +272,7 @@ describe('Answers are as the document says', () => {
     expect(faults).toEqual([]);
   });
 
-  it('when as many policies are in force as may be', async () => {
+  it('when the maximum number of policies is in force', async () => {
     const bounded = await createTestApp({ environment: { MAX_POLICIES: '1' } });
     const [example = {}] = exampleBodies(operation('policies_create'));
     const create = (name: string): Promise<Answer> =>
@@ -296,14 +296,14 @@ describe('Answers are as the document says', () => {
     }
   });
 
-  it('when other policies are in force than those that were planned for', async () => {
+  it('when other policies are in force than those of the plan', async () => {
     const [example = {}] = exampleBodies(operation('plan_apply'));
     const answer = await call(operation('plan_apply'), { body: { ...example, base: 'f'.repeat(64) } });
     expect(answer.status).toBe(412);
     expect(check.faults(operation('plan_apply'), answer)).toEqual([]);
   });
 
-  it('when there are as many webhooks as may be', async () => {
+  it('when there is the maximum number of webhooks', async () => {
     for (let made = 0; made < 100; made += 10)
       await Promise.all(Array.from({ length: 10 }, () => call(operation('webhooks_create'))));
     const refused = await call(operation('webhooks_create'));

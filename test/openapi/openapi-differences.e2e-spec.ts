@@ -15,13 +15,13 @@ const DECISIONS = [
 describe('openapi.json, for a client of 0.1.0', () => {
   it('differs only in what is listed here', () => {
     expect(differences(released, current)).toEqual({
-      // An approval comes before its execution, which can end without having begun.
+      // An approval precedes its execution, which can end without having begun.
       'answer 200.outcome may now be approved, rejected, expired, cancelled': EXECUTIONS,
       'answer 200.data[].outcome may now be approved, rejected, expired, cancelled': ['GET /api/v1/executions'],
       'answer 200.status may now be cancelled': DECISIONS,
       'answer 200.data[].status may now be cancelled': ['GET /api/v1/decisions'],
       'answer 201.status may now be cancelled': ['POST /api/v1/decisions'],
-      // Callers may come with a token of an issuer.
+      // Callers may use a token of an issuer.
       'answer 200.audit.actor.type may now be token': ['GET /api/v1/provenance/{sequence}'],
       'answer 200.data[].actor.type may now be token': ['GET /api/v1/audit'],
     });
@@ -36,18 +36,18 @@ describe('the comparison of two documents', () => {
     ['an operation that is gone', without, 'is gone'],
     ['a member that is gone', documentOf({}, { name: { type: 'string' } }), 'request body.size is gone'],
     [
-      'a value no longer taken',
+      'a value that is no longer accepted',
       documentOf({ size: { type: 'integer', enum: [1] } }),
       'request body.size may no longer be 2',
     ],
     ['another type', documentOf({}, { name: { type: 'integer' } }), 'answer 200.name was string and is integer'],
     [
-      'a null that was none',
+      'a member that may be null now',
       documentOf({}, { name: { type: 'string', nullable: true } }),
       'answer 200.name was string and is string | null',
     ],
     [
-      'a member that may be missing',
+      'a member that may be missing now',
       documentOf({}, { name: { type: 'string' } }, []),
       'answer 200.name is not required now',
     ],
@@ -60,7 +60,7 @@ describe('the comparison of two documents', () => {
     expect(differences(before, after)).toHaveProperty([line], ['POST /sizes']);
   });
 
-  it('finds nothing in what was only added', () => {
+  it('reports nothing that was only added', () => {
     const more: Properties = { size: { type: 'integer', enum: [1, 2, 3] }, unit: { type: 'string' } };
     const after = documentOf(more, { name: { type: 'string' }, unit: { type: 'string' } });
     expect(differences(before, after)).toEqual({});
@@ -69,7 +69,7 @@ describe('the comparison of two documents', () => {
 
 type Properties = Record<string, SchemaObject>;
 
-/** One operation that takes and answers an object with these members. */
+/** A document with one operation that accepts and returns an object with these members. */
 function documentOf(sent: Properties, answered: Properties = {}, required = ['name']): OpenAPIObject {
   const content = (properties: Properties) => ({
     'application/json': { schema: { type: 'object', properties, required } },

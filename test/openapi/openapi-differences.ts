@@ -2,11 +2,11 @@ import type { OpenAPIObject, ParameterObject, ReferenceObject, SchemaObject } fr
 import { documentedResponse, type DocumentedOperation, operationsOf } from '../support/requests/api-document';
 
 const JSON_TYPE = 'application/json';
-/** Schemas that contain themselves are followed this far. */
+/** Recursive schemas are followed to this depth. */
 const DEEPEST = 12;
 
 type Side = 'request' | 'answer';
-/** What a document says of one value: of a parameter, or of a member of a body. */
+/** How a document describes one value: a parameter, or a member of a body. */
 interface Described {
   readonly isRequired: boolean;
   readonly types: readonly string[];
@@ -16,8 +16,8 @@ type Members = ReadonlyMap<string, Described>;
 type Schema = SchemaObject | ReferenceObject;
 
 /**
- * What a client written for the released document may stumble over in the current one, each with the operations that have
- * it. What was only added (operations, optional members of requests, members of answers) does not get in its way.
+ * Changes in the current document that can break a client written for the released one, each with its
+ * operations. Additions (operations, optional members of requests, members of answers) break nothing.
  */
 export function differences(released: OpenAPIObject, current: OpenAPIObject): Record<string, string[]> {
   const now = new Map(operationsOf(current).map((operation) => [nameOf(operation), operation]));
@@ -48,7 +48,7 @@ function changed(released: Members, current: Members, side: Side): string[] {
     return describeChange(before, after, side).map((change) => `${side} ${name} ${change}`);
   });
   if (side === 'answer') return lines;
-  // What is inside a new optional member is required only of those who send that.
+  // Required members of a new optional member concern only those who send it.
   const added = [...current].filter(([name, { isRequired }]) => isRequired && !released.has(name));
   const demanded = added.filter(([name]) => released.has(parentOf(name)) || name.includes(' '));
   return [...lines, ...demanded.map(([name]) => `${side} ${name} is new and required`)];
@@ -59,7 +59,9 @@ function parentOf(name: string): string {
   return name.replace(/(?:\.[^.[]+|\[\])$/, '');
 }
 
-/** A request may demand no more than before, an answer may hold nothing but what it could hold before. */
+/**
+ * A request must not require more than before, and an answer must not contain values that it could not contain before.
+ */
 function describeChange(before: Described, after: Described, side: Side): string[] {
   const [narrow, wide] = side === 'request' ? [before, after] : [after, before];
   const lines = [];
@@ -90,7 +92,7 @@ function answeredMembers(document: OpenAPIObject, { operation }: DocumentedOpera
   for (const status of Object.keys(operation.responses)) {
     const response = documentedResponse(document, operation, status);
     members.set(status, { isRequired: false, types: [], values: [] });
-    // Errors are of one shape, and held against it by other tests.
+    // Errors have one shape, which other tests check.
     const schema = status.startsWith('2') ? response?.content?.[JSON_TYPE]?.schema : undefined;
     if (schema !== undefined) collect({ document, members }, status, schema, true);
   }
@@ -102,7 +104,7 @@ interface Collection {
   readonly members: Map<string, Described>;
 }
 
-/** Adds the value at `path`, and what is inside it. */
+/** Adds the value at `path`, and the values inside it. */
 function collect(collection: Collection, path: string, schema: Schema, isRequired: boolean): void {
   collection.members.set(path, describe(collection.document, schema, isRequired));
   if (path.split('.').length > DEEPEST) return;
@@ -121,7 +123,7 @@ function describe(document: OpenAPIObject, schema: Schema, isRequired: boolean):
   return { isRequired, types: [...new Set(types)], values: values.map(String) };
 }
 
-/** A schema without references: itself, or those it is one or all of. */
+/** A schema without references: itself, or the alternatives or parts that it is made of. */
 function partsOf(document: OpenAPIObject, schema: Schema): SchemaObject[] {
   if ('$ref' in schema) {
     const named = document.components?.schemas?.[schema.$ref.split('/').at(-1) ?? ''];

@@ -10,14 +10,14 @@ const COMMITTED = readDocument('openapi.json');
 const document = JSON.parse(COMMITTED) as OpenAPIObject;
 const operations = operationsOf(document);
 
-/** What operations answer with that answer with no JSON. */
+/** The answers of operations that do not answer with JSON. */
 const STREAMS: Readonly<Record<string, string>> = {
   provenance_export: 'application/x-ndjson',
   events_follow: 'text/event-stream',
 };
 
 describe('openapi.json', () => {
-  it('is what the service serves (`npm run openapi` makes it anew)', async () => {
+  it('is what the service serves (`npm run openapi` brings it up to date)', async () => {
     const app = await createTestApp();
     const served = await send(app, 'GET', '/docs/openapi.json', { key: null });
     await app.close();
@@ -36,7 +36,7 @@ describe('openapi.json', () => {
     expect([...used].sort()).toEqual(tags.map(({ name }) => name).sort());
   });
 
-  it('begins with what is asked all day, and says what the ids in its examples stand for', () => {
+  it('begins with the most common requests, and explains the ids in its examples', () => {
     expect((document.tags ?? []).slice(0, 2).map(({ name }) => name)).toEqual(['Executions', 'Policies']);
     const text = document.info.description ?? '';
     const samples = new Set(COMMITTED.match(/\b(?:ent|clm|agt|pol|exe|dec)_0{20}\d{6}\b/g));
@@ -46,7 +46,7 @@ describe('openapi.json', () => {
     expect(quoted.filter((name) => !named.includes(name ?? ''))).toEqual([]);
   });
 
-  it('shares no name that is given once with the first five minutes of the README', () => {
+  it('shares no unique name with the first five minutes of the README', () => {
     const tour = section(readDocument('README.md'), '## The first five minutes');
     const once = operations
       .filter(({ id }) => ['agents_create', 'policies_create'].includes(id))
@@ -54,23 +54,23 @@ describe('openapi.json', () => {
     expect(once.filter((name) => tour.includes(`"${name}"`))).toEqual([]);
   });
 
-  it('has nothing that independent generators stumble over', () => {
+  it('has nothing that breaks independent generators', () => {
     const schemas = document.components?.schemas ?? {};
     const texts = Object.entries(schemas).map(([name, schema]) => ({ name, text: JSON.stringify(schema) }));
     // A member with a default becomes required, an enum of null does not compile, and `Error` hides the global one.
     expect(texts.filter(({ text }) => /"default":|"enum":\[null\]/.test(text)).map(({ name }) => name)).toEqual([]);
     expect(Object.keys(schemas)).not.toContain('Error');
-    // What a client has to send is closed; answers may get members.
+    // Requests are closed to further members; answers may gain some.
     const closed = texts.filter(({ text }) => text.includes('"additionalProperties":false')).map(({ name }) => name);
     expect(closed.filter((name) => !name.endsWith('Request'))).toEqual([]);
-    // A choice that takes null, too, is another than the one with the name.
+    // An enumeration that also allows null differs from the named one.
     const nameless = texts.filter(
       ({ text }) => /^{.*"enum":\[(?![^\]]*null\])[^\]]*,/.test(text) && !text.startsWith('{"type":"string","enum"'),
     );
     expect(nameless.map(({ name }) => name)).toEqual([]);
   });
 
-  it('says of each optional member of a request that it takes null', () => {
+  it('says of each optional member of a request that it accepts null', () => {
     const requests = Object.entries(document.components?.schemas ?? {}).filter(([name]) => name.endsWith('Request'));
     const silent = requests.flatMap(([name, schema]) => {
       const { properties = {}, required = [] } = schema as SchemaObject;
@@ -90,7 +90,7 @@ describe('openapi.json', () => {
   });
 });
 
-/** Names and titles that the examples of an operation give. */
+/** Names and titles in the examples of an operation. */
 function exampleNames(operation: OperationObject): string[] {
   const documented = { id: '', method: '', path: '', operation };
   return exampleBodies(documented)
@@ -101,7 +101,7 @@ function exampleNames(operation: OperationObject): string[] {
 describe.each(operations.map((operation) => [operation.id, operation] as const))('%s', (_id, documented) => {
   const { operation, method } = documented;
 
-  it('has one tag, a summary, a description and the schema of what it answers', () => {
+  it('has one tag, a summary, a description and the schema of its answer', () => {
     expect(operation.tags).toHaveLength(1);
     expect(operation.summary).toMatch(/^[A-Z].*[^.]$/);
     expect(operation.description).toMatch(/^[A-Z].*\.$/s);
@@ -143,7 +143,7 @@ describe('The examples, executed in order on an empty database as Swagger UI doe
     expect(expected).toContain(String(answer.status));
   });
 
-  it('count a record once that is answered again, as an execution is that is asked for twice', () => {
+  it('count a record once even if it is returned again, like an execution that is requested twice', () => {
     const [asked, next] = ['A', 'B'].map((end) => ({
       id: `exe_${end.repeat(26)}`,
       decisionId: `dec_${end.repeat(26)}`,
@@ -154,7 +154,7 @@ describe('The examples, executed in order on an empty database as Swagger UI doe
     expect(executions).toEqual([asked?.id, next?.id]);
   });
 
-  it('leave ids of other kinds and of records not yet created as they are', () => {
+  it('leave ids of other kinds and of records not yet created unchanged', () => {
     expect(session.sent('/ent_00000000000000000000000099')).toBe('/ent_00000000000000000000000099');
     expect(session.sent('/xyz_00000000000000000000000001')).toBe('/xyz_00000000000000000000000001');
   });

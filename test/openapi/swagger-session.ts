@@ -14,11 +14,11 @@ interface UiOptions {
   responseInterceptor(response: UiResponse): UiResponse;
 }
 
-/** What the page's own script does to requests and with responses, without a browser. */
+/** Does to requests and responses what the page's own script does, without a browser. */
 export class SwaggerSession {
   private readonly options: UiOptions;
 
-  /** `script` is what `/docs/start.js` serves. */
+  /** `script` is the content of `/docs/start.js`. */
   constructor(script: string) {
     let given: UiOptions | undefined;
     const stored = new Map<string, string>();

@@ -2,7 +2,7 @@ import { describeInBrowser, type Page, TestBrowser } from '../console/browser';
 import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid } from '../support/application/factories';
 
-/** The page of the documentation, as somebody uses it who only clicks. */
+/** The page of the documentation, used by clicking only. */
 class SwaggerUi {
   constructor(private readonly page: Page) {}
 
@@ -15,7 +15,7 @@ class SwaggerUi {
     await dialog.locator('.close-modal').click();
   }
 
-  /** Executes an operation by its id with one of its examples, the first unless named, and answers status and body. */
+  /** Executes an operation by its id with one of its examples, by default the first, and returns status and body. */
   async execute(operationId: string, example?: string): Promise<{ readonly status: string; readonly body: string }> {
     const block = this.page.locator(`[id$="-${operationId}"]`);
     await block.locator('.opblock-summary-control').click();
@@ -26,7 +26,7 @@ class SwaggerUi {
     const row = block.locator('.live-responses-table tr.response');
     const body = row.locator('.response-col_description .microlight, .response-col_description pre').first();
     const answer = { status: await row.locator('.response-col_status').innerText(), body: await body.innerText() };
-    // What is open is drawn anew with every answer.
+    // Open operations are rendered again with every answer.
     await block.locator('.opblock-summary-control').click();
     return answer;
   }
@@ -40,7 +40,7 @@ describeInBrowser('The page of the documentation', () => {
   beforeAll(async () => {
     app = await createTestApp({ environment: { RATE_LIMIT: '10000' } });
     browser = await TestBrowser.launch();
-    // The answers that refuse are shown as errors by the browser itself.
+    // The browser itself logs refusals as errors.
     ui = new SwaggerUi(await browser.open(`${app.url}/docs`, { expected: [/status of 403/] }));
     await ui.authorize(API_KEY);
   });
@@ -50,7 +50,7 @@ describeInBrowser('The page of the documentation', () => {
     await app.close();
   });
 
-  it('walks the path of an approval with its own examples', async () => {
+  it('goes through an approval with its own examples', async () => {
     const steps: readonly (readonly [
       operationId: string,
       example: string | undefined,
@@ -63,7 +63,7 @@ describeInBrowser('The page of the documentation', () => {
       ['policies_create', 'one that requires an approval', '201', '"write-offs-need-approval"'],
       ['execute_action', 'allowed by a policy', '200', '"outcome": "authorized"'],
       ['execute_action', 'one that needs an approval', '202', '"outcome": "pending_approval"'],
-      // Asked again it is the same request.
+      // Asking again continues the same request.
       ['execute_action', 'one that needs an approval', '202', '"outcome": "pending_approval"'],
       ['execute_action', 'one to cancel', '202', '"outcome": "pending_approval"'],
       ['decisions_approve', undefined, '200', '"status": "approved"'],

@@ -7,7 +7,7 @@ import { describeOnSqlite } from '../support/database/database-kind';
 import { send } from '../support/application/send';
 
 describeOnSqlite('The database that the benchmark fills', () => {
-  it('is one that the service could have written', async () => {
+  it('is valid, as if the service had written it', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'seed-test-'));
     try {
       const path = join(folder, 'governance.db');

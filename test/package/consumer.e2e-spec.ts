@@ -12,7 +12,7 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 const PAGE = readDocument('docs/extending.md');
 const FILE = /^\/\/ (?:src\/(incidents\/\S+)|(main\.ts|incidents\.test\.ts))\n/;
 const PACKAGE = 'agent-governance-service';
-/** What a module imports from outside its folder. */
+/** Imports of a module from outside its folder. */
 const OUTSIDE = /from '(?:\.\.\/)+(?:agents|config|database|entities|errors|executions|http|ledger|openapi)\/[^']+'/g;
 
 interface LockedPackage {
@@ -37,7 +37,7 @@ function writeProject(folder: string): void {
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts', 'incidents'] }));
 }
 
-/** The package as it would be published, and what it depends on in the versions of the lockfile: npm has them at hand. */
+/** The package as it would be published, and its dependencies in the versions of the lockfile, which npm has cached. */
 async function install(folder: string): Promise<void> {
   const packed = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
     folder: ROOT,
@@ -69,7 +69,7 @@ async function install(folder: string): Promise<void> {
   const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund'];
   const installed = await run('npm', ['install', ...flags], { folder });
   if (installed.exitCode !== 0) throw new Error(installed.errors);
-  // What the install script of the driver would make again.
+  // What the install script of the driver would build again.
   const driver = join('node_modules', 'sqlite3', 'build');
   if (existsSync(join(ROOT, driver))) cpSync(join(ROOT, driver), join(folder, driver), { recursive: true });
   const checked = await run(process.execPath, [join('node_modules', PACKAGE, 'scripts', 'ensure-sqlite3.mjs')], {
@@ -108,7 +108,7 @@ describe('A project that depends on the package', () => {
     return startProgram(join(folder, 'out', 'main.js'), { ...database.environment, ...environment });
   }
 
-  it('compiles under strict TypeScript, the declarations of the package included', async () => {
+  it('compiles under strict TypeScript, including the declarations of the package', async () => {
     const { output, errors } = await run(process.execPath, [join('node_modules', 'typescript', 'bin', 'tsc')], {
       folder,
     });
@@ -123,7 +123,7 @@ describe('A project that depends on the package', () => {
     expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
   });
 
-  it('gets the faults of its settings together with those of the service', async () => {
+  it('has the faults of its settings reported together with those of the service', async () => {
     const failed = await start({ RATE_LIMIT: 'many', INCIDENT_MOST_AFFECTED: 'few' }).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(ProgramEnded);
     const { exitCode, printed } = failed as ProgramEnded;
@@ -152,7 +152,7 @@ describe('A project that depends on the package', () => {
     expect(JSON.stringify(document.paths['/api/v1/incidents/{id}/close'])).toContain('INCIDENT_CLOSED');
   });
 
-  it('has an agent carry out its action, and the code of one that fails on record', async () => {
+  it('has an agent carry out its action, and the code of a failed one recorded', async () => {
     const post = (path: string, body: object) => service.send('POST', `/api/v1/${path}`, { body });
     await post('agents', { name: 'officer', capabilities: ['close-incident'] });
     const rule = { subjects: ['agent:officer'], actions: ['close-incident'], resources: ['incident/*'] };
@@ -189,7 +189,7 @@ describe('A project that depends on the package', () => {
     await service.stop();
   });
 
-  it('does not start with two copies of what it shares with the service, and says where they are', async () => {
+  it('does not start with two copies of a dependency that it shares with the service, and names both', async () => {
     const second = join(folder, 'node_modules', PACKAGE, 'node_modules', 'class-validator');
     cpSync(join(folder, 'node_modules', 'class-validator'), second, { recursive: true });
     const failed = await start().catch((error: unknown) => error);

@@ -6,7 +6,7 @@ import { describeOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';
 import { run } from '../support/processes/shell';
 
-/** Installed on demand: the generators take 150 MB, which nothing else here needs. */
+/** Installed on demand: the generators take 150 MB, and nothing else needs them. */
 const GENERATORS = join(ROOT, 'test', 'package', 'generators');
 const MODULES = join(GENERATORS, 'node_modules');
 const COMPILER = {
@@ -56,7 +56,7 @@ describeOnSqlite('Clients that openapi-typescript and orval generate', () => {
     await succeed(script('openapi-typescript'), ['openapi.json', '-o', 'types.ts'], folder);
     await succeed(script('orval'), ['--config', 'orval.config.mjs'], folder);
     await succeed(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', '.'], folder);
-    const told = await succeed(process.execPath, ['flow.js', app.url, API_KEY], folder);
-    expect(JSON.parse(told)).toEqual(['authorized', 1, true, 'PERMISSION_DENIED', 'generated']);
+    const output = await succeed(process.execPath, ['flow.js', app.url, API_KEY], folder);
+    expect(JSON.parse(output)).toEqual(['authorized', 1, true, 'PERMISSION_DENIED', 'generated']);
   });
 });

@@ -4,25 +4,25 @@ import { describeOnSqlite } from '../support/database/database-kind';
 import { readDocument, ROOT } from '../support/documents/markdown';
 import { run } from '../support/processes/shell';
 
-/** What is packed, by the folder or file at the top. */
+/** The packed files, by the folder or file at the top level. */
 const PACKED = ['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'package.json', 'scripts', 'verifier'];
 
 describeOnSqlite('The package', () => {
   let packed: readonly string[];
 
   beforeAll(async () => {
-    // npm test has built what is packed.
+    // npm test has built the files beforehand.
     const { output } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { folder: ROOT });
     const [{ files }] = JSON.parse(output) as [{ files: { path: string }[] }];
     packed = files.map(({ path }) => path);
   });
 
-  it('holds what runs, and nothing else', () => {
+  it('contains what is needed at run time, and nothing else', () => {
     expect([...new Set(packed.map((path) => path.split('/')[0]))].sort()).toEqual(PACKED);
-    expect(packed.filter((path) => /spec|\.map$|(?<!\.d)\.ts$/.test(path))).toEqual([]);
+    expect(packed.filter((path) => /[.-]spec\.|\.map$|(?<!\.d)\.ts$/.test(path))).toEqual([]);
   });
 
-  it('has what its manifest names: entries with their types, and the files of the scripts it runs', () => {
+  it('contains what its manifest names: entry points with their types, and the files of its scripts', () => {
     const { exports, scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       exports: Record<string, string | Record<string, string>>;
       scripts: Record<string, string>;
@@ -36,7 +36,7 @@ describeOnSqlite('The package', () => {
     expect(migrations).toContain('dist/ledger/schema/ledger-schema.migration.js');
   });
 
-  it('has the scripts that those import', () => {
+  it('contains the scripts that those import', () => {
     const scripts = packed.filter((path) => path.startsWith('scripts/'));
     const imported = scripts.flatMap((path) =>
       [...readFileSync(join(ROOT, path), 'utf8').matchAll(/from '\.\/(\S+)'/g)].map(([, name]) => `scripts/${name}`),
@@ -44,7 +44,7 @@ describeOnSqlite('The package', () => {
     expect(scripts).toEqual(expect.arrayContaining(imported));
   });
 
-  it('exports the types that docs/public-types.md reports, and no type that it does not export is among them', async () => {
+  it('exports exactly the types that docs/public-types.md reports', async () => {
     const { output, errors } = await run(process.execPath, ['scripts/write-public-types.mjs', '--print'], {
       folder: ROOT,
     });

@@ -15,16 +15,16 @@ import { describeOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';
 import { type ProgramRun, run } from '../support/processes/shell';
 
-// None of it has to do with a database.
+// Independent of the database, so once is enough.
 describeOnSqlite('The scripts of package.json', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
-  // A shell that has `exec` puts the program in its place, so that a signal to npm reaches it; any other goes on behind ||.
+  // A shell with `exec` is replaced by the program, so that a signal to npm reaches it; any other continues after `||`.
   const portable = Object.values(scripts).map((script) => script.replace(/^exec (.+) \|\| \1$/, '$1'));
   const commands = portable.flatMap((script) => script.split(' && '));
 
-  it('run in any shell: programs one after another, without variables, redirections or quotes of a POSIX shell', () => {
+  it('work in any shell: programs one after another, without variables, redirections or quotes of a POSIX shell', () => {
     expect(commands.filter((command) => /^exec |[$`;|&<>']|^\w+=/.test(command))).toEqual([]);
   });
 
@@ -48,7 +48,7 @@ describeOnSqlite('A folder of the project', () => {
   const script = (name: string): Promise<ProgramRun> => run(process.execPath, [join(folder, 'scripts', name)]);
 
   describe('that needs its dependencies', () => {
-    /** A package that stands for the driver, since npm takes a file as it takes a registry's. */
+    /** A package in place of the driver: npm treats a file like a package from a registry. */
     async function depend(version: string): Promise<void> {
       const origin = mkdtempSync(join(tmpdir(), 'governance-origin-'));
       mkdirSync(join(origin, 'driver'));
@@ -65,7 +65,7 @@ describeOnSqlite('A folder of the project', () => {
     const installed = (): unknown =>
       JSON.parse(readFileSync(join(folder, 'node_modules', 'sqlite3', 'package.json'), 'utf8'));
 
-    it('installs them once, again with another lockfile, and again when an install was interrupted', async () => {
+    it('installs them once, again with another lockfile, and again after an interrupted install', async () => {
       await depend('1.0.0');
       expect(await script('ensure-installed.mjs')).toMatchObject({ exitCode: 0 });
       expect(installed()).toMatchObject({ version: '1.0.0' });
@@ -82,6 +82,25 @@ describeOnSqlite('A folder of the project', () => {
     });
   });
 
+  it.each(['cli', 'typescript', 'frameworks'])(
+    'that has clients/%s installs what it needs when it is packed',
+    async (name) => {
+      const { prepack } = JSON.parse(readFileSync(join(ROOT, 'clients', name, 'package.json'), 'utf8')).scripts;
+      const client = join(folder, 'clients', name);
+      mkdirSync(join(folder, 'needed'));
+      writeFileSync(join(folder, 'needed', 'package.json'), JSON.stringify({ name: 'needed', version: '1.0.0' }));
+      mkdirSync(client, { recursive: true });
+      const manifest = { name, version: '1.0.0', dependencies: { needed: 'file:../../needed' } };
+      const scripts = { prepack, build: 'node build.mjs' };
+      writeFileSync(join(client, 'package.json'), JSON.stringify({ ...manifest, scripts }));
+      writeFileSync(join(client, 'build.mjs'), "import.meta.resolve('needed/package.json');\n");
+      await run('npm', ['install', '--package-lock-only', '--offline', '--no-audit'], { folder: client });
+      expect(await run('npm', ['pack', '--silent'], { folder: client })).toMatchObject({ exitCode: 0 });
+      expect(existsSync(join(client, 'node_modules', 'needed', 'package.json'))).toBe(true);
+      expect(existsSync(join(client, `${name}-1.0.0.tgz`))).toBe(true);
+    },
+  );
+
   describe('whose sources do not compile', () => {
     beforeEach(() => {
       for (const file of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'])
@@ -90,7 +109,7 @@ describeOnSqlite('A folder of the project', () => {
       mkdirSync(join(folder, 'src', 'console', 'assets'), { recursive: true });
     });
 
-    /** One by one: an install in the folder would remove what is in a linked `node_modules`. */
+    /** Linked one by one: an install in the folder would empty a linked `node_modules`. */
     function linkPackages(): void {
       const [packages, links] = [join(ROOT, 'node_modules'), join(folder, 'node_modules')];
       mkdirSync(links);

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '../support/documents/markdown';
+import { issueKey } from '../support/application/factories';
 import type { Answer } from '../support/application/send';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
 
-/** Policies with many patterns, each of them changed: more than the thread may hold. */
+/** Policies with many patterns, all of them changed: more than the thread's memory limit allows. */
 const HUGE = 10_000;
 const ONE = { name: 'one', version: '1', effect: 'allow', subjects: ['*'], actions: ['read'], resources: ['a'] };
 
@@ -11,7 +13,7 @@ describe('The thread that compares policies, in the built program', () => {
   let program: StartedProgram;
 
   beforeAll(async () => {
-    program = await startProgram(join(ROOT, 'dist', 'main.js'));
+    program = await startProgram(join(ROOT, 'dist', 'main.js'), { RATE_LIMIT: '1000000' });
   });
   afterAll(() => program.stop());
 
@@ -23,7 +25,7 @@ describe('The thread that compares policies, in the built program', () => {
     expect(body).toMatchObject({ complete: true, reason: null, effects: [{ to: { effect: 'allow' } }] });
   });
 
-  it('that runs out of memory says so, and the service and the next plan go on', async () => {
+  it('reports that it ran out of memory, and the service and the next plan continue', async () => {
     const answer = await plan(huge());
     expect(answer).toMatchObject({ status: 200, body: { complete: false } });
     expect(answer.body.reason).toBe('The plan needed too much memory.');
@@ -31,9 +33,30 @@ describe('The thread that compares policies, in the built program', () => {
     expect((await program.send('GET', '/api/v1/health')).status).toBe(200);
     expect((await plan([ONE])).body.complete).toBe(true);
   });
+
+  it("ends when its caller's key is revoked, and the plan that waits for it begins", async () => {
+    const { id, secret } = await issueKey(program);
+    const body = { policies: huge() };
+    const planning = program.send('POST', '/api/v1/policies/plan', { key: secret, body });
+    const { waiting } = await planBehindAnother();
+    await program.send('POST', `/api/v1/api-keys/${id}/revoke`);
+    expect((await planning).status).toBe(401);
+    expect((await waiting).body.complete).toBe(true);
+  });
+
+  /** Small plans follow each other at once; when the large one is under way, one waits for it and the other is refused. */
+  async function planBehindAnother(): Promise<{ readonly waiting: Promise<Answer> }> {
+    for (;;) {
+      const both = [plan([ONE]), plan([ONE])] as const;
+      const first = await Promise.race(both.map(async (answer, index) => ({ index, status: (await answer).status })));
+      if (first.status === 503) return { waiting: both[1 - first.index] ?? both[0] };
+      await Promise.all(both);
+      await sleep(500);
+    }
+  }
 });
 
-/** Each pattern is small, but a million of them are not. */
+/** Each pattern is small, but there are a million of them. */
 function huge(): object[] {
   return Array.from({ length: HUGE }, (_, index) => ({
     ...ONE,

@@ -32,20 +32,20 @@ describe('Policies with conditions', () => {
     for (const resource of ['allowed', 'denied']) {
       expect(await execute(resource, { amount: { value: 100 } })).toBe(200);
       expect(await execute(resource, { amount: { value: 100.5 } })).toBe(403);
-      // What is left out, or is not a number, neither meets an allow nor dodges a deny.
+      // A parameter that is missing, or is not a number, neither satisfies an allow nor evades a deny.
       for (const amount of [undefined, {}, { value: '5' }, { value: null }, { value: [5] }, 5])
         expect(await execute(resource, { amount })).toBe(403);
     }
   });
 
-  it('name actions by how they begin', async () => {
+  it('may name actions by a prefix', async () => {
     await createPolicy(app, { resources: ['begun'], actions: ['pay*'] });
     expect(await execute('begun', {})).toBe(200);
     expect(await execute('begun', {}, 'pay-late')).toBe(200);
     expect(await execute('begun', {}, 'send')).toBe(403);
   });
 
-  it('are answered and sealed as they were sent, and others are sealed without', async () => {
+  it('are returned and sealed as they were sent, and other policies are sealed without them', async () => {
     const conditions = [
       { parameter: '/to/0', op: 'in', value: ['a', 1, true, null] },
       { parameter: '/x~1y', op: 'exists', value: false },
@@ -61,7 +61,7 @@ describe('Policies with conditions', () => {
   });
 
   it.each(['deny', 'require_approval'])(
-    'warn where they hold for every action that lacks the parameter: %s',
+    'warn if they apply to every action that lacks the parameter: %s',
     async (effect) => {
       const conditions = [{ parameter: '/amount', op: 'gt', value: 100 }];
       const rules = { effect, subjects: ['kind:machine'], priority: -9, approval: null, conditions };

@@ -23,7 +23,7 @@ describe('policies.schema.json', () => {
   const POLICY = { name: 'n', version: '1', effect: 'allow', subjects: ['*'], actions: ['a'], resources: ['r'] };
   const TEST = { subject: {}, action: 'a', resourceType: 't', resourceId: 'r', expect: 'allow' };
 
-  it('is made from what the service takes (`npm run openapi` makes it anew)', async () => {
+  it('is generated from what the service accepts (`npm run openapi` brings it up to date)', async () => {
     const { output, errors } = await run(process.execPath, ['scripts/write-policies-schema.mjs', '--check'], {
       folder: ROOT,
     });
@@ -65,14 +65,14 @@ describe('policies.schema.json', () => {
     expect((await planned(file)).status).toBe(400);
   });
 
-  it('refuses a file of nothing, and what is no member of a file', () => {
+  it('refuses an empty file, and unknown members of a file', () => {
     expect(isPolicyFile({})).toBe(false);
     expect(isPolicyFile({ policies: [POLICY], prune: true })).toBe(false);
   });
 });
 
 describe('examples/policies', () => {
-  it('are some forty policies of one set, each of which decides a test', () => {
+  it('are one set of some forty policies, each of which decides a test', () => {
     const names = policies.map(({ name }) => name);
     expect(names.length).toBeGreaterThanOrEqual(40);
     expect(new Set(names).size).toBe(names.length);
@@ -80,7 +80,7 @@ describe('examples/policies', () => {
     expect(names.filter((name) => !decisive.has(name))).toEqual([]);
   });
 
-  it('pass their tests before they are applied, and change nothing when they are applied again', async () => {
+  it('pass their tests before they are applied, and change nothing if they are applied again', async () => {
     const { body: plan } = await planned({ policies, tests });
     expect(plan.tests).toEqual({ passed: tests.length, failed: [] });
     expect(plan).toMatchObject({ complete: true, reason: null, shadowed: [] });

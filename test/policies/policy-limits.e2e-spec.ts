@@ -31,7 +31,7 @@ describe('Policies in force', () => {
   const change = (id: string, verb: string): Promise<Answer> => send(app, 'POST', `${POLICIES}/${id}/${verb}`);
   const entries = async (): Promise<number> => (await send(app, 'GET', '/api/v1/stats')).body.provenanceEntries;
 
-  it('are as many as MAX_POLICIES says, whatever races; one that takes the place of another is none more', async () => {
+  it('are at most MAX_POLICIES, even when many race; one that replaces another does not count', async () => {
     await start({ MAX_POLICIES: '3' });
     const answers = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => create(name)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409, 409]);
@@ -49,7 +49,7 @@ describe('Policies in force', () => {
     expect((await send(app, 'GET', `${POLICIES}?status=active`)).body.total).toBe(3);
   });
 
-  it('have patterns of as many bytes as MAX_POLICY_TEXT says', async () => {
+  it('have at most MAX_POLICY_TEXT bytes of patterns', async () => {
     await start({ MAX_POLICY_TEXT: '1000' });
     const long = { resources: ['\u00e9'.repeat(300)] };
     const first = await create('long', '1', long);
@@ -67,7 +67,7 @@ describe('Policies in force', () => {
     expect((await change(first.body.id, 'activate')).status).toBe(409);
   });
 
-  it('from before a lower limit stay, decide, and are reported at the start; no more come', async () => {
+  it('from before a limit was lowered stay, decide, and are reported at the start; none can be added', async () => {
     await start({});
     await createAgent(app, { name: 'bot', capabilities: ['read'] });
     for (const name of ['a', 'b', 'c']) await createPolicy(app, { name, version: '1' });

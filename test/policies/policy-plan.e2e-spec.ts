@@ -55,7 +55,7 @@ describe('A set of policies', () => {
     expect((await plan([ONE])).base).toBe(body.policySet);
   });
 
-  it('supersedes, activates, keeps and prunes', async () => {
+  it('can supersede, activate, keep and prune', async () => {
     await applied([ONE, TWO]);
     const next = { ...ONE, version: '2' };
     const [one, two] = await inForce();
@@ -81,7 +81,7 @@ describe('A set of policies', () => {
     ]);
   });
 
-  it('that is in force already leaves no entry', async () => {
+  it('that is already in force leaves no entry', async () => {
     const { policySet } = await applied([ONE]);
     const before = await entries();
     const again = { ...ONE, description: '', resourceTypes: [], priority: 0, conditions: null };
@@ -90,19 +90,19 @@ describe('A set of policies', () => {
     expect(await entries()).toBe(before);
   });
 
-  it('is applied to the set that it was planned for alone, and once of many times at once', async () => {
+  it('is applied only to the set that it was planned for, and only once when many apply it', async () => {
     const { base } = await plan([ONE]);
     const answers = await Promise.all(['1', '2', '3'].map((version) => apply(base, [{ ...ONE, version }])));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
     const lost = answers.find(({ status }) => status === 412);
     expect(lost?.body.error.code).toBe('PRECONDITION_FAILED');
-    // The base comes before what exists.
+    // The base is checked before existing versions.
     const [{ version }] = await inForce();
     expect((await apply(base, [{ ...ONE, version, effect: 'deny' }])).status).toBe(412);
     expect((await apply(base.slice(1), [])).status).toBe(400);
   });
 
-  it('does not change what a version says', async () => {
+  it('cannot change the content of a version', async () => {
     const { policySet } = await applied([ONE]);
     const changed = [TWO, { ...ONE, description: 'other', actions: ['read', 'write'] }];
     for (const answer of [await post('/plan', { policies: changed }), await apply(policySet, changed)]) {
@@ -128,7 +128,7 @@ describe('A set of policies', () => {
     expect(Object.keys(faults(await post('/plan', { policies: {} })))).toEqual(['policies']);
   });
 
-  it('has room, as a whole', async () => {
+  it('is limited as a whole', async () => {
     const { policySet } = await applied(['a', 'b', 'c'].map((name) => ({ ...ONE, name })));
     const larger = ['a', 'b', 'd'].map((name) => ({ ...ONE, name }));
     for (const answer of [await post('/plan', { policies: larger }), await apply(policySet, larger)])
@@ -148,7 +148,7 @@ describe('A set of policies', () => {
     expect((await applied(larger, { prune: true })).changes).toHaveLength(4);
   });
 
-  it('is warned of', async () => {
+  it('has warnings', async () => {
     const policies = [
       { ...ONE, subjects: ['agent:\u200bbot'] },
       { ...TWO, effect: 'require_approval' },
@@ -163,7 +163,7 @@ describe('A set of policies', () => {
     expect((await plan(policies)).warnings).toEqual([]);
   });
 
-  it('says which requests it would change, until when it is all, and what never decides', async () => {
+  it('shows which requests it would affect, whether that is all, and which policies never decide', async () => {
     const bot = await createAgent(app, { name: 'bot', roles: ['reader'] });
     await applied([{ ...ONE, actions: ['*'], resources: ['*'], subjects: ['role:reader'] }]);
     const closed = { ...TWO, effect: 'deny', actions: ['delete', 'read'], resources: ['https://example.com/*'] };
@@ -197,7 +197,7 @@ describe('A set of policies', () => {
     ]);
   });
 
-  it('is compared in every spelling of a resource, and says where it could not be', async () => {
+  it('is compared in every spelling of a resource, and says if that was not possible', async () => {
     await applied([{ ...ONE, resources: ['*'] }]);
     const closed = { ...TWO, effect: 'deny', actions: ['read'], resources: ['docs/a b'] };
     const { effects, complete } = await plan([closed]);
@@ -217,7 +217,7 @@ describe('A set of policies', () => {
     });
   });
 
-  it('changes nothing where conditions are only written in another order', async () => {
+  it('changes nothing if only the order of conditions differs', async () => {
     const [amount, ready] = [
       { parameter: '/amount', op: 'gt', value: 5 },
       { parameter: '/ready', op: 'eq', value: true },
@@ -227,12 +227,12 @@ describe('A set of policies', () => {
     expect(await plan([other])).toMatchObject({ changes: [{ change: 'create' }], effects: [], complete: true });
   });
 
-  it('is planned one at a time, and one waits', async () => {
+  it('is planned while one other plan waits; more are refused', async () => {
     const answers = await Promise.all([1, 2, 3, 4].map(() => post('/plan', { policies: [ONE] })));
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused.length).toBeLessThanOrEqual(2);
     for (const { status, headers } of refused) expect([status, headers.get('retry-after')]).toEqual([503, '5']);
-    // Already before anything is read.
+    // Even before anything is read.
     await applied([ONE]);
     const faulty = Array.from({ length: 30 }, () => post('/plan', { policies: [{ ...ONE, effect: 'deny' }] }));
     const statuses = (await Promise.all(faulty)).map(({ status }) => status);
@@ -248,7 +248,7 @@ describe('A set of policies', () => {
   });
 });
 
-it('that cannot be compared in time is planned as far as it was, and says so', async () => {
+it('A set of policies that cannot be compared in time has an incomplete plan that says so', async () => {
   const app = await createTestApp({ environment: { PLAN_TIMEOUT: '1' } });
   const policies = Array.from({ length: 500 }, (_, index) => ({
     ...ONE,
@@ -259,13 +259,13 @@ it('that cannot be compared in time is planned as far as it was, and says so', a
   expect(body.reason).toBe('The plan took longer than PLAN_TIMEOUT allows (1 ms).');
   expect(body.changes).toHaveLength(500);
   expect(body.effects.length).toBeLessThan(500);
-  // It can be applied all the same.
+  // It can still be applied.
   const apply = await send(app, 'POST', '/api/v1/policies/apply', { body: { base: body.base, policies } });
   expect(apply.body.changes).toHaveLength(500);
   await app.close();
 });
 
-it('may be larger than other bodies', async () => {
+it('A set of policies may be larger than other bodies', async () => {
   const app = await createTestApp({ environment: { BODY_LIMIT: '1000', PLAN_BODY_LIMIT: '3000' } });
   const sized = (bytes: number): object => ({ policies: [{ ...ONE, description: 'x'.repeat(bytes) }] });
   const statuses = [];

@@ -35,7 +35,7 @@ describe('A plan with replay', () => {
   };
   const change = (body: object): Promise<Answer> => send(app, 'PATCH', `/api/v1/agents/${bot.id}`, { body });
 
-  it('asks again what agents have asked for, by the set in force and the one planned', async () => {
+  it('evaluates what agents requested again, by the set in force and the planned one', async () => {
     const { id } = await createPolicy(app, MAY_READ);
     const first = await execute('closed');
     await execute('open');
@@ -56,7 +56,7 @@ describe('A plan with replay', () => {
     expect((await plan([MAY_READ], null)).body).not.toHaveProperty('replay');
   });
 
-  it('asks each for the agent as it was then, and says what came of it first', async () => {
+  it('evaluates each for the agent as it was then, and shows the first recorded outcome', async () => {
     await createPolicy(app, MAY_READ);
     const asReader = await execute('a');
     await change({ roles: [] });
@@ -67,12 +67,12 @@ describe('A plan with replay', () => {
     const { changed, examples } = await replayed([{ ...CLOSED, resources: ['*'] }]);
     expect(changed).toBe(1);
     expect(examples).toMatchObject([{ executionId: asReader.id, recorded: 'authorized', was: 'allow', now: 'deny' }]);
-    // With the roles of today, the second one would be allowed as well.
+    // With today's roles, the second one would be allowed as well.
     await change({ capabilities: ['read', 'write'] });
     expect(await replayed([{ ...CLOSED, resources: ['*'] }])).toMatchObject({ executions: 3, changed: 1 });
   });
 
-  it('passes over nobody who was suspended, and compares effects only', async () => {
+  it('includes agents that were suspended, and compares effects only', async () => {
     await createPolicy(app, MAY_READ);
     await send(app, 'POST', `/api/v1/agents/${bot.id}/suspend`);
     await execute('a');
@@ -89,7 +89,7 @@ describe('A plan with replay', () => {
     ]);
   });
 
-  it('begins with the newest, and says where a limit ended it', async () => {
+  it('begins with the newest, and says if a limit ended it', async () => {
     await createPolicy(app, MAY_READ);
     const executions: Parsed[] = [];
     for (const id of ['1', '2', '3', '4']) executions.push(await execute(id));
@@ -105,7 +105,7 @@ describe('A plan with replay', () => {
     expect(await replayed([], { from: null, to: null })).toMatchObject({ executions: 3, cut: true });
   });
 
-  it('has times that are ones', async () => {
+  it('takes valid times only', async () => {
     const names = async (replay: unknown): Promise<string[]> => Object.keys(faults(await plan([], replay))).sort();
     expect(await names('all')).toEqual(['replay']);
     expect(await names({ from: 'yesterday', to: 7, since: '2026-01-01' })).toEqual([
@@ -114,7 +114,7 @@ describe('A plan with replay', () => {
     expect(await names({ from: '2026-01-02', to: '2026-01-01' })).toEqual(['replay.from']);
   });
 
-  it('shows who may not read executions those of its own agent alone', async () => {
+  it('shows a caller that may not read executions only those of its own agent', async () => {
     await createPolicy(app, MAY_READ);
     const other = await createAgent(app, { name: 'other', roles: ['reader'], capabilities: ['read'] });
     await execute('a');

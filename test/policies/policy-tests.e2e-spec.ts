@@ -34,7 +34,7 @@ describe('Tests of a planned set', () => {
     return answer.body.tests;
   };
 
-  it('ask the set as it would be, and nothing of it is applied', async () => {
+  it('query the set as it would be, and nothing is applied', async () => {
     const reader = { subject: { roles: ['reader'] } };
     const pay = { ...reader, action: 'pay', resourceType: 'doc', resourceId: 'a' };
     const results = await tested(
@@ -53,7 +53,7 @@ describe('Tests of a planned set', () => {
     expect((await send(app, 'GET', '/api/v1/policies')).body.data).toEqual([]);
   });
 
-  it('that fail say what was answered, and by which policies', async () => {
+  it('that fail show the answer, and which policies decided', async () => {
     const { id } = await createPolicy(app, MAY_READ);
     const reader = { ...READ, subject: { roles: ['reader'] } };
     const results = await tested(
@@ -79,7 +79,7 @@ describe('Tests of a planned set', () => {
     });
   });
 
-  it('count what stays in force, and not what goes out of it', async () => {
+  it('consider policies that stay in force, and not those that would be deactivated', async () => {
     await createPolicy(app, MAY_READ);
     const tests = [{ ...READ, subject: { roles: ['reader'] }, expect: 'allow' }];
     expect((await plan([LIMIT], tests)).body.tests.passed).toBe(1);
@@ -91,7 +91,7 @@ describe('Tests of a planned set', () => {
     expect((await plan([next], tests)).body.tests.passed).toBe(0);
   });
 
-  it('ask a registered agent with its capabilities and status', async () => {
+  it('evaluate a registered agent with its capabilities and status', async () => {
     const bot = await createAgent(app, { name: 'bot', roles: ['reader'], capabilities: ['read'] });
     const asked = { ...READ, agent: 'bot', expect: 'allow', by: 'may-read' };
     const everything = { ...MAY_READ, actions: ['*'] };
@@ -103,7 +103,7 @@ describe('Tests of a planned set', () => {
     expect((await tested([everything], [asked])).failed[0].reason).toBe('agent_suspended');
   });
 
-  it('know a policy that decides with more than ten others', async () => {
+  it('recognise a policy that decides together with more than ten others', async () => {
     const many = Array.from({ length: 12 }, (_, index) => ({ ...MAY_READ, name: `n${index}` }));
     const reader = { ...READ, subject: { roles: ['reader'] }, expect: 'allow' };
     const results = await tested(
@@ -118,7 +118,7 @@ describe('Tests of a planned set', () => {
     expect(results.failed[0].policies).toHaveLength(10);
   });
 
-  it('are checked, each by itself', async () => {
+  it('are validated, each by itself', async () => {
     const valid = { ...READ, ...ANYBODY, expect: 'deny' };
     const answer = await plan(
       [MAY_READ],
@@ -149,12 +149,16 @@ describe('Tests of a planned set', () => {
     expect((await plan([MAY_READ], [])).body.tests).toEqual({ passed: 0, failed: [] });
   });
 
-  it('ask a bound caller without `read` about its own agent alone', async () => {
+  it('may only be about its own agent for a bound caller without `read`', async () => {
     const bot = await createAgent(app, { name: 'bot' });
     const { secret: key } = await issueKey(app, { scopes: ['policies'], agentId: bot.id });
     const own = { ...READ, agent: 'bot', expect: 'deny' };
     expect((await plan([MAY_READ], [own], { key })).status).toBe(200);
     const refused = await plan([MAY_READ], [own, { ...READ, ...ANYBODY, expect: 'deny' }], { key });
     expect([refused.status, refused.body.error.reason]).toEqual([403, 'not_this_agent']);
+    // Before what exists is looked at.
+    await createPolicy(app, MAY_READ);
+    const changed = await plan([{ ...MAY_READ, effect: 'deny' }], [{ ...READ, ...ANYBODY, expect: 'deny' }], { key });
+    expect([changed.status, changed.body.error.reason]).toEqual([403, 'not_this_agent']);
   });
 });

@@ -4,8 +4,8 @@ import { foreignConnection } from '../support/database/foreign-connection';
 import { send } from '../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
-/** Rows as earlier versions took them: the records are put there by somebody else, as no request would be accepted. */
-describe('What an earlier version has stored and is not accepted any more', () => {
+/** Rows as earlier versions accepted them: inserted behind the service's back, since it would refuse such requests. */
+describe('A name that an earlier version stored and that is no longer accepted', () => {
   let database: TemporaryDatabase;
   let app: TestApp;
   let log: string[];
@@ -54,7 +54,7 @@ describe('What an earlier version has stored and is not accepted any more', () =
     return (await send(app, 'POST', '/api/v1/agents/bot/execute', { body })).status;
   }
 
-  it('matches nothing where it is a resource or a type of a policy, and the start says so', async () => {
+  it('matches nothing as a resource or a type of a policy, and the start says so', async () => {
     await createAgent(app, { name: 'bot', capabilities: ['read'] });
     const allow = await createPolicy(app, { name: 'all of a type' });
     const deny = await createPolicy(app, { name: 'no secrets', effect: 'deny', resources: ['secret/*'] });
@@ -73,7 +73,7 @@ describe('What an earlier version has stored and is not accepted any more', () =
     expect(await ask('docs/a', '*')).toBe(403);
   });
 
-  it('matches nothing where nothing else is left of a list', async () => {
+  it('matches nothing even if it is the only item of a list', async () => {
     await createAgent(app, { name: 'bot', capabilities: ['read'] });
     const { id } = await createPolicy(app, {});
     await store('policies', id, { resourceTypes: ['*'] });
@@ -81,7 +81,7 @@ describe('What an earlier version has stored and is not accepted any more', () =
     expect([await ask('docs/a'), await ask('docs/a', '*')]).toEqual([403, 403]);
   });
 
-  it('matches nothing where it is a role or a capability, and the start says so', async () => {
+  it('matches nothing as a role or a capability, and the start says so', async () => {
     const { id } = await createAgent(app, { name: 'bot', capabilities: ['read', 'old'], roles: ['first', 'second'] });
     await createPolicy(app, { name: 'by any role', subjects: ['role:*'] });
     const deny = await createPolicy(app, { name: 'no operator', effect: 'deny', subjects: ['agent:x'] });
@@ -113,7 +113,7 @@ describe('What an earlier version has stored and is not accepted any more', () =
     expect(unable.body.error.message).toContain('A capability must not contain control or format characters.');
   });
 
-  it('is reported when a version with it is put in force again', async () => {
+  it('is reported when a version with it is activated again', async () => {
     const { id } = await createPolicy(app, { name: 'p', version: '1' });
     await createPolicy(app, { name: 'p', version: '2' });
     await store('policies', id, { resources: ['a//b'] });

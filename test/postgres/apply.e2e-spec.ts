@@ -20,7 +20,7 @@ describe('A set of policies on two replicas', () => {
     await database.remove();
   });
 
-  it('is applied by one of them at a time, whole; the other one has to plan again', async () => {
+  it('is applied completely by one of them at a time; the other one has to plan again', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const [first, second] = replicas;
       const { base } = (await plan(first, '0')).body;

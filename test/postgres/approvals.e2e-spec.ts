@@ -37,7 +37,7 @@ describe('Approvals on two replicas', () => {
     await database.remove();
   });
 
-  it(`are taken up once by ${RESUMES} racing resumes`, async () => {
+  it(`are used once by ${RESUMES} racing resumes`, async () => {
     const [one, other] = replicas;
     const people = await company(one);
     await requireApproval(one);

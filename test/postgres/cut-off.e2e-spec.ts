@@ -12,7 +12,7 @@ import { untilStatus } from './support/sessions';
 
 /** Milliseconds: five times what is promised. */
 const IN_TIME = 5 * 2_000;
-/** Milliseconds: longer than a server that is gone would be waited for. */
+/** Milliseconds: longer than the service waits for a server that is gone. */
 const SLOW = 3_000;
 
 describe('The service, cut off from its server,', () => {
@@ -26,7 +26,7 @@ describe('The service, cut off from its server,', () => {
     ({ gate, url } = await openDatabaseGate(database.environment.DATABASE_URL));
     const environment = { ...database.environment, DATABASE_URL: url, LOG_LEVEL: 'fatal' };
     app = await createTestApp({ environment, modules: [NotesModule] });
-    // Each kind of session is open; the writer's has not sent the text of COMMIT, which it sends but once.
+    // Each kind of session is open; the writer's has not yet sent the text of COMMIT, which it sends only once.
     await Promise.all([readRepository(), ...readers.map((read) => read())]);
   });
   afterEach(async () => {
@@ -55,7 +55,7 @@ describe('The service, cut off from its server,', () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
   }
 
-  it('answers 503 in time before and after it knows, and heals', async () => {
+  it('answers 503 in time, before and after it has noticed, and recovers', async () => {
     gate.hold();
     await areRefused();
     expect(isCutOff()).toBe(true);
@@ -66,7 +66,18 @@ describe('The service, cut off from its server,', () => {
     await areRefused();
   });
 
-  it('refuses what waits behind a COMMIT that may have taken place, and answers that one when it is back', async () => {
+  it.each([
+    ['no key', null],
+    ['a key that is not valid', `agk_${'0'.repeat(26)}_${'x'.repeat(43)}`],
+  ])('still answers what is public, to %s', async (_what, key) => {
+    gate.hold();
+    await areRefused();
+    const ask = async (path: string): Promise<number> => (await send(app, 'GET', path, { key })).status;
+    expect([await ask('/api/v1/health/live'), await ask('/docs/openapi.json')]).toEqual([200, 200]);
+    expect([await ask('/api/v1/health/ready'), await ask('/api/v1/me')]).toEqual([503, key === null ? 401 : 503]);
+  });
+
+  it('refuses requests behind a COMMIT of unknown outcome, and answers that one when the server is back', async () => {
     const isHeld = gate.holdAt('COMMIT');
     const committed = post();
     await isHeld;
@@ -80,13 +91,13 @@ describe('The service, cut off from its server,', () => {
     expect((await committed).status).toBe(503);
   });
 
-  it('is not so while the server takes its time: for a statement, or for a COMMIT', async () => {
+  it('does not regard a slow server as gone, neither during a statement nor during a COMMIT', async () => {
     const { lists } = app.application.get(Database);
     const isHeld = gate.holdAt('COMMIT');
     const slow = lists.all(`SELECT pg_sleep(${SLOW / 1_000}), 'slow' AS "is"`);
     const committed = post();
     await isHeld;
-    // Others would be heard.
+    // Other sessions would receive something.
     await sleep(SLOW - 500);
     expect(isCutOff()).toBe(false);
     await expect(slow).resolves.toMatchObject([{ is: 'slow' }]);
@@ -96,7 +107,7 @@ describe('The service, cut off from its server,', () => {
     expect((await committed).status).toBe(503);
   });
 
-  it('takes a session for lost that does not answer any more', async () => {
+  it('regards a session that no longer answers as lost', async () => {
     const connection = await PostgresConnection.open({ ...serverConfig(url), query_timeout: 300 });
     const isHeld = gate.holdAt('4711');
     const unanswered = connection.all('SELECT 4711');

@@ -5,7 +5,7 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 
 const POLICIES = '/api/v1/policies';
 const PAY = { action: 'pay', resourceType: 'invoice', resourceId: 'invoices/1' };
-/** Changes of what is in force, each made by one replica and asked of the other. */
+/** Changes of policies, each made through one replica and evaluated by the other. */
 const CHANGES = 30;
 
 describe('Evaluate on two replicas', () => {
@@ -27,7 +27,7 @@ describe('Evaluate on two replicas', () => {
     send(app, 'POST', `${POLICIES}/evaluate`, { body: { agent: 'payer', ...PAY } });
   const execute = (app: TestApp): Promise<Answer> => send(app, 'POST', '/api/v1/agents/payer/execute', { body: PAY });
 
-  it('answers by what the other has just changed, as execute does', async () => {
+  it('takes into account what the other has just changed, as execute does', async () => {
     const agent = await createAgent(replicas[0], { name: 'payer', capabilities: ['pay'] });
     await createPolicy(replicas[0], { actions: ['pay'] });
     const deny = await createPolicy(replicas[0], { effect: 'deny', actions: ['pay'] });

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../src/database/database';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { onServer } from '../support/database/database-server';
@@ -11,7 +12,7 @@ import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate'
 import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from './support/postgres-cluster';
 import { endSessions, replayed, untilStatus } from './support/sessions';
 
-/** Each kind of session that reads. */
+/** Each kind of reading session. */
 const READERS: readonly [string, (app: TestApp) => Promise<unknown>][] = [
   ['single records', ({ application }) => application.get(Database).points.all('SELECT 1')],
   ['lists', ({ application }) => application.get(Database).lists.all('SELECT 1')],
@@ -47,7 +48,7 @@ describeWithPostgresCluster('Behind a name that leads to one server or another, 
     send(app, 'POST', '/api/v1/entities', { body: { type: 'service', name: 'gateway' } });
   const get = (id: string): Promise<Answer> => send(app, 'GET', `/api/v1/entities/${id}`);
 
-  it.each(READERS)('refuses a session for %s on a standby, and reads on the primary again', async (_kind, read) => {
+  it.each(READERS)('refuses a session for %s on a standby, and reads from the primary again', async (_kind, read) => {
     await createEntity(app);
     await read(app);
     gate.aim(standby.port);
@@ -57,21 +58,39 @@ describeWithPostgresCluster('Behind a name that leads to one server or another, 
     await expect(read(app)).resolves.toBeDefined();
   });
 
-  it('does not answer from a standby that lags, and finds what it has acknowledged', async () => {
+  it('does not answer from a lagging standby, and finds what it has acknowledged', async () => {
     await onServer('SELECT pg_wal_replay_pause()', standby.url);
     const { id } = await createEntity(app);
     gate.aim(standby.port);
     await endSessions(primary, 'readers');
     expect((await get(id)).status).toBe(503);
     expect((await send(app, 'GET', '/api/v1/entities')).status).toBe(503);
-    // The writer's session stands.
+    // The writer's session stays open.
     expect((await post()).status).toBe(201);
     gate.aim(primary.port);
     expect((await get(id)).status).toBe(200);
     await onServer('SELECT pg_wal_replay_resume()', standby.url);
   });
 
-  it('follows to a standby that is promoted, and goes back to no server that was replaced', async () => {
+  it('reads from the primary while sessions that were being opened on a standby are refused', async () => {
+    const { id } = await createEntity(app);
+    gate.aim(standby.port);
+    await endSessions(primary, 'readers');
+    gate.slow(300);
+    const { points } = app.application.get(Database);
+    // One for each session.
+    const early = [points.all('SELECT 1'), points.all('SELECT 1')];
+    const refused = Promise.all(early.map((read) => expect(read).rejects.toThrow(/is a standby/)));
+    // By then they are connected to the standby; they know it only three answers later.
+    await sleep(100);
+    gate.aim(primary.port);
+    const late = get(id);
+    await refused;
+    expect((await late).status).toBe(200);
+    gate.slow(0);
+  });
+
+  it('follows a promoted standby, and never returns to a replaced server', async () => {
     const { id } = await createEntity(app);
     await replayed(primary, standby);
     primary.stopHard();
@@ -79,7 +98,7 @@ describeWithPostgresCluster('Behind a name that leads to one server or another, 
     gate.aim(standby.port);
     await untilStatus(() => get(id), 200);
     const { id: later } = await createEntity(app);
-    // What was replaced comes back, and takes no notice.
+    // The replaced server comes back without knowing that it was replaced.
     primary.start();
     gate.aim(primary.port);
     await endSessions(standby, 'readers');
@@ -94,7 +113,7 @@ describeWithPostgresCluster('Behind a name that leads to one server or another, 
     await chainIsValid(app);
   });
 
-  it('follows, also while nobody writes, where only its readers find the server that took over', async () => {
+  it('follows even while nobody writes, when only its readers reach the new primary', async () => {
     const { id } = await createEntity(app);
     third = await standby.standby();
     await replayed(standby, third);

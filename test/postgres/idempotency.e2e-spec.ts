@@ -20,7 +20,7 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 
 const MAIN = join(ROOT, 'dist', 'main.js');
 const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-actions.mjs');
-/** Requests under one key that each replica gets at once. */
+/** Concurrent requests under one key to each replica. */
 const AT_ONCE = 4;
 
 describe('One idempotency key at two replicas', () => {
@@ -71,7 +71,7 @@ describe('One idempotency key at two replicas', () => {
   const answered = ({ status, text, headers }: Answer): string =>
     JSON.stringify([status, text, headers.get('location'), headers.get('etag')]);
 
-  /** The only execution on the resource, once there is one. */
+  /** Waits for the only execution on the resource, and returns it. */
   async function executionOn(program: StartedProgram, resourceId: string): Promise<Parsed> {
     for (;;) {
       const { body } = await program.send('GET', `/api/v1/executions?limit=1000&action=wait`);
@@ -82,7 +82,7 @@ describe('One idempotency key at two replicas', () => {
     }
   }
 
-  /** Has replica 0 run the handler until `end` is called, and the repetition wait at another. */
+  /** Makes replica 0 run the handler until `end` is called, and the repetition wait at another replica. */
   async function repeatedElsewhere(first: StartedProgram, other: StartedProgram, word: string) {
     const file = join(database.folder, word);
     const body = action('wait', word, { file });
@@ -111,7 +111,7 @@ describe('One idempotency key at two replicas', () => {
     }
   });
 
-  it('waits for the handler that the other runs, although it has none itself, and answers what came of it', async () => {
+  it('waits for a handler that the other replica runs, although it has none itself, and returns the outcome', async () => {
     const plain = await start(MAIN);
     const { original, repetition, end } = await repeatedElsewhere(replica(0), plain, 'elsewhere');
     end();
@@ -122,7 +122,7 @@ describe('One idempotency key at two replicas', () => {
     expect((await effectsByWord(plain)).get('elsewhere')).toEqual(['execution.authorized,execution.completed']);
   });
 
-  it('is answered as interrupted when the replica is killed that runs the handler, and is not run again', async () => {
+  it('is answered as interrupted if the replica that runs the handler is killed, and is not run again', async () => {
     const victim = await start(WITH_ACTIONS);
     const { original, repetition, body, end } = await repeatedElsewhere(victim, replica(1), 'killed');
     await victim.stop('SIGKILL');

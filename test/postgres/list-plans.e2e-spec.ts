@@ -9,10 +9,10 @@ import { listStatements } from '../support/database/list-statements';
 import { nodesOf, type PlanNode, planIn } from '../support/database/postgres-plan';
 import { send } from '../support/application/send';
 
-/** Rows of every table: enough for the planner to tell a look-up from a scan. */
+/** Rows in every table: enough for the planner to prefer a look-up to a scan. */
 const ROWS = 20_000;
 
-/** Copies the only row of each table, with members of its own. Of `n` in steps of 1,000 there are twenty of each value. */
+/** Copies the only row of each table with different values. `n` in steps of 1,000 makes twenty rows of each value. */
 const COPIES: Readonly<Record<string, string>> = {
   entities: `'id', 'ent_' || n, 'createdSequence', 1000 + n, 'type', 'type-' || n % 1000`,
   claims: `'id', 'clm_' || n, 'createdSequence', 1000 + n, 'entityId', 'ent_' || n, 'predicate', 'predicate-' || n % 1000`,
@@ -75,7 +75,7 @@ describe('The plan on PostgreSQL of', () => {
   });
 
   it.each(['force_custom_plan', 'force_generic_plan'])(
-    'the look for decisions that are due is a look-up in an index of what can expire, by %s',
+    'the search for decisions that are due uses an index of those that can expire, with %s',
     async (mode) => {
       const [sql, values] = await lookForDueDecisions(app);
       const { points } = app.application.get(Database);
@@ -100,7 +100,21 @@ describe('The plan on PostgreSQL of', () => {
     },
   );
 
-  it('a table without an index for it is read from end to end: this test would see it', async () => {
+  it('the search for people with roles reads no table from end to end, for a hundred roles at once', async () => {
+    const subjects = Array.from({ length: 250 }, (_, index) => `role:role-${index}`);
+    const approvers = [0, 100, 200].map((start) => ({ subjects: subjects.slice(start, start + 100) }));
+    const policy = { effect: 'require_approval', approval: { approvers } };
+    const statements = await listStatements(app, () => createPolicy(app, policy));
+    const ofRoles = statements.filter(([sql]) => sql.includes('ledger_list_items'));
+    expect(ofRoles.map(([, [items]]) => (JSON.parse(String(items)) as unknown[]).length)).toEqual([100, 100, 50]);
+    for (const [sql, parameters] of ofRoles) {
+      const nodes = nodesOf(await planIn(planner, sql, parameters));
+      expect(nodes.filter(isScan)).toEqual([]);
+      expect(nodes.filter((node) => node['Index Name'] !== undefined).length).toBeGreaterThan(1);
+    }
+  });
+
+  it('a table without a suitable index is read from end to end, which this test would notice', async () => {
     const plan = await planIn(planner, `SELECT * FROM "entities" WHERE "properties" = 'x'`);
     expect(nodesOf(plan).filter(isScan)).toHaveLength(1);
   });
@@ -110,7 +124,7 @@ interface ExplainedRun {
   readonly 'QUERY PLAN': [{ Plan: PlanNode & { readonly 'Shared Hit Blocks': number } }];
 }
 
-/** The tables of counters and of the head are short, whatever the others hold. */
+/** The tables of counters and of the head are short, however large the others are. */
 function isScan(node: PlanNode): boolean {
   const table = node['Relation Name'];
   return node['Node Type'].includes('Seq Scan') && table !== 'ledger_head' && table !== 'ledger_counters';

@@ -4,9 +4,9 @@ import { createEntity } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { metric } from '../support/application/metric';
 
-const FORMER_HEADS = 'governance_ledger_former_heads';
+const PREVIOUS_HEADS = 'governance_ledger_previous_heads';
 const WRITES = 60;
-/** The server's statistics are some seconds late. */
+/** The server's statistics lag by some seconds. */
 const PATIENCE = 100_000;
 
 describe('A long snapshot', () => {
@@ -17,14 +17,14 @@ describe('A long snapshot', () => {
   });
   afterAll(() => app.close());
 
-  it('shows in a metric: the server keeps every version of the head row for it', async () => {
+  it('is visible in a metric, as the server keeps every version of the head row for it', async () => {
     const reader = await foreignConnection(app);
     await reader.run('BEGIN ISOLATION LEVEL REPEATABLE READ');
     await reader.all('SELECT count(*) FROM "ledger_entries"');
     for (let count = 0; count < WRITES; count += 1) await createEntity(app);
     const deadline = Date.now() + PATIENCE;
-    while (!((await metric(app, FORMER_HEADS)) >= WRITES / 2) && Date.now() < deadline) await sleep(500);
-    expect(await metric(app, FORMER_HEADS)).toBeGreaterThanOrEqual(WRITES / 2);
+    while (!((await metric(app, PREVIOUS_HEADS)) >= WRITES / 2) && Date.now() < deadline) await sleep(500);
+    expect(await metric(app, PREVIOUS_HEADS)).toBeGreaterThanOrEqual(WRITES / 2);
     await reader.close();
   });
 });

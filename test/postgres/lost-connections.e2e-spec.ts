@@ -17,7 +17,7 @@ const CLIENTS = 16;
 const WAITING = `SELECT count(*)::integer AS "waiting" FROM pg_locks WHERE NOT granted
   AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`;
 
-/** Lets the next COMMIT fail as when the connection is lost; `before` takes place first and may send it. */
+/** Makes the next COMMIT fail as if the connection were lost; `before` runs first and may send it. */
 function failNextCommit(before: (connection: SqlConnection) => Promise<unknown>): jest.SpyInstance {
   let hasFailed = false;
   const run = async function (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]): Promise<void> {
@@ -32,7 +32,7 @@ function failNextCommit(before: (connection: SqlConnection) => Promise<unknown>)
   return jest.spyOn(PostgresConnection.prototype, 'run').mockImplementation(run);
 }
 
-describe('The service, whose sessions end,', () => {
+describe('The service, when its sessions end', () => {
   let database: TemporaryDatabase;
   let gate: TcpGate;
   let app: TestApp;
@@ -66,7 +66,7 @@ describe('The service, whose sessions end,', () => {
     while ((await health()) !== 200) await sleep(50);
   }
 
-  /** Ends every session of the service, as a restart of the server or an administrator does. */
+  /** Ends every session of the service, as a server restart or an administrator would. */
   async function endSessions(): Promise<void> {
     await onServer(
       `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
@@ -79,11 +79,11 @@ describe('The service, whose sessions end,', () => {
     return (await send(app, 'GET', `${ENTITIES}?limit=1&type=${type}`)).body.total;
   }
 
-  it('while nothing is under way replaces them unnoticed', async () => {
+  it('while idle, replaces them unnoticed', async () => {
     await createEntity(app);
     await notes.repository.find();
     await endSessions();
-    // They are gone; the service has to hear of it.
+    // They are gone; the service has yet to notice.
     await sleep(200);
     expect((await post('after')).status).toBe(201);
     expect((await send(app, 'GET', ENTITIES)).status).toBe(200);
@@ -91,7 +91,7 @@ describe('The service, whose sessions end,', () => {
     expect(await health()).toBe(200);
   });
 
-  it('under load keeps all that it acknowledged, and nothing that it refused', async () => {
+  it('under load, keeps everything that it acknowledged, and nothing that it refused', async () => {
     const stopped = new AbortController();
     const kept: string[] = [];
     const others = new Set<number>();
@@ -135,7 +135,7 @@ describe('The service, whose sessions end,', () => {
     expect(await stored(type)).toBe(rows);
   });
 
-  it('by a network that is cut answers writes and reads with 503, lives, and heals', async () => {
+  it('because the network is cut, answers writes and reads with 503, stays alive, and recovers', async () => {
     gate.cut();
     await sleep(100);
     expect(await health()).toBe(503);
@@ -148,7 +148,7 @@ describe('The service, whose sessions end,', () => {
     expect((await post('open')).status).toBe(201);
   });
 
-  it('by a network that says nothing any more answers 503 within a bounded time, and heals', async () => {
+  it('because the network has gone silent, answers 503 within a bounded time, and recovers', async () => {
     gate.hold();
     const answers = await Promise.all([post('held'), send(app, 'GET', ENTITIES), send(app, 'GET', '/api/v1/stats')]);
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
@@ -160,7 +160,7 @@ describe('The service, whose sessions end,', () => {
     expect((await post('open')).status).toBe(201);
   });
 
-  describe('or whose head row somebody else holds,', () => {
+  describe('or when somebody else locks its head row', () => {
     let foreign: SqlConnection;
 
     beforeEach(async () => {
@@ -170,7 +170,7 @@ describe('The service, whose sessions end,', () => {
     });
     afterEach(() => foreign.close());
 
-    it('refuses writes with 503 in time, goes on reading, and is ready, as the database works', async () => {
+    it('refuses writes with 503 in time, continues to read, and is ready, as the database works', async () => {
       const begin = Date.now();
       const refused = post('locked');
       await sleep(5_000);
@@ -183,16 +183,16 @@ describe('The service, whose sessions end,', () => {
       expect((await post('free')).status).toBe(201);
     });
 
-    it('waits for one that lets go in time', async () => {
+    it('waits if the lock is released in time', async () => {
       const agent = { body: { name: 'waited' } };
       const waiting = Promise.all([post('waited'), send(app, 'POST', '/api/v1/agents', agent)]);
-      // Longer than one attempt waits.
+      // Longer than a single attempt waits.
       await sleep(4_000);
       await foreign.run('ROLLBACK');
       expect((await waiting).map(({ status }) => status)).toEqual([201, 201]);
     });
 
-    it('takes what comes while it waits into the batch that waits', async () => {
+    it('adds commands that arrive meanwhile to the waiting batch', async () => {
       const batches = await metric(app, 'governance_ledger_batch_commands_count');
       const agent = (): Promise<Answer> => send(app, 'POST', '/api/v1/agents', { body: { name: 'waits' } });
       const first = agent();
@@ -212,12 +212,12 @@ describe('The service, whose sessions end,', () => {
     }
   });
 
-  it('refuses a command that swallows a failed statement, and none of its neighbours', async () => {
+  it('refuses a command that swallows a failed statement, but none of the others', async () => {
     const results = await Promise.allSettled([
       notes.add('first'),
       notes.write(async (transaction) => {
         addNote(transaction, 'swallower');
-        // No text of the server's can hold NUL.
+        // PostgreSQL cannot store NUL in a text.
         await expect(transaction.findBy(NOTE, { slug: '\0' })).rejects.toThrow(DatabaseFault);
       }),
       notes.add('last'),

@@ -10,7 +10,7 @@ import { type Parsed, send } from '../support/application/send';
 import { openDatabaseGate } from '../support/application/tcp-gate';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
-/** Ends the handler that runs; null while none does. */
+/** Ends the running handler; null while none runs. */
 let release: (() => void) | null = null;
 
 @Injectable()
@@ -29,7 +29,7 @@ class Actions {
 @Module({ providers: [Actions] })
 class ActionsModule {}
 
-/** Milliseconds: twelve times those between two looks for executions that were interrupted. */
+/** Milliseconds: twelve times the interval of the search for interrupted executions. */
 const PATIENCE = 60_000;
 
 describe('Processes of one database', () => {
@@ -50,7 +50,7 @@ describe('Processes of one database', () => {
 
   const databaseOf = (app: TestApp): Database => app.application.get(Database);
 
-  it('keep what one of them ran as it was marked when it ends after all, and say so', async () => {
+  it('keep an execution as it was marked if its handler ends after all, and log that', async () => {
     const error = jest.spyOn(Logger.prototype, 'error');
     const agent = await createAgent(first, { name: 'slow', capabilities: ['wait'] });
     await createPolicy(first, { actions: ['wait'] });
@@ -75,14 +75,14 @@ describe('Processes of one database', () => {
     error.mockRestore();
   });
 
-  it('see one that holds its lease as living, and one that stopped as ended', async () => {
+  it('regard one that holds its lease as running, and one that stopped as ended', async () => {
     const [{ processId }, other] = [databaseOf(first), databaseOf(second)];
     expect(await other.endedAmong([processId])).toEqual([]);
     await first.close();
     expect(await other.endedAmong([processId, other.processId])).toEqual([processId]);
   });
 
-  it('take another for ended when its lease has lapsed, once their own has stood for a while', async () => {
+  it('regard another as ended if its lease has lapsed and they have held their own for a while', async () => {
     const { DATABASE_URL } = database.environment;
     const other = databaseOf(second);
     await onServer(
@@ -93,7 +93,7 @@ describe('Processes of one database', () => {
     expect(await other.endedAmong(['absent'])).toEqual([]);
     await lapse(DATABASE_URL, ['absent']);
     expect(await other.endedAmong(['absent'])).toEqual(['absent']);
-    // As when nobody could reach the server: nobody has renewed its lease.
+    // As after an outage of the server: nobody has renewed a lease.
     await lapse(DATABASE_URL, [other.processId]);
     expect(await other.endedAmong(['absent'])).toEqual([]);
     expect(await other.endedAmong([other.processId])).toEqual([]);
@@ -101,7 +101,7 @@ describe('Processes of one database', () => {
 });
 
 describe('A process that is cut off from the database for 15 seconds', () => {
-  it('keeps what it runs', async () => {
+  it('keeps the executions it runs', async () => {
     const database = await temporaryDatabase();
     const { gate, url } = await openDatabaseGate(database.environment.DATABASE_URL);
     const environment = { ...database.environment, LOG_LEVEL: 'fatal' };

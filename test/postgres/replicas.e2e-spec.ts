@@ -14,7 +14,7 @@ const MAIN = join(ROOT, 'dist', 'main.js');
 const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-actions.mjs');
 const REPLICAS = 3;
 
-/** Real processes of the built program on one database. */
+/** Several processes of the built program on one database. */
 describe('Replicas', () => {
   let database: TemporaryDatabase;
   let replicas: StartedProgram[];
@@ -46,7 +46,7 @@ describe('Replicas', () => {
     return found;
   }
 
-  /** Calls each replica in turn, as a load balancer does; `attempt` counts from 0. All at once. */
+  /** Calls the replicas in turn, as a load balancer does, all at once; `attempt` counts from 0. */
   function spread<Result>(count: number, attempt: (replica: StartedProgram, index: number) => Promise<Result>) {
     return Promise.all(Array.from({ length: count }, (_, index) => attempt(replica(index), index)));
   }
@@ -78,7 +78,7 @@ describe('Replicas', () => {
     expect(await isTrue()).toBe(true);
   }
 
-  it('give one answer to a request that comes to all of them under one idempotency key, and it takes effect once', async () => {
+  it('give one answer to a request that all of them receive under one idempotency key, and it takes effect once', async () => {
     const body = { name: 'everywhere', roles: ['once'] };
     const headers = { 'Idempotency-Key': 'everywhere' };
     const answers = await spread(24, (program) => program.send('POST', '/api/v1/agents', { body, headers }));
@@ -97,7 +97,7 @@ describe('Replicas', () => {
     expect(rows.filter(({ times }) => times !== 1)).toEqual([]);
   });
 
-  it('write one chain without a gap or a fork', async () => {
+  it('write one chain without gaps or forks', async () => {
     const answers = await spread(150, (program, index) => createEntity(program, `entity ${index}`));
     expect(statusesOf(answers)).toEqual({ 201: 150 });
     const entries = (await replica(1).send('GET', '/api/v1/provenance?limit=1000')).body.data;
@@ -110,7 +110,7 @@ describe('Replicas', () => {
     }
   });
 
-  it('let a name be taken once', async () => {
+  it('let a name be used once', async () => {
     const answers = await spread(24, (program) =>
       program.send('POST', '/api/v1/agents', { body: { name: 'contested' } }),
     );
@@ -144,7 +144,7 @@ describe('Replicas', () => {
     expect(expired.map(({ subjectId }) => subjectId).sort()).toEqual(decisions.map(({ id }) => id).sort());
   });
 
-  it('obey a policy from its commit on, whoever made it', async () => {
+  it('apply a policy from its commit on, whichever replica created it', async () => {
     const { id: agent } = await createAgent(replica(0), { name: 'reader', capabilities: ['read'] });
     for (let round = 0; round < 8; round += 1) {
       const effect = round % 2 === 0 ? 'allow' : 'deny';
@@ -154,7 +154,7 @@ describe('Replicas', () => {
     }
   });
 
-  it('authorise nothing behind a denial in the chain, under load', async () => {
+  it('authorise nothing after a denial in the chain, under load', async () => {
     const { id: agent } = await createAgent(replica(0), { name: 'busy', capabilities: ['race'] });
     await createPolicy(replica(1), { name: 'race', version: '1', actions: ['race'] });
     const load = spread(120, (program) => execute(program, agent, 'race'));
@@ -207,7 +207,7 @@ describe('Replicas', () => {
     expect(counts.entities).toBe(kept.size);
   });
 
-  it('mark what a killed one was running, and not what another runs', async () => {
+  it('mark what a killed one was running, but not what another runs', async () => {
     const { DATABASE_URL } = database.environment;
     const before = await leaseHolders(DATABASE_URL);
     const killed = await start(WITH_ACTIONS);

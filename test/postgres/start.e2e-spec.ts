@@ -24,7 +24,7 @@ describe('A start on PostgreSQL', () => {
     return run(process.execPath, [MAIN], { environment: { NODE_ENV: '', API_KEY, PORT: '0', DATABASE_URL: url } });
   }
 
-  it('is refused where commits are answered before they are on disk', async () => {
+  it('is refused if commits are acknowledged before they are on disk', async () => {
     const url = await createDatabase();
     const name = new URL(url).pathname.slice(1);
     await onServer(`ALTER DATABASE ${name} SET synchronous_commit = off`);
@@ -38,7 +38,7 @@ describe('A start on PostgreSQL', () => {
     expect(await onServer('SELECT * FROM pg_tables WHERE schemaname = current_schema()', url)).toEqual([]);
   });
 
-  it('is refused where not every text can be kept', async () => {
+  it('is refused if not every text can be stored', async () => {
     const url = await createDatabase(`ENCODING 'LATIN1' LOCALE 'C'`);
     await expect(createTestApp({ environment: { DATABASE_URL: url } })).rejects.toThrow(/must have the encoding UTF8/);
   });
@@ -59,7 +59,7 @@ describe('A start on PostgreSQL', () => {
     expect(errors).not.toContain('hunter2');
   });
 
-  it('tells where the records are, without the password', async () => {
+  it('reports where the records are, without the password', async () => {
     const url = new URL(await createDatabase());
     url.password = 'hunter2';
     const program = await startProgram(MAIN, { DATABASE_URL: url.href });
@@ -69,7 +69,7 @@ describe('A start on PostgreSQL', () => {
     expect(program.printed()).not.toContain('hunter2');
   });
 
-  it('makes every text compare by bytes, whatever the language of the database', async () => {
+  it('makes texts compare by bytes, whatever the locale of the database', async () => {
     const url = await createDatabase();
     const app = await createTestApp({ environment: { DATABASE_URL: url } });
     await app.close();

@@ -57,7 +57,7 @@ describe('Of two replicas, one of which stops while it holds the head,', () => {
       await sleep(20);
     }
     expect([...statuses].sort()).toEqual([1_200, 201, 2_200]);
-    // Three seconds are promised; it has to be others that write, not the one that is back.
+    // Three seconds are promised; the writes must come from the other replica, not from the one that is back.
     expect(longest).toBeLessThan(STUCK_FOR);
     goOn();
     gate.cut();

@@ -12,7 +12,7 @@ const WAITING = `FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND applicat
 /** Milliseconds. */
 const UNANSWERED = 3_000;
 
-describeWithPostgresCluster('With a synchronous standby that is away, a write', () => {
+describeWithPostgresCluster('While the synchronous standby is down, a write', () => {
   let folder: string;
   let primary: PostgresCluster;
   let standby: PostgresCluster;
@@ -58,7 +58,7 @@ describeWithPostgresCluster('With a synchronous standby that is away, a write', 
     const { status: given, body } = await answer;
     expect(given).toBe(201);
     const onStandby = `SELECT "id" FROM "entities" WHERE "id" = '${body.id}'`;
-    // It has it on its disk; it shows it a moment later.
+    // The standby has it on disk, and shows it a moment later.
     while ((await onServer(onStandby, standby.url)).length === 0) await sleep(50);
     await chainIsValid(app);
   });

@@ -30,7 +30,7 @@ describe('Of two replicas, one of which delivers webhooks,', () => {
     await database.remove();
   });
 
-  /** Writes on one replica, and waits until that has been delivered. */
+  /** Writes through one replica, and waits for the delivery. */
   async function deliveredFrom(replica: StartedProgram): Promise<void> {
     const { id } = await createEntity(replica);
     const end = performance.now() + PATIENCE;
@@ -40,11 +40,11 @@ describe('Of two replicas, one of which delivers webhooks,', () => {
   }
 
   it(
-    'another takes over from one that hangs or dies, and what comes back delivers nothing more',
+    'another takes over from one that hangs or dies, and the one that is back delivers nothing',
     async () => {
       const [first, second] = replicas;
       await deliveredFrom(first);
-      // Whichever has the lease: each hangs once.
+      // Whichever holds the lease: each hangs once.
       for (const [hung, other] of [
         [first, second],
         [second, first],
@@ -59,7 +59,7 @@ describe('Of two replicas, one of which delivers webhooks,', () => {
       const { sequences } = endpoint;
       const inOrder = [...sequences].sort((left, right) => left - right);
       expect(sequences).toEqual(inOrder);
-      // Each of the three that were held up may have been on its way.
+      // Each of the three that were delayed may have been on its way.
       expect(sequences.length - new Set(sequences).size).toBeLessThanOrEqual(3);
     },
     6 * PATIENCE,

@@ -59,7 +59,7 @@ describe('A clock that is wrong', () => {
     expect(await post()).toMatchObject(UNAVAILABLE);
     expect([await probe(''), await probe('/ready'), await probe('/live')]).toEqual([503, 503, 200]);
     expect((await send(app, 'GET', `/api/v1/entities/${entity.id}`)).body).toEqual(entity);
-    // Nobody knows which of the two was right.
+    // Nobody can tell which of the two was right.
     await restoreTime();
     expect(await post()).toMatchObject(UNAVAILABLE);
     expect(await probe('/ready')).toBe(503);
@@ -74,7 +74,7 @@ describe('A clock that is wrong', () => {
     await chainIsValid(app);
   });
 
-  it('is noticed by a probe, without any write', async () => {
+  it('is noticed by a probe, without a write', async () => {
     await setClock(25 * HOUR);
     expect(await probe('/ready')).toBe(503);
     expect(fatalLines()).toHaveLength(1);
@@ -94,21 +94,21 @@ describe('A clock that is wrong', () => {
     expect(await probe('/ready')).toBe(200);
   });
 
-  it('by a step that MAX_CLOCK_STEP allows stops nothing', async () => {
+  it('by no more than MAX_CLOCK_STEP stops nothing', async () => {
     await restart({ MAX_CLOCK_STEP: String(26 * HOUR) });
     await setClock(25 * HOUR);
     expect((await post()).status).toBe(201);
     expect(await probe('/ready')).toBe(200);
   });
 
-  it('is none while the machine sleeps', async () => {
+  it('is not suspected after the machine has slept', async () => {
     await moveTime(25 * HOUR);
     expect((await post()).status).toBe(201);
     expect(await probe('/ready')).toBe(200);
   });
 
   if (onPostgres) {
-    it('from the start on does no harm: the ledger goes by the clock of the database', async () => {
+    it('from the start on does no harm: the ledger uses the clock of the database', async () => {
       const real = Date.now();
       await app.close();
       await setClock(25 * HOUR);
@@ -121,7 +121,7 @@ describe('A clock that is wrong', () => {
   }
 
   describe('at a start', () => {
-    /** The last entry is written at a time to come; answers that. */
+    /** Writes the last entry at a future time, and returns that time. */
     async function writeAhead(distance: number): Promise<string> {
       await app.close();
       await moveTime(distance);
@@ -132,7 +132,7 @@ describe('A clock that is wrong', () => {
       return createdAt;
     }
 
-    /** In a program of its own: a start that fails in this process would keep the database's lock. */
+    /** In a separate program: a start that fails in this process would keep the database's lock. */
     async function refusal(environment: Record<string, string> = {}): Promise<string> {
       const variables = { NODE_ENV: '', API_KEY, PORT: '0', ...database.environment, ...environment };
       const { folder } = database;
@@ -141,7 +141,7 @@ describe('A clock that is wrong', () => {
       return errors;
     }
 
-    it('is refused where the last entry lies too far ahead, unless that time is accepted', async () => {
+    it('is refused if the last entry lies too far ahead, unless its time is accepted', async () => {
       const headTime = await writeAhead(2 * HOUR);
       const message = await refusal();
       expect(message).toContain(`was written at ${headTime}`);
@@ -150,13 +150,13 @@ describe('A clock that is wrong', () => {
       await refusal({ ACCEPT_HEAD_TIME: new Date(Date.parse(headTime) + 1).toISOString() });
 
       app = await start({ ACCEPT_HEAD_TIME: headTime });
-      // Time stands still until the clock has caught up.
+      // The ledger's time does not advance until the clock has caught up.
       expect((await createEntity(app)).createdAt).toBe(headTime);
       expect(await probe('/ready')).toBe(200);
       await chainIsValid(app);
     });
 
-    it('is a start like any where it lies a little ahead', async () => {
+    it('succeeds if the last entry lies a little ahead', async () => {
       const headTime = await writeAhead(59 * MINUTE);
       app = await start();
       expect((await createEntity(app)).createdAt).toBe(headTime);

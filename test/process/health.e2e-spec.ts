@@ -26,24 +26,24 @@ describe('The probes', () => {
     expect(body).toEqual({ status: 'healthy', timestamp: expect.stringMatching(/^\d{4}-.*Z$/) });
   });
 
-  it('say that the process lives but is not ready while commits fail', async () => {
+  it('say that the process is alive but not ready while commits fail', async () => {
     jest.spyOn(app.application.get(LedgerService), 'isHealthy', 'get').mockReturnValue(false);
     expect(await ask(READY)).toMatchObject({ status: 503, body: { status: 'unhealthy' } });
     expect(await ask(LIVE)).toMatchObject({ status: 200, body: { status: 'healthy' } });
   });
 
-  it('say so too while the database does not answer', async () => {
+  it('say the same while the database does not answer', async () => {
     jest.spyOn(app.application.get(Database).points, 'all').mockRejectedValue(new Error('gone'));
     expect((await ask(READY)).status).toBe(503);
     expect((await ask(LIVE)).status).toBe(200);
   });
 
-  it('are not ready while the service stops', async () => {
+  it('report not ready while the service stops', async () => {
     app.application.get(ShutdownGate).close();
     expect(await ask(READY)).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
   });
 
-  it('are counted apart from other requests', async () => {
+  it('are counted separately from other requests', async () => {
     for (let request = 0; request < 11; request += 1) await send(app, 'GET', '/api/v1/stats');
     expect((await send(app, 'GET', '/api/v1/stats')).status).toBe(429);
     expect((await ask(LIVE)).status).toBe(200);

@@ -58,7 +58,7 @@ describe('The metrics', () => {
     );
   });
 
-  it('tell of the ledger', async () => {
+  it('describe the ledger', async () => {
     const names = ['a', 'b', 'c'];
     await Promise.all(names.map((name) => send(app, 'POST', '/api/v1/entities', { body: { type: 'customer', name } })));
     const text = await metrics();
@@ -72,7 +72,7 @@ describe('The metrics', () => {
     expect(valueOf(text, 'governance_ledger_commit_duration_seconds_count')).toBeGreaterThanOrEqual(1);
   });
 
-  it('count what agents were refused by its reason', async () => {
+  it('count refusals of agents by reason', async () => {
     await send(app, 'POST', '/api/v1/agents', { body: { name: 'bot', capabilities: ['read'] } });
     for (const action of ['read', 'read', 'write']) {
       const body = { action, resourceType: 'document', resourceId: 'docs/1' };
@@ -84,7 +84,7 @@ describe('The metrics', () => {
     expect(valueOf(text, 'governance_denials_total{reason="self_approval"}')).toBe(0);
   });
 
-  it('count requests by route template, so that no path makes a series of its own', async () => {
+  it('count requests by route template, so that paths do not create series', async () => {
     for (const path of ['/api/v1/entities/1', '/api/v1/entities/2', '/nowhere/1', '/nowhere/2', '/%ff'])
       expect((await send(app, 'GET', path)).status).toBeGreaterThanOrEqual(400);
     await send(app, 'GET', '/api/v1/stats');
@@ -114,7 +114,7 @@ describe('The metrics on a port of their own', () => {
   });
   afterAll(() => app.close());
 
-  it('need no key, and nothing else is there', async () => {
+  it('need no key, and nothing else is served there', async () => {
     const answer = await fetch(`${url}/metrics`);
     expect(answer.status).toBe(200);
     expect(await answer.text()).toContain('governance_ledger_head_sequence 0');
@@ -126,7 +126,7 @@ describe('The metrics on a port of their own', () => {
     expect((await send(app, 'GET', '/metrics')).status).toBe(404);
   });
 
-  it('stop the start when the port is taken', async () => {
+  it('prevent the start if the port is taken', async () => {
     const taken = new URL(url).port;
     const second = createTestApp({ environment: { METRICS_PORT: taken, HOST: '127.0.0.1' } });
     await expect(second).rejects.toThrow(`The metrics cannot be served on METRICS_PORT ${taken}`);

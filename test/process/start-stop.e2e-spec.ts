@@ -11,14 +11,14 @@ const CLIENTS = 32;
 /** Milliseconds: five times what is promised. */
 const LONGEST_STOP = 5 * 10_000;
 
-/** What one client saw: the ids that it was answered are kept, and how its last request ended. */
+/** What one client saw: the ids in its answers, which must be stored, and how its last request ended. */
 interface ClientReport {
   readonly kept: readonly string[];
-  /** A status, or the code of the error that came instead of an answer. */
+  /** A status, or the code of the error in place of an answer. */
   readonly ending: number | string;
 }
 
-/** Creates entities one after another on a kept connection until the service refuses. */
+/** Creates entities one after another on one connection until the service refuses. */
 async function createUntilRefused(program: StartedProgram, onKept = (): void => undefined): Promise<ClientReport> {
   const kept: string[] = [];
   try {
@@ -34,7 +34,7 @@ async function createUntilRefused(program: StartedProgram, onKept = (): void => 
   }
 }
 
-/** What `fetch` says of a connection that failed. */
+/** The code that `fetch` reports for a failed connection. */
 function connectionFault(error: unknown): string {
   const cause = (error as { cause?: { code?: string; message?: string } }).cause;
   return cause?.code ?? cause?.message ?? String(error);
@@ -53,7 +53,7 @@ describe('The built program, asked to stop,', () => {
     return startProgram(MAIN, { ...database.environment, RATE_LIMIT: '1000000' });
   }
 
-  /** Stops the program; answers its exit code and the milliseconds that took. */
+  /** Stops the program; returns its exit code and how many milliseconds that took. */
   async function timedStop(program: StartedProgram, signal?: NodeJS.Signals): Promise<[number | null, number]> {
     const begin = Date.now();
     const exitCode = await program.stop(signal);
@@ -66,7 +66,7 @@ describe('The built program, asked to stop,', () => {
     expect(milliseconds).toBeLessThan(LONGEST_STOP);
   });
 
-  it('ends with 0 on a second signal, too', async () => {
+  it('also ends with 0 on a second signal', async () => {
     const program = await start();
     const clients = Array.from({ length: CLIENTS }, () => createUntilRefused(program));
     await sleep(300);
@@ -76,7 +76,7 @@ describe('The built program, asked to stop,', () => {
     await Promise.all(clients);
   });
 
-  it('answers what it has received, refuses the rest, and keeps all it acknowledged', async () => {
+  it('answers what it has received, refuses the rest, and loses nothing that it acknowledged', async () => {
     const program = await start();
     let acknowledged = 0;
     const clients = Array.from({ length: CLIENTS }, () => createUntilRefused(program, () => (acknowledged += 1)));
@@ -87,7 +87,7 @@ describe('The built program, asked to stop,', () => {
 
     const reports = await Promise.all(clients);
     const kept = reports.flatMap((report) => report.kept);
-    // A client either hears the refusal or finds nobody listening any more; none is cut off.
+    // A client either gets the refusal or finds nobody listening; no request is cut off.
     expect(reports.filter(({ ending }) => ending !== 503 && ending !== 'ECONNREFUSED')).toEqual([]);
 
     const restarted = await start();
@@ -108,7 +108,7 @@ const MANY_MEMBERS = Object.fromEntries(Array.from({ length: 100_000 }, (_unused
 
 type Client = (program: StartedProgram) => Promise<unknown>;
 
-/** What takes long, and how many ask for it at once. */
+/** Long-running requests, and how many clients send each at once. */
 const UNDER_WAY: Readonly<Record<string, readonly [clients: number, client: Client]>> = {
   'exports that are read': [3, (program) => program.send('GET', EXPORT)],
   'exports that nobody reads': [2, (program) => held(program, `GET ${EXPORT} HTTP/1.1\r\n\r\n`)],
@@ -138,7 +138,7 @@ const UNDER_WAY: Readonly<Record<string, readonly [clients: number, client: Clie
   writes: [8, (program) => createUntilRefused(program)],
 };
 
-/** Sends a request and takes nothing of the answer until the connection is closed. */
+/** Sends a request and reads nothing of the answer until the connection is closed. */
 async function held(program: StartedProgram, request: string): Promise<void> {
   const { hostname, port } = new URL(program.url);
   const socket = connect(Number(port), hostname).pause();
@@ -149,7 +149,7 @@ async function held(program: StartedProgram, request: string): Promise<void> {
   await closed;
 }
 
-describe('The built program, asked to stop while much is under way,', () => {
+describe('The built program, asked to stop during many long requests,', () => {
   let database: TemporaryDatabase;
 
   beforeAll(async () => {
@@ -165,7 +165,7 @@ describe('The built program, asked to stop while much is under way,', () => {
     return startProgram(MAIN, { ...database.environment, RATE_LIMIT: '1000000' });
   }
 
-  /** The exit code, and what was said of a fault that nobody caught. */
+  /** The exit code, and what was printed about uncaught errors. */
   async function endAmong(kinds: readonly string[], delay: number): Promise<unknown> {
     const program = await start();
     const clients = kinds.flatMap((kind) => {
@@ -188,7 +188,7 @@ describe('The built program, asked to stop while much is under way,', () => {
     expect(await endAmong([kind], 40)).toEqual({ exitCode: 0, fatal: [] });
   });
 
-  it('ends with 0 during all of it', async () => {
+  it('ends with 0', async () => {
     for (const delay of [40, 400])
       expect(await endAmong(Object.keys(UNDER_WAY), delay)).toEqual({ exitCode: 0, fatal: [] });
   });

@@ -29,14 +29,14 @@ describe('The built program', () => {
     return program;
   }
 
-  /** Starts the program where it cannot run, and waits for its end. */
+  /** Starts the program under conditions in which it cannot run, and waits for its end. */
   function refuse(environment: Record<string, string>): Promise<ProgramRun> {
     const quiet = { NODE_ENV: '', API_KEY: KEY, PORT: '0', ...database.environment };
     return run(process.execPath, [MAIN], { folder: database.folder, environment: { ...quiet, ...environment } });
   }
 
   describe('ends with exit code 78', () => {
-    it('and tells every fault of the configuration at once, a line each, without secrets', async () => {
+    it('and reports every fault of the configuration at once, a line each, without secrets', async () => {
       const { exitCode, output, errors } = await refuse({
         PORT: '70000',
         LOG_LEVEL: 'loud',
@@ -105,7 +105,7 @@ describe('The built program', () => {
   });
 
   describe('ends with exit code 1 and one line', () => {
-    it('when the port is taken', async () => {
+    it('if the port is taken', async () => {
       const { port } = new URL((await start()).url);
       const refused = await refuse({
         PORT: port,
@@ -120,7 +120,7 @@ describe('The built program', () => {
       });
     });
 
-    itOnSqlite('when the file is not a database', async () => {
+    itOnSqlite('if the file is not a database', async () => {
       writeFileSync(database.path, 'These are the minutes of a meeting, not a database.\n'.repeat(100));
       const refused = await refuse({});
       expect(refused).toMatchObject({ exitCode: 1, output: '' });
@@ -150,7 +150,7 @@ describe('The built program', () => {
       expect(program.printed()).toMatch(/^ *WARNING +API_KEY has fewer than 16 characters/m);
     });
 
-    it('that tells where the chain stands', async () => {
+    it('that shows the head of the chain', async () => {
       const first = await start();
       expect(first.printed()).toMatch(/^ *Chain +empty$/m);
       await first.send('POST', '/api/v1/entities', { body: ENTITY });
@@ -199,7 +199,7 @@ describe('The built program', () => {
     });
   });
 
-  itOnSqlite('leaves nothing of its temporary database behind with NODE_ENV=test', async () => {
+  itOnSqlite('leaves nothing of its temporary database with NODE_ENV=test', async () => {
     const program = await startCommand(process.execPath, [MAIN], database.folder, { NODE_ENV: 'test' });
     const file = /^ *Database +(\S+)$/m.exec(program.printed())?.[1] ?? '';
     expect(existsSync(file)).toBe(true);
@@ -207,7 +207,7 @@ describe('The built program', () => {
     expect(existsSync(dirname(file))).toBe(false);
   });
 
-  itOnSqlite('says that it is unhealthy, and refuses writes, once its database file is gone', async () => {
+  itOnSqlite('reports that it is unhealthy, and refuses writes, once its database file is gone', async () => {
     const program = await start();
     await program.send('POST', '/api/v1/entities', { body: ENTITY });
     for (const suffix of ['', '-wal', '-shm']) rmSync(database.path + suffix, { force: true });
@@ -216,7 +216,7 @@ describe('The built program', () => {
     expect(refused).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
   });
 
-  it('starts with the same command by npm start and in the image, but for the memory of the heap', () => {
+  it('has the same command in npm start and in the image, except for the size of the heap', () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
     };
@@ -228,7 +228,7 @@ describe('The built program', () => {
     expect(withoutSizes(scripts['start']?.split(' || ')[1]?.split(' ') ?? [])).toEqual(inTheImage);
   });
 
-  it('starts by npm start, and a signal to npm reaches it', async () => {
+  it('starts with npm start, and a signal to npm reaches it', async () => {
     const environment = { ...database.environment, HOME: database.folder };
     const program = await startCommand('npm', ['start'], ROOT, environment);
     await program.send('POST', '/api/v1/entities', { body: ENTITY });

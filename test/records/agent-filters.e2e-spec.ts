@@ -3,7 +3,7 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { createAgent, createPolicy, propose } from '../support/application/factories';
 import { send } from '../support/application/send';
 
-/** Composed, as it is kept, and decomposed, as some clients write it. */
+/** Composed, as it is stored, and decomposed, as some clients write it. */
 const FORMS = ['caf\u00e9 & co', 'cafe\u0301 & co'];
 const FILTERS = [
   ['executions', 'agentId'],
@@ -27,7 +27,7 @@ describe('Filters by an agent', () => {
   });
   afterAll(() => app.close());
 
-  it.each(FILTERS)('of %s take its name for its id', async (list, filter) => {
+  it.each(FILTERS)('of %s accept its name in place of its id', async (list, filter) => {
     const byId = await send(app, 'GET', `/api/v1/${list}?${filter}=${agent.id}`);
     expect(byId.body.total).toBeGreaterThan(1);
     for (const name of FORMS) {
@@ -36,14 +36,14 @@ describe('Filters by an agent', () => {
     }
   });
 
-  it.each(FILTERS)('of %s find nothing of an agent that there is not', async (list, filter) => {
+  it.each(FILTERS)('of %s find nothing for an unknown agent', async (list, filter) => {
     for (const nobody of ['nobody', 'agt_01KAGQ6T0N5V8B3M7C2H9J4XWE', 'x'.repeat(500)]) {
       const answer = await send(app, 'GET', `/api/v1/${list}?${filter}=${nobody}`);
       expect(answer).toMatchObject({ status: 200, body: { data: [], total: 0 } });
     }
   });
 
-  it.each(FILTERS)('of %s go on by cursor', async (list, filter) => {
+  it.each(FILTERS)('of %s are kept by cursors', async (list, filter) => {
     const query = `${filter}=${encodeURIComponent(agent.name)}`;
     const all = await send(app, 'GET', `/api/v1/${list}?${query}`);
     const first = await send(app, 'GET', `/api/v1/${list}?${query}&limit=1`);

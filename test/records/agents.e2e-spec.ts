@@ -19,7 +19,7 @@ describe('agents', () => {
   const newName = (): string => `agent ${(number += 1)}`;
 
   describe('creation', () => {
-    it('fills in what may be left out and answers with the whole record', async () => {
+    it('fills in optional members and returns the whole record', async () => {
       const created = await send(app, 'POST', AGENTS, { body: { name: 'minimal' } });
       expect(created.status).toBe(201);
       expect(created.body).toEqual({
@@ -41,7 +41,7 @@ describe('agents', () => {
       expect(read.headers.get('etag')).toBe('"1"');
     });
 
-    it('takes null for what may be left out', async () => {
+    it('accepts null for optional members', async () => {
       const body = { name: newName(), kind: null, description: null, capabilities: null, roles: null };
       expect(await send(app, 'POST', AGENTS, { body })).toMatchObject({
         status: 201,
@@ -49,7 +49,7 @@ describe('agents', () => {
       });
     });
 
-    it('takes everything at its limits', async () => {
+    it('accepts every member at its limit', async () => {
       const body = {
         name: '😀'.repeat(200),
         description: 'd'.repeat(2000),
@@ -76,7 +76,7 @@ describe('agents', () => {
     });
 
     it.each(['...', '.x', 'agt', 'Agt_x', 'AGENT:x', 'user:x', 'a%2Fb', "o'brien & co", '#1?', 'ﬁ'])(
-      'takes the name %j and finds the agent by it',
+      'accepts the name %j and finds the agent by it',
       async (name) => {
         const { id } = await createAgent(app, { name });
         const read = await send(app, 'GET', `${AGENTS}/${encodeURIComponent(name)}`);
@@ -84,7 +84,7 @@ describe('agents', () => {
       },
     );
 
-    it('names each fault at its place', async () => {
+    it('reports each fault with its path', async () => {
       const body = {
         name: newName(),
         description: 'd'.repeat(2001),
@@ -115,7 +115,7 @@ describe('agents', () => {
       }
     });
 
-    it.each(['capabilities', 'roles'])('refuses what cannot be seen in %s, also afterwards', async (list) => {
+    it.each(['capabilities', 'roles'])('refuses invisible characters in %s, also in an update', async (list) => {
       const { id } = await createAgent(app, { name: newName() });
       const body = { [list]: ['a b', 'x ', ' x', '\u00a0x', 'a\u200bb', 'a\u202eb', 'a\u0007b', '\ufeffx', 'e\u0301'] };
       const expected = [1, 2, 3, 4, 5, 6, 7].map((index) => `${list}[${index}]`);
@@ -130,7 +130,7 @@ describe('agents', () => {
       expect(faults(answer)).toEqual({ kind: 'must be one of machine, human' });
     });
 
-    it('takes a person, who is one in every answer; the sealed state of a machine has no kind', async () => {
+    it('accepts a person, whose kind every answer shows; the sealed state of a machine has no kind', async () => {
       const person = await createAgent(app, { name: newName(), kind: 'human' });
       const machine = await createAgent(app, { name: newName(), kind: 'machine' });
       expect(person.kind).toBe('human');
@@ -149,7 +149,7 @@ describe('agents', () => {
       expect(await sealed(machine.id)).toEqual(form);
     });
 
-    it('leaves one entry, without content', async () => {
+    it('leaves one entry, without free-form content', async () => {
       const { id } = await createAgent(app, { name: newName(), description: 'secret', capabilities: ['a'] });
       expect(await auditOf(app, id)).toEqual([
         expect.objectContaining({
@@ -168,7 +168,7 @@ describe('agents', () => {
   });
 
   describe('names', () => {
-    it('are one in Unicode normal form C, on write and on lookup', async () => {
+    it('are compared in Unicode normal form C, on write and on lookup', async () => {
       const { id, name } = await createAgent(app, { name: 'cafe\u0301' });
       expect(name).toBe('caf\u00e9');
       for (const form of ['cafe\u0301', 'caf\u00e9']) {
@@ -181,8 +181,32 @@ describe('agents', () => {
       }
     });
 
-    it('are counted after normalisation', async () => {
+    it('are measured after normalisation', async () => {
       expect((await createAgent(app, { name: 'e\u0301'.repeat(200) })).name).toBe('\u00e9'.repeat(200));
+    });
+
+    it('are counted after normalisation wherever an agent is named', async () => {
+      const name = '각'.repeat(200).normalize('NFD');
+      const { id } = await createAgent(app, { name });
+      const asked = { action: 'look', resourceType: 'a', resourceId: 'b' };
+      const naming: [path: string, body: object][] = [
+        ['api-keys', { name: 'x', scopes: ['read'], agentId: name }],
+        ['webhooks', { url: 'https://hooks.example.com/x', actions: ['*'], agentId: name }],
+        ['decisions', { type: 'x', title: 'x', riskLevel: 'low', proposedBy: name }],
+        ['policies/evaluate', { agent: name, ...asked }],
+        ['policies/evaluate', { requests: [{ agent: name }, { subject: { name } }], ...asked }],
+        ['policies/evaluate', { subject: { name }, ...asked }],
+        ['policies/plan', { policies: [], tests: [{ agent: name, ...asked, expect: 'deny' }] }],
+      ];
+      for (const [path, body] of naming) {
+        const { status, body: answer } = await send(app, 'POST', `/api/v1/${path}`, { body });
+        expect([path, Math.floor(status / 100), answer.error?.message]).toEqual([path, 2, undefined]);
+      }
+      for (const list of ['api-keys?agentId', 'decisions?proposedBy', 'audit?agentId', 'provenance?agentId']) {
+        const found = await send(app, 'GET', `/api/v1/${list}=${encodeURIComponent(name)}`);
+        expect([list, found.body.total]).toEqual([list, (await send(app, 'GET', `/api/v1/${list}=${id}`)).body.total]);
+        expect(found.body.total).toBeGreaterThan(0);
+      }
     });
 
     it('differ by case', async () => {
@@ -191,7 +215,7 @@ describe('agents', () => {
       expect((await send(app, 'GET', `${AGENTS}/CASE`)).status).toBe(404);
     });
 
-    it('are given once, whatever races', async () => {
+    it('are unique, even when many race', async () => {
       const before = (await send(app, 'GET', '/api/v1/stats')).body;
       const answers = await Promise.all(
         Array.from({ length: 50 }, () => send(app, 'POST', AGENTS, { body: { name: 'contested' } })),
@@ -277,108 +301,5 @@ describe('agents', () => {
         expect((await send(app, 'GET', `${AGENTS}?${query}`)).status).toBe(400);
       },
     );
-  });
-
-  describe('update', () => {
-    it('changes what is given and nothing else', async () => {
-      const agent = await createAgent(app, { name: newName(), description: 'old', capabilities: ['a'], roles: ['r'] });
-      const updated = await send(app, 'PATCH', `${AGENTS}/${agent.id}`, { body: { capabilities: ['b', 'a'] } });
-      expect(updated.status).toBe(200);
-      expect(updated.headers.get('etag')).toBe('"2"');
-      expect(updated.body).toEqual({
-        ...agent,
-        capabilities: ['b', 'a'],
-        revision: 2,
-        updatedAt: updated.body.updatedAt,
-      });
-      expect(updated.body.updatedAt >= agent.updatedAt).toBe(true);
-      expect((await send(app, 'GET', `${AGENTS}/${agent.id}`)).body).toEqual(updated.body);
-      const byName = await send(app, 'PATCH', `${AGENTS}/${encodeURIComponent(agent.name)}`, {
-        body: { description: '', roles: [], capabilities: null },
-      });
-      expect(byName.body).toMatchObject({ description: '', roles: [], capabilities: ['b', 'a'], revision: 3 });
-      const entries = await auditOf(app, agent.id);
-      expect(entries.map(({ action, details }) => ({ action, details }))).toEqual([
-        { action: 'agent.created', details: {} },
-        { action: 'agent.updated', details: { fields: ['capabilities'] } },
-        { action: 'agent.updated', details: { fields: ['description', 'roles'] } },
-      ]);
-    });
-
-    it('that changes nothing leaves no entry and the revision', async () => {
-      const agent = await createAgent(app, { name: newName(), description: 'old', roles: ['r', 's'] });
-      const body = { description: 'old', roles: ['r', 's'] };
-      expect(await send(app, 'PATCH', `${AGENTS}/${agent.id}`, { body })).toMatchObject({ status: 200, body: agent });
-      expect(await auditOf(app, agent.id)).toHaveLength(1);
-    });
-
-    it('honours If-Match', async () => {
-      const { id } = await createAgent(app, { name: newName() });
-      const patch = (tag: string, description: string): ReturnType<typeof send> =>
-        send(app, 'PATCH', `${AGENTS}/${id}`, { body: { description }, headers: { 'If-Match': tag } });
-      expect((await patch('"1"', 'a')).status).toBe(200);
-      expect(await patch('"1"', 'b')).toMatchObject({ status: 412, body: { error: { code: 'PRECONDITION_FAILED' } } });
-      expect((await patch('W/"2"', 'b')).status).toBe(412);
-      expect((await patch('"1", "2"', 'b')).status).toBe(200);
-      expect((await patch('*', 'c')).status).toBe(200);
-      expect((await patch('3', 'd')).status).toBe(400);
-    });
-
-    it('refuses what cannot be changed, and nothing at all', async () => {
-      const { id } = await createAgent(app, { name: newName() });
-      const patch = (body: unknown): ReturnType<typeof send> => send(app, 'PATCH', `${AGENTS}/${id}`, { body });
-      for (const name of ['name', 'kind', 'status', 'id', 'revision']) {
-        expect(Object.keys(faults(await patch({ description: 'a', [name]: null })))).toEqual([name]);
-      }
-      for (const body of [{}, { description: null }, [], 'x']) expect((await patch(body)).status).toBe(400);
-      expect((await send(app, 'PATCH', `${AGENTS}/${id}`)).status).toBe(400);
-      expect((await send(app, 'PATCH', `${AGENTS}/nobody`, { body: { description: 'a' } })).status).toBe(404);
-      expect((await send(app, 'PATCH', `${AGENTS}/nobody`, { body: {} })).status).toBe(400);
-    });
-  });
-
-  describe('suspension', () => {
-    it('is shown, repeated without effect, and lifted', async () => {
-      const agent = await createAgent(app, { name: newName() });
-      const path = `${AGENTS}/${encodeURIComponent(agent.name)}`;
-      const suspended = await send(app, 'POST', `${path}/suspend`, { body: { reason: 'odd behaviour' } });
-      expect(suspended).toMatchObject({ status: 200, body: { id: agent.id, status: 'suspended', revision: 2 } });
-      expect(suspended.headers.get('etag')).toBe('"2"');
-      expect(suspended.headers.get('location')).toBeNull();
-      const again = await send(app, 'POST', `${path}/suspend`, { body: {} });
-      expect(again).toMatchObject({ status: 200, body: suspended.body });
-      const resumed = await send(app, 'POST', `${AGENTS}/${agent.id}/resume`);
-      expect(resumed).toMatchObject({ status: 200, body: { status: 'active', revision: 3 } });
-      await send(app, 'POST', `${AGENTS}/${agent.id}/resume`, { body: { reason: null } });
-      expect((await auditOf(app, agent.id)).map(({ action, reason }) => [action, reason])).toEqual([
-        ['agent.created', null],
-        ['agent.suspended', 'odd behaviour'],
-        ['agent.resumed', null],
-      ]);
-    });
-
-    it('takes a reason of at most 2000 characters and nothing else', async () => {
-      const { id } = await createAgent(app, { name: newName() });
-      const suspend = (body: unknown): ReturnType<typeof send> =>
-        send(app, 'POST', `${AGENTS}/${id}/suspend`, { body });
-      expect(Object.keys(faults(await suspend({ reason: 'x'.repeat(2001) })))).toEqual(['reason']);
-      expect(Object.keys(faults(await suspend({ reason: 7 })))).toEqual(['reason']);
-      expect(Object.keys(faults(await suspend({ because: 'x' })))).toEqual(['because']);
-      expect((await suspend({ reason: '😀'.repeat(2000) })).status).toBe(200);
-    });
-
-    it.each(['suspend', 'resume'])('answers 404 for an unknown agent (%s)', async (action) => {
-      expect((await send(app, 'POST', `${AGENTS}/nobody/${action}`)).status).toBe(404);
-    });
-  });
-
-  it('is changed by no other method', async () => {
-    const { id } = await createAgent(app, { name: newName() });
-    for (const method of ['PUT', 'DELETE']) {
-      const answer = await send(app, method, `${AGENTS}/${id}`);
-      expect(answer.status).toBe(405);
-      expect(answer.headers.get('allow')).toContain('PATCH');
-    }
-    expect((await send(app, 'GET', `${AGENTS}/${id}/suspend`)).status).toBe(405);
   });
 });

@@ -13,7 +13,7 @@ import { faults, send, type Answer } from '../support/application/send';
 /** Random histories; `HISTORIES=200` for longer. */
 const HISTORIES = Number(process.env['HISTORIES'] ?? 4);
 
-/** What the service can be asked to do about a record, or to make. */
+/** An operation of the random history: it creates or changes a record. */
 const STEPS = [
   ...['entities', 'agents', 'policies', 'decisions', 'executions', 'executions', 'denied'],
   ...['PUT entities', 'DELETE entities', 'PATCH agents', 'suspend agents', 'resume agents'],
@@ -23,14 +23,14 @@ const STEPS = [
 ] as const;
 type Step = (typeof STEPS)[number];
 
-/** A record as it was answered after an entry. */
+/** A record as it was returned after an entry. */
 interface Sight {
   readonly sequence: number;
   readonly path: string;
   readonly answer: Answer;
 }
 
-/** A history of records of every kind, each looked at after each step. */
+/** A history of records of every kind, each of which is read after each step. */
 class History {
   readonly sights: Sight[] = [];
   readonly paths: string[] = [];
@@ -122,7 +122,7 @@ describe('asOf', () => {
     send(app, 'GET', `/api/v1/${path}`, key === undefined ? {} : { key });
   const head = async (): Promise<number> => (await get('stats')).body.provenanceEntries;
 
-  /** Of the entries after one: those after which a later one has a later time. */
+  /** Those of the entries that are followed by one with a later time. */
   async function timesOf(after: number): Promise<ReadonlyMap<number, string>> {
     const { data } = (await get(`provenance?after=${after}&limit=1000&order=asc`)).body;
     const entries = data as { sequence: number; timestamp: string }[];
@@ -133,7 +133,7 @@ describe('asOf', () => {
     );
   }
 
-  it('answers each record of every kind as it was answered then', async () => {
+  it('returns each record of every kind as it was returned then', async () => {
     const refusedKey = (await issueKey(app)).secret;
     const step = fc.tuple(fc.constantFrom(...STEPS), fc.nat(100));
     const steps = fc.array(step, { minLength: 25, maxLength: 25 });
@@ -159,7 +159,7 @@ describe('asOf', () => {
   });
 
   it.each(['0', '-1', '1.5', '999999', '9007199254740993', 'now', '2026-13-01', '2999-01-01', '2026-11-20T10:00:00'])(
-    'is refused as ?asOf=%s, also for a record that never was',
+    'is refused as ?asOf=%s, also for a record that never existed',
     async (asOf) => {
       for (const path of [
         'entities/ent_x',
@@ -184,7 +184,7 @@ describe('asOf', () => {
     expect((await get('agents/reviewer?asOf=1')).status).toBe(404);
   });
 
-  it('reads what was deleted since, however long it is', async () => {
+  it('reads records that were deleted since, however long they are', async () => {
     const properties = { text: 'x'.repeat(100_000), list: Array.from({ length: 5_000 }, (_, index) => ({ index })) };
     const entity = await createEntity(app, { properties });
     const sequence = await head();
@@ -193,20 +193,20 @@ describe('asOf', () => {
     expect((await get(`entities/${entity.id}?asOf=${sequence + 1}`)).status).toBe(404);
   });
 
-  it('does not go with wait', async () => {
+  it('cannot be combined with wait', async () => {
     const { id } = await propose(app, people.bot);
     for (const path of [`decisions/${id}`, 'executions/exe_x'])
       expect(Object.keys(faults(await get(`${path}?asOf=1&wait=1`)))).toEqual(['query.asOf']);
   });
 
-  it('answers in full to a client that has a copy', async () => {
+  it('returns the record in full to a client that has a copy', async () => {
     const { id } = await createEntity(app);
     const headers = { 'If-None-Match': '"1"' };
     expect((await send(app, 'GET', `/api/v1/entities/${id}`, { headers })).status).toBe(304);
     expect((await send(app, 'GET', `/api/v1/entities/${id}?asOf=${await head()}`, { headers })).status).toBe(200);
   });
 
-  it('shows a bound caller what it sees today', async () => {
+  it('shows a bound caller the records that it may see today', async () => {
     const { id: other } = await createAgent(app, { name: 'other', capabilities: ['look'] });
     const own = await issueKey(app, { scopes: ['execute', 'propose'], agentId: people.bot });
     const foreign = await issueKey(app, { scopes: ['execute', 'propose'], agentId: other });
@@ -219,7 +219,7 @@ describe('asOf', () => {
     }
   });
 
-  it('evaluates by the policies that were in force, for the agent as it was', async () => {
+  it('evaluates by the policies in force then, for the agent as it was', async () => {
     const body = { action: 'look', resourceType: 'order', resourceId: 'a' };
     const evaluate = (more: object): Promise<Answer> =>
       send(app, 'POST', '/api/v1/policies/evaluate', { body: { ...body, ...more } });
@@ -241,7 +241,7 @@ describe('asOf', () => {
       expect(answer.status).toBe(200);
       expect((await evaluate({ ...questions[index % 2], asOf })).body).toEqual(answer.body);
     }
-    expect(new Set(then.map(([, { body: told }]) => told.reason)).size).toBe(3);
+    expect(new Set(then.map(([, { body: seen }]) => seen.reason)).size).toBe(3);
     const unknown = await evaluate({ agent: 'watcher', asOf: 1 });
     expect([unknown.status, Object.keys(faults(unknown))]).toEqual([400, ['agent']]);
     expect((await evaluate({ agent: 'watcher', asOf: '2020-01-01' })).status).toBe(404);
@@ -253,5 +253,47 @@ describe('asOf', () => {
     expect((await bound('watcher', await head())).status).toBe(200);
     expect((await bound('watcher', 1)).status).toBe(400);
     expect((await bound('bot', 1)).body.error.reason).toBe('not_this_agent');
+  });
+
+  it('evaluates as of any entry of a request by all that the request changed', async () => {
+    const question = { agent: 'bot', action: 'look', resourceType: 'order', resourceId: 'b', explain: true };
+    const evaluate = async (asOf?: number): Promise<Answer['body']> =>
+      (await send(app, 'POST', '/api/v1/policies/evaluate', { body: { ...question, asOf } })).body;
+    const file = (name: string, version: string, effect: string): object => {
+      return { name, version, effect, subjects: ['bot'], actions: ['look'], resources: ['b'] };
+    };
+    const apply = async (policies: object[]): Promise<void> => {
+      const { base } = (await send(app, 'POST', '/api/v1/policies/plan', { body: { policies } })).body;
+      expect((await send(app, 'POST', '/api/v1/policies/apply', { body: { base, policies } })).status).toBe(200);
+    };
+    await apply([file('gate', '1', 'allow'), file('guard', '1', 'deny')]);
+    const [before, first] = [await evaluate(), await head()];
+    await apply([file('gate', '2', 'deny'), file('guard', '2', 'allow'), file('note', '1', 'allow')]);
+    const [after, last] = [await evaluate(), await head()];
+    expect([await evaluate(first), last - first]).toEqual([before, 5]);
+    for (let sequence = first + 1; sequence <= last; sequence += 1) {
+      expect(await evaluate(sequence)).toEqual(after);
+      expect((await get(`provenance/${sequence}`)).body.audit.details.policySet).toBe(after.policySet);
+    }
+  });
+
+  it('evaluates as of an entry by no later request, whatever id its client gave it', async () => {
+    const { id } = await createAgent(app, { name: 'switched', capabilities: ['look'] });
+    const [headers, before, changes] = [{ 'X-Request-Id': 'the-same' }, await head(), 60];
+    await Promise.all(
+      Array.from({ length: changes }, (_, index) => {
+        const body = { capabilities: index % 2 === 0 ? [] : ['look'] };
+        return send(app, 'PATCH', `/api/v1/agents/${id}`, { headers, body });
+      }),
+    );
+    const question = { agent: 'switched', action: 'look', resourceType: 'order', resourceId: 'a' };
+    let entries = 0;
+    for (let asOf = before + 1; asOf <= (await head()); asOf += 1) {
+      const { capabilities } = (await get(`agents/${id}?asOf=${asOf}`)).body;
+      const { reason } = (await send(app, 'POST', '/api/v1/policies/evaluate', { body: { ...question, asOf } })).body;
+      expect(reason === 'capability_missing').toBe(capabilities.length === 0);
+      entries += 1;
+    }
+    expect(entries).toBeGreaterThan(changes / 3);
   });
 });

@@ -21,7 +21,7 @@ describe('Claims', () => {
   const post = (body: unknown): Promise<Answer> => send(app, 'POST', claims(), { body });
 
   describe('POST', () => {
-    it('answers 201 with the record and its Location', async () => {
+    it('returns 201 with the record and its Location', async () => {
       const body = {
         predicate: 'data_classification',
         value: 'confidential',
@@ -52,11 +52,11 @@ describe('Claims', () => {
       expect((await send(app, 'GET', `${claims()}/${created.body.id}`)).body.value).toBe(value);
     });
 
-    it.each([0, 1, 0.5])('takes a confidence from 0 to 1: %p', async (confidence) => {
+    it.each([0, 1, 0.5])('accepts a confidence from 0 to 1: %p', async (confidence) => {
       expect((await post({ predicate: 'p', value: 1, context: { confidence } })).body.context).toEqual({ confidence });
     });
 
-    it('takes a predicate of 255 code points, and null for an absent context', async () => {
+    it('accepts a predicate of 255 code points, and null for an absent context', async () => {
       expect(await post({ predicate: '😀'.repeat(255), value: 1, context: null })).toMatchObject({
         status: 201,
         body: { context: {} },
@@ -88,7 +88,7 @@ describe('Claims', () => {
       expect(faults(answer)).toEqual(expected);
     });
 
-    it('lets claims that contradict each other stand side by side, and leaves the entity as it is', async () => {
+    it('accepts claims that contradict each other, and leaves the entity unchanged', async () => {
       const entity = (await send(app, 'GET', `/api/v1/entities/${entityId}`)).body;
       const made = [
         await addClaim(app, entityId, { predicate: 'tier', value: 1 }),
@@ -129,7 +129,7 @@ describe('Claims', () => {
     expect((await send(app, 'GET', `${claims()}/${id}`)).status).toBe(200);
   });
 
-  it('are removed with 204, and their history stays', async () => {
+  it('can be removed with 204, and their history stays', async () => {
     const removed = await addClaim(app, entityId);
     const kept = await addClaim(app, entityId);
     expect(await send(app, 'DELETE', `${claims()}/${removed.id}`)).toMatchObject({ status: 204, text: '' });

@@ -50,7 +50,7 @@ describe('Entities', () => {
   });
 
   describe('POST', () => {
-    it('answers 201 with the record, its Location and its ETag', async () => {
+    it('returns 201 with the record, its Location and its ETag', async () => {
       const body = { type: 'service', name: 'Payment gateway', properties: { tier: 1 } };
       const created = await post(body);
       expect(created.status).toBe(201);
@@ -65,7 +65,7 @@ describe('Entities', () => {
       expect(created.headers.get('etag')).toBe('"1"');
     });
 
-    it('gives ids that sort by creation', async () => {
+    it('assigns ids that sort by creation', async () => {
       const ids = [];
       for (let made = 0; made < 20; made += 1) ids.push((await createEntity(app)).id);
       expect([...ids].sort()).toEqual(ids);
@@ -119,7 +119,7 @@ describe('Entities', () => {
       expect(faults(await post(undefined))).toEqual({ type: 'is required', name: 'is required' });
     });
 
-    it('gives properties back equal, in its answer and to every reader', async () => {
+    it('returns properties unchanged, in its answer and to every reader', async () => {
       const properties =
         '{"z":1,"a":{"b":[1,2,{"c":null}]},"constructor":"x","toString":{},"prototype":[],"":"","é\\u0001\\u2028😀":"\\"\\\\\\/",' +
         '"numbers":[0.1,1e-7,5e-324,1.7976931348623157e308,9007199254740991,-9007199254740991,1e21,123456789.125],' +
@@ -133,7 +133,7 @@ describe('Entities', () => {
   });
 
   describe('GET', () => {
-    it('answers the record as it was created, with its ETag', async () => {
+    it('returns the record as it was created, with its ETag', async () => {
       const entity = await createEntity(app);
       const answer = await get(entity.id);
       expect(answer).toMatchObject({ status: 200, body: entity });
@@ -147,7 +147,7 @@ describe('Entities', () => {
       expect(answer.headers.get('etag')).toBe('"1"');
     });
 
-    it('answers 200 when the copy is of another revision', async () => {
+    it('answers 200 if the copy is of another revision', async () => {
       const { id } = await createEntity(app);
       await put(id, { name: 'renamed' });
       const answer = await get(id, { headers: { 'If-None-Match': '"1"' } });
@@ -192,7 +192,7 @@ describe('Entities', () => {
       expect((await auditOf(app, entity.id)).at(-1)).toMatchObject({ action: 'entity.updated', details: { fields } });
     });
 
-    it('takes what GET answered, edited', async () => {
+    it('accepts an edited answer of GET', async () => {
       const { id } = await createEntity(app);
       const { body } = await get(id);
       const answer = await put(id, { ...body, name: 'Edited' });
@@ -234,7 +234,7 @@ describe('Entities', () => {
       expect(faults(answer)).toEqual(expected);
     });
 
-    it('that changes nothing is 200 and adds no entry', async () => {
+    it('that changes nothing answers 200 and adds no entry', async () => {
       const entity = await createEntity(app, { properties: { a: 1, b: { c: [1.0], d: null } } });
       const before = await entryCount();
       for (const same of [
@@ -249,29 +249,26 @@ describe('Entities', () => {
       expect(await entryCount()).toBe(before);
     });
 
-    it.each(['"1"', '*', '"3" , "1"'])('is done when If-Match matches: %s', async (tag) => {
+    it.each(['"1"', '*', '"3" , "1"'])('succeeds if If-Match matches: %s', async (tag) => {
       const { id } = await createEntity(app);
       expect((await put(id, { name: 'x' }, { 'If-Match': tag })).status).toBe(200);
     });
 
-    it.each(['"2"', 'W/"1"', '"01"', '"2", "3"', '""'])(
-      'is refused with 412 when If-Match does not: %s',
-      async (tag) => {
-        const entity = await createEntity(app);
-        const before = await entryCount();
-        const answer = await put(entity.id, { name: 'x' }, { 'If-Match': tag });
-        expect(answer).toMatchObject({ status: 412, body: { error: { code: 'PRECONDITION_FAILED' } } });
-        expect((await get(entity.id)).body).toEqual(entity);
-        expect(await entryCount()).toBe(before);
-      },
-    );
+    it.each(['"2"', 'W/"1"', '"01"', '"2", "3"', '""'])('is refused with 412 if If-Match does not: %s', async (tag) => {
+      const entity = await createEntity(app);
+      const before = await entryCount();
+      const answer = await put(entity.id, { name: 'x' }, { 'If-Match': tag });
+      expect(answer).toMatchObject({ status: 412, body: { error: { code: 'PRECONDITION_FAILED' } } });
+      expect((await get(entity.id)).body).toEqual(entity);
+      expect(await entryCount()).toBe(before);
+    });
 
-    it.each(['1', '"1" "2"', 'x'])('is refused with 400 when If-Match is malformed: %s', async (tag) => {
+    it.each(['1', '"1" "2"', 'x'])('is refused with 400 if If-Match is malformed: %s', async (tag) => {
       const { id } = await createEntity(app);
       expect(Object.keys(faults(await put(id, { name: 'x' }, { 'If-Match': tag })))).toEqual(['header.If-Match']);
     });
 
-    it('of two that race on one revision changes it once', async () => {
+    it('succeeds for one of two that race on one revision', async () => {
       const { id } = await createEntity(app);
       const race = ['one', 'two', 'three'].map((name) => put(id, { name }, { 'If-Match': '"1"' }));
       const statuses = (await Promise.all(race)).map(({ status }) => status);

@@ -31,7 +31,7 @@ describe('Statistics', () => {
     expect(await statistics()).toEqual(NOTHING);
   });
 
-  it('count what there is: removed records no more, every version of a policy, every entry', async () => {
+  it('count existing records, every version of a policy, and every entry', async () => {
     const { id } = await createEntity(app);
     const gone = await createEntity(app);
     await addClaim(app, id);

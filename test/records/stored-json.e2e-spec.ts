@@ -4,14 +4,14 @@ import { addClaim, createAgent, createEntity, createPolicy, propose } from '../s
 import { foreignConnection } from '../support/database/foreign-connection';
 import { type Parsed, send } from '../support/application/send';
 
-/** Long, and with all that JSON has to write in a way of its own. */
+/** Long, and with everything that JSON has to escape. */
 const CONTENT = {
   a: Array.from({ length: 300 }, (_, index) => ({ [`key ${index}`]: [index, -0.5e-7, null, true, '', {}] })),
   text: '"é\n\\\u2028\u0001 😀</script>'.repeat(200),
 };
 const LONG_TEXT = 'x'.repeat(5_000);
 
-/** Where long content stands: how to make a record with it, the path of the record, and its table and column. */
+/** A place for long content: how to create a record with it, the path of the record, and its table and column. */
 interface Place {
   readonly name: string;
   readonly make: (app: TestApp) => Promise<string>;
@@ -85,7 +85,7 @@ describe.each(PLACES)('$name', ({ make, member, table }) => {
 
   const list = (): string => path.slice(0, path.lastIndexOf('/'));
 
-  it('is answered as it is, alone and in a list', async () => {
+  it('is returned unchanged, for a single record and in a list', async () => {
     const { text, body, headers } = await send(app, 'GET', path);
     expect(body[member]).toEqual(member === 'value' ? LONG_TEXT : CONTENT);
     expect(headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
@@ -97,7 +97,7 @@ describe.each(PLACES)('$name', ({ make, member, table }) => {
     expect(page.headers.get('content-length')).toBe(String(Buffer.byteLength(page.text)));
   });
 
-  it('has the same headers for HEAD, and no body', async () => {
+  it('has the same headers in an answer to HEAD, and no body', async () => {
     for (const asked of [path, list()]) {
       const { text } = await send(app, 'GET', asked);
       const head = await send(app, 'HEAD', asked);
@@ -107,7 +107,7 @@ describe.each(PLACES)('$name', ({ make, member, table }) => {
   });
 
   it.each(['', ',"admin":true', '}', ']', '\u0001', '{"a":01}'])(
-    'is not answered where it was altered and is not JSON: %j at its end',
+    'is not returned if it was altered and is no longer JSON: %j at its end',
     async (end) => {
       const stored = await storedText();
       await put(end === '' ? stored.slice(0, -1) : stored + end);
@@ -144,7 +144,7 @@ describe('The details and the state of an entry', () => {
     await app.close();
   });
 
-  it('are answered as they are, alone, in a list and in the export', async () => {
+  it('are returned unchanged, for a single entry, in a list and in the export', async () => {
     const { text, body } = await send(app, 'GET', '/api/v1/provenance/1');
     expect(body.state.properties).toEqual(CONTENT);
     expect(text).toBe(JSON.stringify(body));
@@ -154,7 +154,7 @@ describe('The details and the state of an entry', () => {
     expect(audit.text).toBe(JSON.stringify(audit.body));
   });
 
-  it.each(['details', 'state'])('are not answered where they were altered and are not JSON: %s', async (column) => {
+  it.each(['details', 'state'])('are not returned if they were altered and are no longer JSON: %s', async (column) => {
     const [row] = await foreign.all<Parsed>(`SELECT "${column}" AS "text" FROM ledger_entries WHERE "sequence" = 1`);
     const put = (text: string): Promise<void> =>
       foreign.run(`UPDATE ledger_entries SET "${column}" = $1 WHERE "sequence" = 1`, [text]);

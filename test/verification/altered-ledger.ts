@@ -1,14 +1,13 @@
 import type { SqlConnection } from '../../src/database/sql-connection';
 import { ENTRY_COLUMNS } from '../../src/ledger/chain/entry-columns';
 import { GENESIS_HASH, seal, sha256, type StoredEntry } from '../../src/ledger/chain/hash-chain';
-import { TreeFrontier, type TreeNode } from '../../src/ledger/merkle/tree-frontier';
-import { leafHash } from '../../src/ledger/merkle/tree-hash';
+import { leafHash, TreeFrontier, type TreeNode } from '../../src/ledger/merkle/tree';
 
 const COLUMNS = ENTRY_COLUMNS.map(({ name }) => `"${name}"`).join(', ');
 
 /**
- * What somebody would do who can write the database and knows how the service works: alters the states of entries, and puts
- * chain, head and tree right behind them. The result is a sound log, only another one.
+ * Does what an attacker would do who can write the database and knows the service: alters the states of entries, and
+ * puts chain, head and tree right afterwards. The result is a sound log, but a different one.
  */
 export async function rewriteHistory(
   foreign: SqlConnection,
@@ -33,14 +32,14 @@ export async function rewriteHistory(
   await buildTree(foreign, kept);
 }
 
-/** `seal` copies what it is given over what it makes, so the previous hashes must not be among it. */
+/** `seal` lets given members override those it computes, so the previous hashes must be removed. */
 function sealedAnew(entry: StoredEntry, previousHash: string): StoredEntry {
   const made = new Set(['v', 'auditHash', 'stateHash', 'previousHash', 'hash']);
   const unsealed = Object.fromEntries(Object.entries(entry).filter(([name]) => !made.has(name)));
   return seal(unsealed as unknown as StoredEntry, previousHash);
 }
 
-/** An entry that says of a state what it never was. */
+/** An entry with a state that never existed. */
 export function withOtherState(entry: StoredEntry): StoredEntry {
   return { ...entry, state: (entry.state ?? '{}').replace(/"name":"[^"]*"/, `"name":"${sha256(entry.id)}"`) };
 }

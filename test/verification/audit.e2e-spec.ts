@@ -28,13 +28,13 @@ describe('The audit trail', () => {
     return (await send(app, 'GET', `${AUDIT}?${query}`)).body.data;
   }
 
-  it('says of every action what was done, by whom, to what, with what outcome and why', () => {
+  it('records every action: what was done, by whom, to what, with what outcome and why', () => {
     const minted = ({ id, sequence, timestamp }: AuditEntryResponse): object => ({ id, sequence, timestamp });
     expect(entries).toEqual(entries.map((entry, index) => ({ ...minted(entry), ...expected[index] })));
     expect(entries).toHaveLength(expected.length);
   });
 
-  it('knows every action there is', () => {
+  it('has every action that one session without a restart can cause', () => {
     expect([...new Set(entries.map(({ action }) => action))].sort()).toEqual([
       ...['agent.created', 'agent.resumed', 'agent.suspended', 'agent.updated'],
       ...['api_key.created', 'api_key.expired', 'api_key.revoked'],
@@ -48,7 +48,7 @@ describe('The audit trail', () => {
     ]);
   });
 
-  it('numbers its entries 1, 2, 3 …, with ids that sort alike and times that never go back', () => {
+  it('numbers its entries 1, 2, 3 …, with ids in the same order and times that never go back', () => {
     expect(entries.map(({ sequence }) => sequence)).toEqual(entries.map((_entry, index) => index + 1));
     const ids = entries.map(({ id }) => id);
     expect([...ids].sort()).toEqual(ids);
@@ -58,11 +58,11 @@ describe('The audit trail', () => {
     for (const time of times) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it('holds nothing of the free-form content', () => {
+  it('contains no free-form content', () => {
     expect(JSON.stringify(entries)).not.toMatch(/secret|Gateway|Too risky|Seen\.|Does things/);
   });
 
-  it('says nothing of requests that only read or were faulty', async () => {
+  it('has no entries about requests that only read or were faulty', async () => {
     const requests: [method: string, path: string, body?: object][] = [
       ['GET', 'entities'],
       ['GET', 'audit'],
@@ -94,7 +94,7 @@ describe('The audit trail', () => {
       }
     });
 
-    it('actorId: what one key has done, and what the service did by itself', async () => {
+    it('actorId: the actions of one key, and those of the service itself', async () => {
       const actors = [...new Set(entries.map(({ actor }) => actor.id))];
       expect(actors).toEqual(expect.arrayContaining(['env', 'service']));
       for (const id of actors) {
@@ -111,7 +111,7 @@ describe('The audit trail', () => {
       },
     );
 
-    it('one of the outcomes there are', async () => {
+    it('a valid outcome', async () => {
       const answer = await send(app, 'GET', `${AUDIT}?outcome=refused`);
       expect(faults(answer)).toEqual({ 'query.outcome': 'must be one of success, denied, failed' });
     });
@@ -150,7 +150,7 @@ describe('The audit trail', () => {
       expect(within(third, third).length).toBeGreaterThan(0);
     });
 
-    it('take any offset, lower case, and fractions of any length, of which three digits count', async () => {
+    it('accept any offset, lower case, and fractions of any length, of which three digits count', async () => {
       const [, second = ''] = times;
       const shifted = new Date(Date.parse(second) + 5.5 * 3_600_000).toISOString().replace('Z', '');
       const sameTime = [
@@ -163,7 +163,7 @@ describe('The audit trail', () => {
       for (const time of sameTime) expect(await found(`from=${time}&to=${time}`)).toEqual(within(second, second));
     });
 
-    it('take a date alone for midnight UTC', async () => {
+    it('interpret a date alone as midnight UTC', async () => {
       const today = new Date().toISOString().slice(0, 10);
       const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
       const midnight = `${today}T00:00:00.000Z`;
@@ -182,12 +182,12 @@ describe('The audit trail', () => {
       expect(Object.keys(faults(await send(app, 'GET', `${AUDIT}?to=${time}`)))).toEqual(['query.to']);
     });
 
-    it('say how to write an offset whose + was lost', async () => {
+    it('explain how to write an offset whose + was lost', async () => {
       const answer = await send(app, 'GET', `${AUDIT}?from=2026-11-20T06:18:03+01:00`);
       expect(faults(answer)['query.from']).toContain('%2B');
     });
 
-    it('refuse an end before the beginning', async () => {
+    it('refuse an end before the start', async () => {
       const refused = await send(app, 'GET', `${AUDIT}?from=2026-11-20T01:00:00%2B01:00&to=2026-11-19T23:59:59.999Z`);
       expect(faults(refused)).toEqual({ 'query.from': 'must not be later than to' });
       expect((await send(app, 'GET', `${AUDIT}?from=2026-11-20T01:00:00%2B01:00&to=2026-11-20`)).status).toBe(200);

@@ -8,7 +8,7 @@ import { faults, send, type Answer, type Parsed } from '../support/application/s
 
 const PROVENANCE = '/api/v1/provenance';
 const EMPTY_ROOT = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-/** More than one kept subtree, and an end that is none. */
+/** More than one stored subtree, plus an incomplete one. */
 const LENGTH = 517;
 
 describe('Checkpoints', () => {
@@ -85,7 +85,7 @@ describe('Checkpoints', () => {
       },
     );
 
-    it('are of today’s tree unless asked otherwise', async () => {
+    it('are of today’s tree by default', async () => {
       const { body } = await get('17/proof');
       const checkpoint = (await get('checkpoint')).body;
       expect(body).toMatchObject({ size: checkpoint.size, rootHash: checkpoint.rootHash });
@@ -103,7 +103,7 @@ describe('Checkpoints', () => {
       expect([answer.status, faults(answer)]).toEqual([400, expected]);
     });
 
-    it.each(['0', '01', '-1', 'x', '100000', '9007199254740993'])('are not found of %s', async (sequence) => {
+    it.each(['0', '01', '-1', 'x', '100000', '9007199254740993'])('are not found for %s', async (sequence) => {
       expect(await get(`${sequence}/proof`)).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
     });
   });
@@ -121,12 +121,12 @@ describe('Checkpoints', () => {
       }
     });
 
-    it('lead to today’s tree unless asked otherwise', async () => {
+    it('lead to today’s tree by default', async () => {
       const { body } = await get('consistency?from=100');
       expect(body).toMatchObject({ to: hashes.length, toRoot: rootOf(hashes) });
     });
 
-    it('are empty from nothing', async () => {
+    it('are empty from the empty tree', async () => {
       expect((await get('consistency?from=0&to=9')).body).toEqual({
         from: 0,
         to: 9,
@@ -149,7 +149,7 @@ describe('Checkpoints', () => {
     });
   });
 
-  it('of an empty log work, and later ones extend them', async () => {
+  it('of an empty log are valid, and later ones extend them', async () => {
     const empty = await createTestApp();
     try {
       const read = async (path: string): Promise<Answer> => send(empty, 'GET', `${PROVENANCE}/${path}`);
@@ -173,7 +173,7 @@ describe('Checkpoints', () => {
     }
   });
 
-  it('that are signed while others write extend one another, each of them', async () => {
+  it('that are signed during writes all extend one another', async () => {
     const { id } = await createEntity(app);
     const notes: string[] = [];
     const publicKey = app.application.get(LogSigner).publicKey;

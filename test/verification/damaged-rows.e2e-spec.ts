@@ -10,14 +10,14 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 
 const NO_LISTS = ['[broken', '"*"', '{}', 'null', '[1]', '[null]'];
 
-/** The application is closed once, whether the test does it or what comes after. */
+/** The application is closed once, by the test or after it. */
 function once(act: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => (done ??= act());
 }
 
-/** Rows that somebody else, or a disk, has altered to what the service never writes. */
-describe('A row that rules are decided by, and that holds what it cannot', () => {
+/** Rows that somebody else, or a faulty disk, has changed to something that the service never writes. */
+describe('A row with an impossible value that rules depend on', () => {
   let database: TemporaryDatabase;
   let app: TestApp;
   let stop: () => Promise<void>;
@@ -53,20 +53,17 @@ describe('A row that rules are decided by, and that holds what it cannot', () =>
     ...['denny', 'DENY', ''].map((value) => ['effect', value]),
     ...NO_LISTS.map((value) => ['resources', value]),
     ...['subjects', 'actions', 'resourceTypes'].map((list) => [list, '{}']),
-    // PostgreSQL lets nothing else into a column of integers.
+    // PostgreSQL accepts only integers in such a column.
     ...(onPostgres ? [] : [['priority', 'high']]),
-  ])(
-    'stops the start where it is a policy in force with %s %j, so that no deny is passed over',
-    async (column, value) => {
-      const { id } = await createPolicy(app, { name: 'no secrets', effect: 'deny', resources: ['secret/*'] });
-      expect((await execute()).status).toBe(403);
-      await alter('policies', column, value, id);
-      await stop();
-      await expect(start()).rejects.toThrow(
-        new RegExp(`The database was altered: the row ${id} of the table policies .* ${column}`),
-      );
-    },
-  );
+  ])('prevents the start if it is a policy in force with %s %j, so that no deny is skipped', async (column, value) => {
+    const { id } = await createPolicy(app, { name: 'no secrets', effect: 'deny', resources: ['secret/*'] });
+    expect((await execute()).status).toBe(403);
+    await alter('policies', column, value, id);
+    await stop();
+    await expect(start()).rejects.toThrow(
+      new RegExp(`The database was altered: the row ${id} of the table policies .* ${column}`),
+    );
+  });
 
   it('ends the process with exit code 65 and one line', async () => {
     const { id } = await createPolicy(app, { name: 'no secrets', effect: 'deny', resources: ['secret/*'] });
@@ -84,7 +81,7 @@ describe('A row that rules are decided by, and that holds what it cannot', () =>
     );
   });
 
-  it('is not put in force where it is a policy', async () => {
+  it('is not activated if it is a policy', async () => {
     const { id } = await createPolicy(app, { name: 'p', version: '1', effect: 'deny', resources: ['secret/*'] });
     const { id: later } = await createPolicy(app, { name: 'p', version: '2', effect: 'deny', resources: ['secret/*'] });
     await alter('policies', 'resources', '{}', id);
@@ -108,7 +105,7 @@ describe('A row that rules are decided by, and that holds what it cannot', () =>
     expect((await send(app, 'GET', '/api/v1/executions')).body.total).toBe(1);
   });
 
-  it.each(['status', 'riskLevel'])('is not approved where it is a decision with another %s', async (column) => {
+  it.each(['status', 'riskLevel'])('is not approved if it is a decision with an unknown %s', async (column) => {
     const [proposer, approver] = [await createAgent(app, { name: 'a' }), await createAgent(app, { name: 'b' })];
     const proposed = { type: 't', title: 't', proposedBy: proposer.id, riskLevel: 'critical' };
     const { id } = (await send(app, 'POST', '/api/v1/decisions', { body: proposed })).body;

@@ -1,5 +1,5 @@
 import { Database } from '../../src/database/database';
-import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
+import type { SqlConnection, SqlSessions, SqlValue } from '../../src/database/sql-connection';
 import { DerivedDataReader } from '../../src/verification/derived-data-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { itOnSqlite, onPostgres } from '../support/database/database-kind';
@@ -15,13 +15,13 @@ import { foreignConnection } from '../support/database/foreign-connection';
 import { nodesOf, type PlanNode } from '../support/database/postgres-plan';
 import { send, type Parsed } from '../support/application/send';
 
-/** Rows that a statement reads here, so that small tables have many chunks. */
+/** Rows per statement in this test, so that small tables have many chunks. */
 const CHUNK = 3;
 const ROUNDS = 30;
-/** What it looks up for each of them in other tables comes to that. */
+/** Rows that it may additionally look up in other tables. */
 const ROWS_READ = 5 * CHUNK;
 
-/** Of SQLite's plans. */
+/** Steps in SQLite's plans. */
 const TABLE_SCAN =
   /^SCAN (entities|claims|agents|decisions|policies|executions|live|kept|used|entry|counter|ledger_entries)\b/;
 const SORT = 'TEMP B-TREE';
@@ -65,7 +65,7 @@ describe('Counters, list items and the head, verified in chunks,', () => {
     return body;
   }
 
-  it('are found sound where nobody interfered', async () => {
+  it('are found sound if nobody interfered', async () => {
     await chainIsValid(app);
   });
 
@@ -98,14 +98,14 @@ describe('Counters, list items and the head, verified in chunks,', () => {
     await foreign.run(undo);
     expect({ valid, invalidRecords }).toEqual({ valid: false, invalidRecords: 0 });
     expect(firstInvalidDerived).toContainEqual({ data, name });
-    // A list item that is counted nowhere is missed by its counter, too.
+    // An uncounted list item also contradicts its counter.
     expect(firstInvalidDerived.filter((found: Parsed) => found.data !== 'counter' || data === 'counter')).toHaveLength(
       1,
     );
     await chainIsValid(app);
   });
 
-  it('are sound at every moment of a busy database', async () => {
+  it('are found sound at every moment on a busy database', async () => {
     let isWriting = true;
     const writer = async (_unused: unknown, number: number): Promise<void> => {
       for (let turn = 0; isWriting; turn += 1) {
@@ -125,12 +125,12 @@ describe('Counters, list items and the head, verified in chunks,', () => {
     readAtOnce(CHUNK);
   });
 
-  /** All that a verification runs for them. */
+  /** All statements that a verification runs for them. */
   async function statements(): Promise<Statement[]> {
     const seen: Statement[] = [];
     const database = app.application.get(Database);
     const reader = app.application.get(DerivedDataReader);
-    const note = (connection: SqlConnection): jest.SpyInstance => {
+    const note = (connection: SqlSessions): jest.SpyInstance => {
       const all = connection.all.bind(connection);
       return jest.spyOn(connection, 'all').mockImplementation((sql, parameters = []) => {
         seen.push([sql, parameters]);
@@ -170,10 +170,10 @@ describe('Counters, list items and the head, verified in chunks,', () => {
     await session.close();
   });
 
-  itOnSqlite('are looked up by index, by each statement, and taken in its order', async () => {
+  itOnSqlite('are read through an index, and in its order, by each statement', async () => {
     for (const sql of new Set((await statements()).map(([text]) => text))) {
       const plan = await foreign.all<{ parent: number; detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
-      // What a chunk has may be sorted.
+      // The rows of one chunk may be sorted.
       const ofChunks = new Set(plan.filter(({ detail }) => detail === 'SCAN chunk').map(({ parent }) => parent));
       const unbounded = plan.filter(
         ({ parent, detail }) => TABLE_SCAN.test(detail) || (detail.includes(SORT) && !ofChunks.has(parent)),
@@ -193,7 +193,7 @@ function putIn(name: string): [string, string, string, string, string] {
   return [`a counter ${name}`, 'counter', name, insert, `DELETE FROM ledger_counters WHERE "name" = '${name}'`];
 }
 
-/** Of tables and indexes, rows that were passed over included. */
+/** Rows read from tables and indexes, including those that were skipped. */
 function rowsRead(plan: PlanNode | undefined): number {
   if (plan === undefined) throw new Error('The server returned no plan.');
   const scans = nodesOf(plan).filter((node) => node['Relation Name'] !== undefined) as unknown as Partial<Count>[];

@@ -13,7 +13,7 @@ import { faults, send, sendRaw } from '../support/application/send';
 import { run } from '../support/processes/shell';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
-/** What curl ends with. */
+/** Exit codes of curl. */
 const CONNECTION_RESET = 56;
 const EXPORT = '/api/v1/provenance/export';
 
@@ -49,18 +49,21 @@ describe('The export', () => {
     return entries.reverse().map((line) => JSON.parse(line) as { sequence: number });
   }
 
-  /** Over HTTP/1.0 an answer of unknown length ends with its connection, so that only a reset tells that it is not whole. */
+  /**
+   * Over HTTP/1.0 an answer of unknown length ends with its connection, so that only a reset shows that it is
+   * incomplete.
+   */
   async function expectBroken(): Promise<void> {
     await expect(send(app, 'GET', EXPORT)).rejects.toThrow();
     for (const version of ['--http1.0', '--http1.1']) expect(await curl(app, version)).toBe(CONNECTION_RESET);
   }
 
-  it('has a line for each entry, as a GET of the entry answers it, and says where the chain ends', async () => {
+  it('has a line for each entry, exactly as a GET returns it, and says where the chain ends', async () => {
     const { headers } = await send(app, 'GET', EXPORT);
     const exported = await lines();
     expect(exported).toHaveLength(length);
     for (const [index, line] of exported.entries()) {
-      // Each of everything that can be done, and some of the many.
+      // One entry of each action, and a sample of the others.
       if (index > 60 && index % 40 !== 0) continue;
       expect(line).toEqual((await send(app, 'GET', `/api/v1/provenance/${index + 1}`)).body);
     }
@@ -70,7 +73,7 @@ describe('The export', () => {
     expect(headers.get('x-head-hash')).toBe(head.hash);
   });
 
-  it('goes on after a sequence', async () => {
+  it('can continue after a sequence', async () => {
     const whole = await lines();
     expect(await lines('?after=0')).toEqual(whole);
     expect(await lines('?after=270')).toEqual(whole.slice(270));
@@ -78,14 +81,14 @@ describe('The export', () => {
     expect(await lines('?after=9007199254740991')).toEqual([]);
   });
 
-  it('takes nothing else', async () => {
+  it('takes no other parameters', async () => {
     expect(faults(await send(app, 'GET', `${EXPORT}?after=x&limit=1`))).toEqual({
       'query.after': expect.any(String),
       'query.limit': expect.any(String),
     });
   });
 
-  it('ends with where the chain ends, for each part that is made with after', async () => {
+  it('ends each part that is made with after with the end of the chain', async () => {
     const hash = (await send(app, 'HEAD', EXPORT)).headers.get('x-head-hash');
     for (const after of [length - 1, length, 2 ** 53 - 1]) {
       const { text } = await send(app, 'GET', `${EXPORT}?after=${after}`);
@@ -95,12 +98,12 @@ describe('The export', () => {
     }
   });
 
-  it('is whole over HTTP/1.0, too', async () => {
+  it('is complete over HTTP/1.0, too', async () => {
     const answer = await sendRaw(app, `GET ${EXPORT} HTTP/1.0\r\nX-API-Key: ${API_KEY}\r\nHost: x\r\n\r\n`);
     expect(answer.trimEnd().split('\r\n\r\n')[1]).toBe((await send(app, 'GET', EXPORT)).text.trimEnd());
   });
 
-  it('has nothing but its end for a ledger without entries', async () => {
+  it('has only its end for a ledger without entries', async () => {
     const empty = await createTestApp();
     const { status, text, headers } = await send(empty, 'GET', EXPORT);
     await empty.close();
@@ -108,12 +111,12 @@ describe('The export', () => {
     expect([status, text, headers.get('x-head-sequence')]).toEqual([200, end, '0']);
   });
 
-  it('answers HEAD with its headers alone', async () => {
+  it('answers HEAD with its headers only', async () => {
     const { status, text, headers } = await send(app, 'HEAD', EXPORT);
     expect([status, text, headers.get('x-head-sequence')]).toEqual([200, '', String(length)]);
   });
 
-  it('breaks the connection at a state that is not JSON, or refuses when that is the first', async () => {
+  it('resets the connection at a state that is not JSON, or refuses if that is in the first chunk', async () => {
     const [row] = await foreign.all<{ state: string }>('SELECT "state" FROM ledger_entries WHERE "sequence" = 120');
     await foreign.run(`UPDATE ledger_entries SET "state" = '{' WHERE "sequence" = 120`);
     await expectBroken();
@@ -123,7 +126,7 @@ describe('The export', () => {
     expect(await lines()).toHaveLength(length);
   });
 
-  it('breaks the connection where the chain ends before its head', async () => {
+  it('resets the connection if the chain ends before its head', async () => {
     await foreign.run('CREATE TEMP TABLE the_last AS SELECT * FROM ledger_entries WHERE "sequence" > 300');
     await foreign.run('DELETE FROM ledger_entries WHERE "sequence" > 300');
     await expectBroken();
@@ -131,8 +134,8 @@ describe('The export', () => {
     expect(await lines()).toHaveLength(length);
   });
 
-  // In the first chunk, which is refused before anything is sent, and in the second, up to the last but one.
-  it.each([1, 2, 120, 250, 251, 300, -1])('breaks the connection where the entry %i is missing', async (place) => {
+  // In the first chunk, which is refused before anything is sent, and in the second, up to the last entry but one.
+  it.each([1, 2, 120, 250, 251, 300, -1])('resets the connection if the entry %i is missing', async (place) => {
     const sequence = place > 0 ? place : length + place;
     await foreign.run(`CREATE TEMP TABLE the_missing AS SELECT * FROM ledger_entries WHERE "sequence" = ${sequence}`);
     await foreign.run(`DELETE FROM ledger_entries WHERE "sequence" = ${sequence}`);
@@ -163,11 +166,11 @@ describe('The export', () => {
         expect(await lines()).toHaveLength(length);
       });
 
-      it('breaks the connection, as it cannot be sent', async () => {
+      it('resets the connection, as that entry cannot be sent', async () => {
         await expectBroken();
       });
 
-      it('says so to who asks for what comes after its place', async () => {
+      it('reports it if the export starts behind that place', async () => {
         const { status, body } = await send(app, 'GET', `${EXPORT}?after=${length}`);
         expect([status, body?.error?.code]).toEqual(sequence > 0n ? [500, 'INTERNAL_ERROR'] : [200, undefined]);
       });
@@ -180,7 +183,7 @@ describe('The export', () => {
     },
   );
 
-  it('goes no further than the head found at its start', async () => {
+  it('does not go beyond the head found at its start', async () => {
     const response = await openExport(app);
     const sequence = Number(response.headers['x-head-sequence']);
     await createEntity(app);
@@ -202,14 +205,14 @@ describe('An export of long entries to a client that does not read', () => {
   });
   afterAll(() => database.remove());
 
-  it('waits, and ends when the client leaves', async () => {
+  it('waits for the client, and ends when it leaves', async () => {
     const response = await openExport(app);
     response.destroy();
     const { body } = await send(app, 'POST', '/api/v1/provenance/verify');
     expect(body).toMatchObject({ valid: true, entriesVerified: 20 });
   });
 
-  it('has a place among those under way until its client leaves; beyond them there is none', async () => {
+  it('takes one of a limited number of places until its client leaves', async () => {
     const held = [await openExport(app), await openExport(app)];
     const refused = await send(app, 'GET', EXPORT);
     expect([refused.status, refused.body.error.code]).toEqual([503, 'UNAVAILABLE']);
@@ -217,12 +220,12 @@ describe('An export of long entries to a client that does not read', () => {
     expect((await send(app, 'HEAD', EXPORT)).status).toBe(503);
     for (const client of held) {
       client.destroy();
-      // More often than there are places.
+      // More often than there are places in total.
       for (let times = 0; times < 4; times += 1) await untilExported();
     }
   });
 
-  it('finds a place for another client when one has all it gets, and none when there is none for anybody', async () => {
+  it('finds a place for another client if one client has used its share, but not if all places are taken', async () => {
     const held = [await openExport(app), await openExport(app)];
     held.push(await openExport(app, '127.0.0.2'));
     expect(held.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
@@ -237,7 +240,7 @@ describe('An export of long entries to a client that does not read', () => {
     return statusCode;
   }
 
-  /** That a client has left is not known at once. */
+  /** It takes a moment until the service notices that a client has left. */
   async function untilExported(): Promise<void> {
     while ((await send(app, 'HEAD', EXPORT)).status === 503) await sleep(10);
     expect((await send(app, 'GET', `${EXPORT}?after=19`)).text.split('\n')).toHaveLength(3);
@@ -261,7 +264,7 @@ function curlWords({ url }: TestApp, version: string): string[] {
   return ['-sS', version, '-H', `X-API-Key: ${API_KEY}`, `${url}${EXPORT}`];
 }
 
-/** Node's own client may take a reset for an end, where bytes come with it. */
+/** Node's own client may mistake a reset for an end if data arrives with it. */
 async function curl(app: TestApp, version: string): Promise<number | null> {
   return (await run('curl', curlWords(app, version))).exitCode;
 }

@@ -32,10 +32,10 @@ const { entries } = JSON.parse(readFileSync(PATH, 'utf8')) as { entries: Vector[
 const KINDS = [AGENT, API_KEY, CLAIM, DECISION, ENTITY, EXECUTION, POLICY, RESTORATION, WEBHOOK];
 const CODECS = new Map(KINDS.map((kind) => [kind.subjectType, new RecordCodec(kind, SQLITE_DIALECT)]));
 
-/** For columns that no answer shows: what they hold is not hashed. */
+/** Values for columns that no answer shows, whose content is not hashed. */
 const UNSHOWN = { text: 'not hashed', integer: 7, json: ['not hashed'] };
 
-/** What the ledger would hash of a record. */
+/** The text of a record that the ledger would hash. */
 function encodedState({ state, audit }: Vector): string | null {
   const codec = CODECS.get(audit.subjectType);
   if (state === null || codec === undefined) return null;
@@ -68,7 +68,7 @@ describe.each(entries)('Vector $audit.sequence, $audit.action', (vector) => {
     state: encodedState(vector),
   };
 
-  it('is consistent in itself, by the library alone', () => {
+  it('is consistent according to an independent library', () => {
     const { hash, ...sealed } = provenance;
     expect(vector.stateText).toBe(state === null ? null : canonicalize(state));
     expect(provenance.stateHash).toBe(state === null ? null : canonicalHash(state));
@@ -78,15 +78,15 @@ describe.each(entries)('Vector $audit.sequence, $audit.action', (vector) => {
     expect(hash).toBe(canonicalHash(sealed));
   });
 
-  it('gives the state its text', () => {
+  it("has the service's text for the state", () => {
     expect(encodedState(vector)).toBe(vector.stateText);
   });
 
-  it('gives the audit entry its text', () => {
+  it("has the service's text for the audit entry", () => {
     expect(auditText(unsealed)).toBe(vector.auditText);
   });
 
-  it('gives the entry its seal', () => {
+  it("has the service's seal for the entry", () => {
     const sealed = seal(unsealed, provenance.previousHash);
     const { auditHash, stateHash, previousHash, hash } = provenance;
     expect(sealed).toEqual({ ...unsealed, v: 1, auditHash, stateHash, previousHash, hash });
@@ -96,12 +96,12 @@ describe.each(entries)('Vector $audit.sequence, $audit.action', (vector) => {
 });
 
 describe('The vectors', () => {
-  it('are a chain from the genesis hash on', () => {
+  it('form a chain from the genesis hash on', () => {
     const before = [GENESIS_HASH, ...entries.map(({ provenance }) => provenance.hash)];
     expect(entries.map(({ provenance }) => provenance.previousHash)).toEqual(before.slice(0, -1));
   });
 
-  it('show every kind of record with every member that is hashed', () => {
+  it('contain every kind of record with every hashed member', () => {
     for (const { subjectType, hashedMembers, laterMembers = {} } of KINDS) {
       const states = entries.flatMap(({ audit, state }) => (audit.subjectType === subjectType && state ? [state] : []));
       const shown = states.map((state) => Object.keys(state));
@@ -113,7 +113,7 @@ describe('The vectors', () => {
     }
   });
 
-  it('cover a removed record, every type of actor the service has, and absent values', () => {
+  it('cover a removed record, every type of actor, and absent values', () => {
     expect(entries.some(({ state }) => state === null)).toBe(true);
     expect(new Set(entries.map(({ audit }) => audit.actor.type))).toEqual(new Set(['api_key', 'token', 'system']));
     expect(entries.some(({ audit }) => audit.requestId === null && audit.ip === null)).toBe(true);

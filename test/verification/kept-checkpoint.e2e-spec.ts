@@ -28,7 +28,7 @@ describe('The kept checkpoint of several processes', () => {
     return { text: SIGNER.sign(checkpointText({ origin: ORIGIN, size, rootHash: 'ab'.repeat(32) })), size };
   }
 
-  it('never goes back, whoever is the slowest to write', async () => {
+  it('never goes back, whichever process writes last', async () => {
     const kept = new KeptCheckpoint(files);
     for (let round = 1; round <= 20; round += 1) {
       const sizes = [4, 1, 3, 2].map((size) => round * 10 + size);
@@ -37,7 +37,7 @@ describe('The kept checkpoint of several processes', () => {
     }
   });
 
-  it('is kept on when a process dies that was about to keep one', async () => {
+  it('can still be replaced after a process died while replacing it', async () => {
     const kept = new KeptCheckpoint(files);
     await kept.keep(issued(1));
     const program =

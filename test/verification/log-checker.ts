@@ -1,13 +1,13 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 
-/** What a checkpoint says, once its signature is known to be right. */
+/** The content of a checkpoint whose signature has been verified. */
 export interface CheckedCheckpoint {
   readonly origin: string;
   readonly size: number;
   readonly rootHash: string;
 }
 
-/** As anyone could who has read docs/checkpoints.md: none of this is the service's own code. */
+/** Written from docs/checkpoints.md alone: none of this is the service's own code. */
 export function openCheckpoint(note: string, verifierKey: string): CheckedCheckpoint {
   const [name = '', keyId = '', key = ''] =
     verifierKey.split('+').length > 3 ? joined(verifierKey) : verifierKey.split('+');
@@ -27,7 +27,7 @@ export function openCheckpoint(note: string, verifierKey: string): CheckedCheckp
   return { origin, size: Number(size), rootHash: Buffer.from(root, 'base64').toString('hex') };
 }
 
-/** The base64 of a key can hold plus signs, too. */
+/** The base64 of a key may contain plus signs as well. */
 function joined(verifierKey: string): string[] {
   const [name = '', keyId = '', ...rest] = verifierKey.split('+');
   return [name, keyId, rest.join('+')];
@@ -46,7 +46,7 @@ function treeHash(entries: readonly string[]): Buffer {
   return sha256(Buffer.of(1), treeHash(entries.slice(0, middle)), treeHash(entries.slice(middle)));
 }
 
-/** PATH(m, D[n]) of RFC 6962, section 2.1.1, turned round: the root that a leaf hash and a path lead to. */
+/** PATH(m, D[n]) of RFC 6962, section 2.1.1, reversed: the root that a leaf hash and a path lead to. */
 export function rootByPath(index: number, size: number, leafHash: string, hashes: readonly string[]): string {
   if (size === 1) {
     if (hashes.length > 0) throw new Error('The path is too long.');
@@ -60,7 +60,7 @@ export function rootByPath(index: number, size: number, leafHash: string, hashes
     : node(last, rootByPath(index - middle, size - middle, leafHash, path));
 }
 
-/** SUBPROOF(m, D[n], b) of RFC 6962, section 2.1.2, turned round: both roots that a consistency proof leads to. */
+/** SUBPROOF(m, D[n], b) of RFC 6962, section 2.1.2, reversed: both roots that a consistency proof leads to. */
 export function rootsByProof(from: number, to: number, fromRoot: string, hashes: readonly string[]): [string, string] {
   return subproof(from, to, true, fromRoot, hashes);
 }

@@ -13,7 +13,7 @@ const PROVENANCE = '/api/v1/provenance';
 const VERIFY = `${PROVENANCE}/verify`;
 const HASH = /^[0-9a-f]{64}$/;
 
-/** They leave no state. */
+/** Actions whose entries have no state. */
 const REMOVALS = ['entity.deleted', 'claim.removed', 'webhook.deleted'];
 
 describe('Provenance', () => {
@@ -66,7 +66,7 @@ describe('Provenance', () => {
     ]);
   });
 
-  it('keeps with its entries the states that readers were shown', async () => {
+  it('stores with its entries the states that readers saw', async () => {
     const last = new Map<string, Proof>();
     for (const { sequence } of entries) {
       const proof: Proof = (await send(app, 'GET', `${PROVENANCE}/${sequence}`)).body;
@@ -88,7 +88,7 @@ describe('Provenance', () => {
         'GET',
         `/api/v1/${paths[subjectType as keyof typeof paths]}/${subjectId}`,
       );
-      // Of a secret the hash alone is sealed; where a webhook stands is not a part of the record.
+      // Only the hash of a secret is sealed; the delivery position of a webhook is not part of the record.
       const record = { ...body };
       delete record.delivery;
       const hasSecret = subjectType === 'api_key' || subjectType === 'webhook';
@@ -97,19 +97,19 @@ describe('Provenance', () => {
     }
   });
 
-  it('keeps the state of a claim', async () => {
+  it('stores the state of a claim', async () => {
     const entry = entries.find(({ subjectId }) => subjectId === claim.id);
     expect((await send(app, 'GET', `${PROVENANCE}/${entry?.sequence}`)).body.state).toEqual(claim);
   });
 
-  it('answers one entry with its audit entry and the state it sealed', async () => {
+  it('returns one entry with its audit entry and the state it sealed', async () => {
     const { status, body } = await send(app, 'GET', `${PROVENANCE}/2`);
     const { state, ...rest } = body;
     expect({ status, rest }).toEqual({ status: 200, rest: { ...entries[1], audit: audit[1] } });
     expect(state).toMatchObject({ id: entries[1]?.subjectId, name: 'Gateway (EU)', properties: {}, revision: 2 });
   });
 
-  it('answers the state of what no longer exists as null', async () => {
+  it('returns null as the state of a record that no longer exists', async () => {
     const deletion = entries.find(({ action }) => action === 'entity.deleted');
     expect((await send(app, 'GET', `${PROVENANCE}/${deletion?.sequence}`)).body).toMatchObject({
       state: null,
@@ -117,7 +117,7 @@ describe('Provenance', () => {
     });
   });
 
-  it('keeps the state also where the entry changed nothing', async () => {
+  it('stores the state even if the entry changed nothing', async () => {
     const refusal = entries.find(({ action }) => action === 'decision.approval_denied');
     const { body } = await send(app, 'GET', `${PROVENANCE}/${refusal?.sequence}`);
     expect(body.state).toMatchObject({ id: refusal?.subjectId, status: 'proposed', reviews: { length: 1 } });
@@ -181,7 +181,7 @@ describe('Provenance', () => {
   });
 
   describe('verification', () => {
-    it('answers what it read and where the chain ends', async () => {
+    it('reports what it read and where the chain ends', async () => {
       const { length } = await list('limit=1000');
       const head = (await list('order=desc&limit=1'))[0];
       expect(await send(app, 'POST', `${PROVENANCE}/verify`)).toMatchObject({
@@ -219,7 +219,7 @@ describe('Provenance', () => {
       expect(listed).toEqual({ data: [], total: 0 });
     });
 
-    it('begins at a sequence when it is given one', async () => {
+    it('can begin at a given sequence', async () => {
       const { length } = await list('limit=1000');
       const verified = async (body: object): Promise<unknown> => (await send(app, 'POST', VERIFY, { body })).body;
       expect(await verified({ from: 1 })).toMatchObject({ valid: true, entriesVerified: length });
@@ -232,12 +232,12 @@ describe('Provenance', () => {
       expect(faults(await send(app, 'POST', VERIFY, { body: { from } }))).toEqual({ from: expect.any(String) });
     });
 
-    it('takes nothing else', async () => {
+    it('takes no other members', async () => {
       expect(faults(await send(app, 'POST', VERIFY, { body: { to: 1 } }))).toEqual({ to: expect.any(String) });
       expect((await send(app, 'POST', `${VERIFY}?from=1`)).status).toBe(400);
     });
 
-    it('answers calls that come together rightly, wherever each begins', async () => {
+    it('answers concurrent calls correctly, wherever each begins', async () => {
       const { length } = await list('limit=1000');
       const begins = [1, 2, 1, 3, 2, 1, length];
       const answers = await Promise.all(begins.map((from) => send(app, 'POST', VERIFY, { body: { from } })));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { TestApp } from '../support/application/create-test-app';
 import { send } from '../support/application/send';
 
-/** An entry of the chain as GET /provenance/:sequence answers it. */
+/** An entry of the chain as GET /provenance/:sequence returns it. */
 export interface Proof {
   readonly sequence: number;
   readonly action: string;
@@ -16,7 +16,7 @@ export interface Proof {
   readonly hash: string;
 }
 
-/** What anyone can do: reads the whole chain with GETs and recomputes every hash; answers what does not agree. */
+/** Reads the whole chain with GETs and recomputes every hash, as anyone could; returns the differences. */
 export async function recomputeChain(app: TestApp): Promise<{ proofs: Proof[]; faults: string[] }> {
   const proofs: Proof[] = [];
   const faults: string[] = [];
@@ -34,12 +34,12 @@ export async function recomputeChain(app: TestApp): Promise<{ proofs: Proof[]; f
   return { proofs, faults };
 }
 
-/** SHA-256 of the RFC 8785 text of a value, in hex. */
+/** The SHA-256 of the RFC 8785 text of a value, in hex. */
 export function canonicalHash(value: object): string {
   return createHash('sha256').update(canonical(value), 'utf8').digest('hex');
 }
 
-/** As anyone would write it: scalars by JSON.stringify, members sorted by code units. */
+/** The obvious implementation: scalars by JSON.stringify, members sorted by code units. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

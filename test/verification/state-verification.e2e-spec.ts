@@ -34,8 +34,11 @@ describe('Verification of the records', () => {
   });
   afterEach(async () => {
     const all = [...TABLES, 'ledger_list_items', 'ledger_counters', 'ledger_head'];
+    // At once: each minute the service checks the head, and would write nothing more if it were missing.
+    await foreign.run('BEGIN');
     for (const table of [...all].reverse()) await foreign.run(`DELETE FROM ${table}`);
     for (const table of all) await foreign.run(`INSERT INTO ${table} SELECT * FROM before_${table}`);
+    await foreign.run('COMMIT');
     expect(await found()).toMatchObject({ valid: true, ...NOTHING });
   });
   afterAll(async () => {
@@ -58,13 +61,13 @@ describe('Verification of the records', () => {
     return row ?? {};
   }
 
-  it('finds nothing where nobody interfered, and counts what it looked at', async () => {
+  it('finds nothing if nobody interfered, and counts what it checked', async () => {
     let records = 0;
     for (const table of TABLES) records += (await foreign.all(`SELECT "id" FROM ${table}`)).length;
     expect(await found()).toMatchObject({ valid: true, recordsVerified: records, ...NOTHING });
   });
 
-  it('is left out unless it is asked for', async () => {
+  it('is omitted unless it is requested', async () => {
     const members = Object.keys((await verify({})).body);
     expect(members).not.toEqual(expect.arrayContaining(['invalidRecords']));
     expect(Object.keys((await verify({ state: false })).body)).toEqual(members);
@@ -88,8 +91,8 @@ describe('Verification of the records', () => {
     }
   });
 
-  it.each(TABLES)('finds another id in %s: one record is missing, one was added', async (table) => {
-    // What is referred to cannot get another id.
+  it.each(TABLES)('finds a changed id in %s: one record is missing, another was added', async (table) => {
+    // The id of a record that is referred to cannot be changed.
     const { id } = table === 'entities' ? await createEntity(app) : await one(table);
     if (table === 'entities') await foreign.run(`DELETE FROM before_entities`);
     if (table === 'entities') await foreign.run(`INSERT INTO before_entities SELECT * FROM entities`);
@@ -105,7 +108,7 @@ describe('Verification of the records', () => {
     });
   });
 
-  it('finds a record that is gone, and not its claims as well', async () => {
+  it('reports a missing record, but not its claims as well', async () => {
     await foreign.run('DELETE FROM claims WHERE "id" = $1', [claimId]);
     expect(await found()).toMatchObject({
       invalidRecords: 1,
@@ -114,7 +117,7 @@ describe('Verification of the records', () => {
     });
   });
 
-  it('lets claims go with their entity, and finds one that came back', async () => {
+  it('accepts that claims are removed with their entity, and finds one that was reinserted', async () => {
     const { id } = await createEntity(app);
     const claim = await addClaim(app, id);
     await send(app, 'DELETE', `/api/v1/entities/${id}`);
@@ -124,7 +127,7 @@ describe('Verification of the records', () => {
       'SELECT "sequence" FROM ledger_entries WHERE "subjectId" = $1',
       [claim.id],
     );
-    // Where the database minds the reference, the entity has to come back, too.
+    // If the database enforces the reference, the entity has to be reinserted as well.
     await foreign.run(
       `INSERT INTO entities ("id", "createdSequence", "type", "name", "properties", "createdAt", "updatedAt", "revision") ` +
         `SELECT $1, -1, "type", "name", "properties", "createdAt", "updatedAt", "revision" FROM entities WHERE "id" = $2`,
@@ -137,7 +140,7 @@ describe('Verification of the records', () => {
     expect((await found()).firstInvalidRecords).toEqual([{ subjectType: 'entity', subjectId: id, fault: 'added' }]);
   });
 
-  it('names ten at most, and counts all', async () => {
+  it('names at most ten, and counts all', async () => {
     for (let made = 0; made < 12; made += 1) await app.application.get(Notes).add(`many ${made}`);
     await foreign.run('DELETE FROM before_notes');
     await foreign.run('INSERT INTO before_notes SELECT * FROM notes');
@@ -148,7 +151,7 @@ describe('Verification of the records', () => {
     expect(firstInvalidRecords).toHaveLength(10);
   });
 
-  it('finds list items that were changed, taken away or put in', async () => {
+  it('finds list items that were changed, removed or inserted', async () => {
     const [item] = await foreign.all('SELECT * FROM ledger_list_items ORDER BY "item" LIMIT 1');
     const { recordId, createdSequence } = item ?? {};
     const stray = { valid: false, invalidRecords: 0 };
@@ -171,7 +174,7 @@ describe('Verification of the records', () => {
     expect(await found()).toMatchObject({ ...stray, firstInvalidDerived: [{ data: 'listItems', name: 'nobody' }] });
   });
 
-  it('finds a list item of nobody at a sequence that is rounded', async () => {
+  it('finds a list item without a record at a sequence that is rounded', async () => {
     for (const sequence of [-(2n ** 63n), 2n ** 53n + 1n, 2n ** 63n - 1n]) {
       await foreign.run(`INSERT INTO ledger_list_items VALUES ('x', ${sequence}, 'nobody')`);
       expect(await found()).toMatchObject({
@@ -196,7 +199,7 @@ describe('Verification of the records', () => {
     }
   });
 
-  // Of the service's own tables the table of tampering holds it.
+  // The tampering table covers the service's own tables.
   itOnSqlite.each(['notes'])('finds bytes in every column of %s', async (table) => {
     const columns = await foreign.all<{ name: string }>(`SELECT "name" FROM pragma_table_info('${table}')`);
     for (const { name } of columns) {
@@ -208,7 +211,7 @@ describe('Verification of the records', () => {
     }
   });
 
-  it('finds every counter that counts wrongly, and one that is gone', async () => {
+  it('finds every wrong counter, and a missing one', async () => {
     const counters = await foreign.all<{ name: string }>('SELECT "name" FROM ledger_counters');
     await foreign.run('UPDATE ledger_counters SET "value" = "value" + 1');
     expect(await found()).toMatchObject({ valid: false, invalidRecords: 0, invalidDerived: counters.length });
@@ -227,7 +230,7 @@ describe('Verification of the records', () => {
   });
 
   it.each(['', 'unheard-of', 'unheard-of:type:service', 'entities:unheard-of:x', 'entities:', 'ledger_entries'])(
-    'finds a counter "%s", which counts nothing there is',
+    'finds a counter "%s", which counts nothing that exists',
     async (name) => {
       for (const value of [0, 7]) {
         await foreign.run('INSERT INTO ledger_counters ("name", "value") VALUES ($1, $2)', [name, value]);
@@ -238,7 +241,7 @@ describe('Verification of the records', () => {
     },
   );
 
-  it('names ten counters that count nothing at most, and counts all', async () => {
+  it('names at most ten counters that count nothing, and counts all', async () => {
     for (let made = 0; made < 12; made += 1) {
       await foreign.run('INSERT INTO ledger_counters ("name", "value") VALUES ($1, 1)', [`unheard-of:${made}`]);
     }
@@ -284,7 +287,7 @@ describe('Verification of the records', () => {
     expect(await found()).toMatchObject({ valid: false, firstInvalidDerived: [{ data: 'head', name: 'id' }] });
   });
 
-  /** What was written through the service since, is what is to be there. */
+  /** What was written through the service since then is what should be there. */
   async function refreshBookkeeping(): Promise<void> {
     for (const table of ['ledger_list_items', 'ledger_counters', 'ledger_head']) {
       await foreign.run(`DELETE FROM before_${table}`);
@@ -320,7 +323,7 @@ describe('Verification of the records while they change', () => {
     await app.close();
   });
 
-  it('leaves the counters of a module alone that is not loaded any more', async () => {
+  it('ignores the counters of a module that is no longer loaded', async () => {
     const database = await temporaryDatabase();
     const { environment } = database;
     const before = await createTestApp({ modules: [NotesModule], environment });
@@ -342,12 +345,12 @@ describe('Verification of the records while they change', () => {
   });
 });
 
-/** Values that say something else. */
+/** Different values for a column. */
 function alterations(table: string, column: string, value: SqlValue): SqlValue[] {
   if (typeof value === 'number') return [value + 1000];
-  // A reference has to lead somewhere.
+  // A reference has to name an existing record.
   if (table === 'claims' && column === 'entityId') return [];
-  // Its text is not hashed; the secret that it holds is.
+  // The text is not hashed, but the secret in it is.
   if (column === 'secrets') return [`${value}x`, String(value).replace('whsec_', 'whsec_AAAA')];
   return value === null ? ['x'] : [`${value}x`, ` ${value}`];
 }

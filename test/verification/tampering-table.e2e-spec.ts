@@ -1,29 +1,20 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { RESTORATION } from '../../src/checkpoints/restoration.kind';
 import { Database } from '../../src/database/database';
 import type { SqlConnection, SqlRow, SqlValue } from '../../src/database/sql-connection';
-import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
-import { OPEN_READWRITE } from '../../src/database/sqlite/sqlite-driver';
 import { SYSTEM_CALLER } from '../../src/ledger/caller';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { seededRandom } from '../faults/support/random';
 import { ActionsModule } from '../support/application/actions.module';
-import { rewriteHistory, withOtherState } from './altered-ledger';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { doEverything, EVERY_ACTION_ENVIRONMENT } from '../support/requests/every-action';
 import { addClaim, createAgent, createEntity } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
-import { generatedSection, markdownTable } from '../support/documents/generated-section';
-import { ROOT } from '../support/documents/markdown';
+import { generatedSection, markdownTable, marks } from '../support/documents/generated-section';
 import { runVerifier } from '../support/processes/run-verifier';
 import { send, type Answer } from '../support/application/send';
-import { startProgram, type StartedProgram } from '../support/processes/started-program';
 
 const DOCUMENT = 'SECURITY.md';
-const MAIN = join(ROOT, 'dist', 'main.js');
 const RECORDS = [
   'entities',
   'claims',
@@ -36,10 +27,10 @@ const RECORDS = [
   'restorations',
 ];
 const LEDGER = ['ledger_entries', 'ledger_head', 'ledger_tree_nodes', 'ledger_list_items', 'ledger_counters'];
-/** Empty but for some seconds after a large removal. */
+/** Empty except for some seconds after a large removal. */
 const LEFTOVERS = 'ledger_leftovers';
 
-/** Primary keys; of records it is the id. */
+/** Primary keys; that of records is the id. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   ledger_entries: ['sequence'],
   ledger_tree_nodes: ['level', 'position'],
@@ -55,12 +46,12 @@ type Layer = (typeof LAYERS)[number];
 /** A driver rounds it. */
 const BEYOND = 2n ** 53n + 1n;
 
-/** Columns that take integers and nothing else. */
+/** Columns that accept only integers. */
 const ROW_NUMBERS = ['ledger_entries.sequence', 'ledger_head.id'];
 
 const CHOICES = seededRandom(new Date().toISOString().slice(0, 10));
 
-/** What the offline verifier does not look at. */
+/** Columns that the offline verifier does not check. */
 const DERIVED = [
   'ledger_list_items',
   'ledger_counters',
@@ -73,7 +64,6 @@ const DERIVED = [
 ];
 
 const NOBODY: readonly Layer[] = [];
-const NEVER_STARTED = 'never started';
 
 function layersOf({ body }: Answer): Layer[] {
   const { brokenLinks, invalidHashes, tree, invalidRecords, invalidDerived, checkpoint } = body;
@@ -88,11 +78,9 @@ function layersOf({ body }: Answer): Layer[] {
   return LAYERS.filter((layer) => found[layer] === true);
 }
 
-function marks(found: readonly string[], all: readonly string[]): string[] {
-  return all.map((one) => (found.includes(one) ? '×' : ''));
-}
-
-/** A ledger with everything in it, more than the first kept subtree of the tree, and a checkpoint that a client keeps. */
+/**
+ * A ledger with everything in it, more than the first stored subtree of the tree, and a checkpoint that a client keeps.
+ */
 async function fill(app: TestApp): Promise<void> {
   await doEverything(app);
   const { id } = await createEntity(app);
@@ -104,7 +92,7 @@ async function fill(app: TestApp): Promise<void> {
   }
 }
 
-/** As the start with an older database leaves it. */
+/** Adds a record of the kind that a start with an older database leaves. */
 async function restored({ application }: TestApp): Promise<void> {
   await application.get(LedgerService).write(SYSTEM_CALLER, async (transaction) => {
     const [accepted, givenUp] = ['0'.repeat(64), 'f'.repeat(64)];
@@ -118,10 +106,6 @@ async function restored({ application }: TestApp): Promise<void> {
   });
 }
 
-async function checkpointOf(app: Pick<TestApp, 'url'>): Promise<string> {
-  return (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body.checkpoint;
-}
-
 describeOnSqlite('Tampering behind a running service', () => {
   let app: TestApp;
   let foreign: SqlConnection;
@@ -132,7 +116,7 @@ describeOnSqlite('Tampering behind a running service', () => {
   beforeAll(async () => {
     app = await createTestApp({ modules: [ActionsModule], environment: EVERY_ACTION_ENVIRONMENT });
     await fill(app);
-    checkpoint = await checkpointOf(app);
+    checkpoint = (await send(app, 'GET', '/api/v1/provenance/checkpoint')).body.checkpoint;
     ({ location } = app.application.get(Database));
     foreign = await foreignConnection(app);
     for (const table of [...RECORDS, ...LEDGER, LEFTOVERS]) {
@@ -158,7 +142,7 @@ describeOnSqlite('Tampering behind a running service', () => {
     await foreign.run(`INSERT INTO ${table} SELECT * FROM before_${table}`);
   }
 
-  /** Writes down who found the case, and puts the tables back. */
+  /** Records which layers found the case, and restores the tables. */
   async function note(what: string, tables: readonly string[]): Promise<void> {
     const layers = await found();
     rows.push([what, ...marks(layers, LAYERS)]);
@@ -174,7 +158,7 @@ describeOnSqlite('Tampering behind a running service', () => {
     return row;
   }
 
-  it('raises no alarm where nobody interfered', async () => {
+  it('raises no alarm if nobody interfered', async () => {
     expect(await found()).toEqual(NOBODY);
   });
 
@@ -232,7 +216,7 @@ describeOnSqlite('Tampering behind a running service', () => {
     ],
     ['all entries removed', ['DELETE FROM ledger_entries']],
     [
-      'two entries change places',
+      'two entries swapped',
       [
         'UPDATE ledger_entries SET sequence = -1 WHERE sequence = 100',
         'UPDATE ledger_entries SET sequence = 100 WHERE sequence = 101',
@@ -240,7 +224,7 @@ describeOnSqlite('Tampering behind a running service', () => {
       ],
     ],
     [
-      'an entry removed, and all after it moved up',
+      'an entry removed, and all later ones renumbered',
       [
         'DELETE FROM ledger_entries WHERE sequence = 200',
         'UPDATE ledger_entries SET sequence = sequence - 1 WHERE sequence > 200',
@@ -255,7 +239,7 @@ describeOnSqlite('Tampering behind a running service', () => {
     ],
     ['the head record removed', ['DELETE FROM ledger_head']],
     [
-      'the last entry put in once more, at a sequence beyond 2^53',
+      'the last entry inserted again, at a sequence beyond 2^53',
       [
         'CREATE TEMP TABLE put_in AS SELECT * FROM ledger_entries ORDER BY sequence DESC LIMIT 1',
         `UPDATE put_in SET sequence = ${BEYOND}, id = id || 'x'`,
@@ -263,16 +247,16 @@ describeOnSqlite('Tampering behind a running service', () => {
       ],
     ],
     [
-      'a kept subtree put in at a position beyond 2^53',
+      'a stored subtree inserted at a position beyond 2^53',
       [`INSERT INTO ledger_tree_nodes SELECT level, ${BEYOND}, hash FROM ledger_tree_nodes LIMIT 1`],
     ],
-    ['a counter put in that counts nothing there is', [`INSERT INTO ledger_counters VALUES ('unheard-of', 1)`]],
+    ['a counter inserted that counts nothing that exists', [`INSERT INTO ledger_counters VALUES ('unheard-of', 1)`]],
     [
-      'an item of an unknown list put in, at a record that is there',
+      'an item of an unknown list inserted, for an existing record',
       [`INSERT INTO ledger_list_items SELECT 'unheard-of', "createdSequence", id FROM agents LIMIT 1`],
     ],
     [
-      'an entity that is there noted as removed in `ledger_leftovers`',
+      'an existing entity recorded as removed in `ledger_leftovers`',
       [`INSERT INTO ledger_leftovers SELECT 'claim', "entityId" FROM claims LIMIT 1`],
     ],
   ])('is found: %s', async (what, statements) => {
@@ -286,133 +270,17 @@ describeOnSqlite('Tampering behind a running service', () => {
   });
 });
 
-describeOnSqlite('Tampering with the whole history, the service stopped', () => {
-  const SEEN_BY = [
-    'start',
-    'verification',
-    'verification with a kept checkpoint',
-    'offline verifier',
-    'offline verifier with a kept checkpoint',
-  ] as const;
-  const rows: string[][] = [];
-  let folder: string;
-  let checkpoint: string;
-
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'tampering-'));
-    const program = await startProgram(MAIN, environmentOf('original'));
-    for (let made = 0; made < 20; made += 1) await createEntity(program);
-    await program.stop();
-    cpSync(join(folder, 'original'), join(folder, 'backup'), { recursive: true });
-    const again = await startProgram(MAIN, environmentOf('original'));
-    for (let made = 0; made < 10; made += 1) await createEntity(again);
-    checkpoint = await checkpointOf(again);
-    await again.stop();
-  });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  function environmentOf(name: string): Record<string, string> {
-    return { DATABASE_URL: `sqlite:${join(folder, name, 'governance.db')}`, RATE_LIMIT: '100000' };
-  }
-
-  it.each<[what: string, alter: (database: SqlConnection) => Promise<void>]>([
-    ['nothing', async () => undefined],
-    [
-      'an entry rewritten, chain, head and tree put right behind it',
-      (database) => rewriteHistory(database, (entry) => (entry.sequence === 10 ? withOtherState(entry) : entry)),
-    ],
-    [
-      'the same, and the record made to agree',
-      async (database) => {
-        await rewriteHistory(database, (entry) => (entry.sequence === 10 ? withOtherState(entry) : entry));
-        await database.run(
-          `UPDATE entities SET name = (SELECT state ->> 'name' FROM ledger_entries WHERE sequence = 10) WHERE "createdSequence" = 10`,
-        );
-      },
-    ],
-    [
-      'the last entries cut off, head and tree put right',
-      (database) => rewriteHistory(database, (entry) => (entry.sequence <= 25 ? entry : null)),
-    ],
-    ['the database replaced by an older backup', async () => undefined],
-    ['the head record removed', (database) => database.run('DELETE FROM ledger_head')],
-  ])(
-    'is found: %s',
-    async (what, alter) => {
-      const source = what.includes('backup') ? 'backup' : 'original';
-      // The checkpoint that the service keeps stands next to the database, and is not what was replaced.
-      cpSync(join(folder, 'original'), join(folder, 'altered'), { recursive: true });
-      cpSync(join(folder, source, 'governance.db'), join(folder, 'altered', 'governance.db'));
-      const path = join(folder, 'altered', 'governance.db');
-      const database = await SqliteConnection.open(path, OPEN_READWRITE);
-      await alter(database);
-      await database.close();
-      const seen = [...(await seenOffline(path)), ...(await seenByService())];
-      rmSync(join(folder, 'altered'), { recursive: true });
-      rows.push([what, ...marks(seen, SEEN_BY).map((mark, index) => (isUnasked(seen, index) ? '–' : mark))]);
-      if (what === 'nothing') expect(seen).toEqual([]);
-      else expect(seen).toEqual(expect.arrayContaining(['start', 'offline verifier with a kept checkpoint']));
-    },
-    300_000,
-  );
-
-  async function seenOffline(path: string): Promise<string[]> {
-    const kept = join(folder, 'kept-checkpoint');
-    writeFileSync(kept, checkpoint);
-    const words = [[path], [path, '--checkpoint', kept]];
-    const [alone, withKept] = await Promise.all(words.map((given) => runVerifier(given)));
-    expect([0, 1]).toEqual(expect.arrayContaining([alone?.exitCode, withKept?.exitCode]));
-    return [
-      ...(alone?.exitCode === 1 ? ['offline verifier'] : []),
-      ...(withKept?.exitCode === 1 ? ['offline verifier with a kept checkpoint'] : []),
-    ];
-  }
-
-  /** Where the service never started its verification could not be asked. */
-  function isUnasked(seen: readonly string[], index: number): boolean {
-    return seen.includes(NEVER_STARTED) && SEEN_BY[index]?.startsWith('verification') === true;
-  }
-
-  /** By the start; and, where somebody took away the checkpoint that the service keeps, by its verification. */
-  async function seenByService(): Promise<string[]> {
-    const seen: string[] = [];
-    if ((await started()) === null) seen.push('start');
-    rmSync(join(folder, 'altered', 'governance.db.checkpoint'));
-    const program = await started();
-    if (program === null) return [...seen, NEVER_STARTED];
-    const { body: alone } = await send(program, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
-    const { body } = await send(program, 'POST', '/api/v1/provenance/verify', { body: { state: true, checkpoint } });
-    if (!alone.valid) seen.push('verification');
-    if (!body.valid) seen.push('verification with a kept checkpoint');
-    await program.stop();
-    return seen;
-  }
-
-  /** Null when it does not start. One that does is stopped by the caller, or here when it is only looked at. */
-  let running: StartedProgram | null = null;
-  async function started(): Promise<StartedProgram | null> {
-    await running?.stop();
-    running = await startProgram(MAIN, environmentOf('altered')).catch(() => null);
-    return running;
-  }
-
-  it('has its table in the document', () => {
-    const table = markdownTable(['Altered', ...SEEN_BY], rows);
-    expect(generatedSection(DOCUMENT, 'history', table)).toBe(table);
-  });
-});
-
 function isDerived(table: string, column: string): boolean {
   return DERIVED.includes(table) || (table !== 'ledger_entries' && DERIVED.includes(column));
 }
 
-/** Forms of a value that its column does not have, but SQLite takes. The second is shown like the value where JSON is made. */
-/** All of them with TAMPERING=all; otherwise one of each column, another one on another day. */
+/** All of them with TAMPERING=all; otherwise one for each column, which differs from day to day. */
 function chosenForms(column: string, value: SqlValue): string[] {
   const forms = otherForms(column, value);
   return process.env['TAMPERING'] === 'all' ? forms : [CHOICES.pick(forms)];
 }
 
+/** Forms of a value that do not fit its column, but that SQLite accepts. In JSON the second looks like the value. */
 function otherForms(column: string, value: SqlValue): string[] {
   const forms = [`CAST("${column}" AS BLOB)`, `jsonb(json_quote("${column}"))`];
   if (value === null) return forms.slice(1);
@@ -424,7 +292,7 @@ function altered(value: SqlValue): SqlValue {
   return typeof value === 'number' ? value + 1000 : `${value}x`;
 }
 
-/** The condition that finds a row by its primary key. */
+/** The SQL condition that finds a row by its primary key. */
 function keyOf(table: string, row: SqlRow): [condition: string, values: SqlValue[]] {
   const columns = KEYS[table] ?? ['id'];
   return [
@@ -433,7 +301,7 @@ function keyOf(table: string, row: SqlRow): [condition: string, values: SqlValue
   ];
 }
 
-/** Another row like one that is there, but for what is unique. */
+/** Another row like an existing one, except for unique values. */
 function addition(table: string, row: SqlRow): string {
   const unique = [...(KEYS[table] ?? ['id']), 'createdSequence', ...(UNIQUE[table] ?? [])];
   const values = Object.entries(row).map(([column, value]) =>

@@ -59,11 +59,11 @@ describe('Verification finds', () => {
     return foreign.run(`UPDATE ledger_entries SET "${column}" = $1 WHERE sequence = $2`, [value, sequence]);
   }
 
-  it('nothing in what nobody touched', () => {
+  it('nothing in an untouched chain', () => {
     expect(untouched).toMatchObject({ valid: true, entriesVerified: LENGTH, brokenLinks: 0, invalidHashes: 0 });
   });
 
-  it.each([FIRST, MIDDLE, LAST])('any column of entry %i that was changed', async (sequence) => {
+  it.each([FIRST, MIDDLE, LAST])('a change of any column of entry %i', async (sequence) => {
     const columns = Object.entries(await entry(sequence));
     expect(columns.length).toBeGreaterThan(20);
     for (const [column, value] of columns) {
@@ -71,7 +71,7 @@ describe('Verification finds', () => {
         await change(sequence, column, altered);
         const { valid, firstInvalid, brokenLinks, invalidHashes } = await verify();
         const found = { column, altered, valid, isAtTheEntry: firstInvalid === sequence };
-        // An entry with another sequence is missed at the place of the one that follows it.
+        // An entry with a changed sequence is reported at the place of its successor.
         expect(found).toEqual({ column, altered, valid: false, isAtTheEntry: column !== 'sequence' });
         expect(brokenLinks + invalidHashes).toBeGreaterThan(0);
         await restore();
@@ -79,7 +79,7 @@ describe('Verification finds', () => {
     }
   });
 
-  it('which hash or link is wrong, and counts each entry once', async () => {
+  it('which hashes and links are wrong, and counts each entry once', async () => {
     const zeros = '0'.repeat(64);
     const counts: [column: string, sequence: number, brokenLinks: number, invalidHashes: number][] = [
       ['action', MIDDLE, 0, 1],
@@ -105,7 +105,7 @@ describe('Verification finds', () => {
     }
   });
 
-  it('a state that is the same JSON in other words', async () => {
+  it('a state that is the same JSON in another notation', async () => {
     const { state } = await entry(MIDDLE);
     await change(MIDDLE, 'state', ` ${String(state)}`);
     expect(await verify()).toMatchObject({ valid: false, invalidHashes: 1, firstInvalid: MIDDLE });
@@ -127,19 +127,19 @@ describe('Verification finds', () => {
     });
   });
 
-  it('that everything was removed', async () => {
+  it('the removal of all entries', async () => {
     await foreign.run('DELETE FROM ledger_entries');
     expect(await verify()).toMatchObject({ valid: false, entriesVerified: 0, brokenLinks: 1, firstInvalid: 1 });
   });
 
-  it('that two entries changed places', async () => {
+  it('two entries that were swapped', async () => {
     await change(3, 'sequence', -3);
     await change(5, 'sequence', 3);
     await change(-3, 'sequence', 5);
     expect(await verify()).toMatchObject({ valid: false, entriesVerified: LENGTH, invalidHashes: 2, firstInvalid: 3 });
   });
 
-  /** One like the first. */
+  /** Inserts a copy of the first entry. */
   async function putIn(sequence: number | bigint | string): Promise<void> {
     const columns = Object.keys(await entry(1)).filter((column) => column !== 'sequence');
     const names = columns.map((column) => `"${column}"`).join(', ');
@@ -192,7 +192,7 @@ describe('Verification finds', () => {
     });
   });
 
-  itOnSqlite('bytes where text belongs, even those of the very text', async () => {
+  itOnSqlite('bytes in place of text, even those of the same text', async () => {
     for (const column of ['action', 'details', 'state', 'hash']) {
       await foreign.run(`UPDATE ledger_entries SET "${column}" = CAST("${column}" AS BLOB) WHERE sequence = ${MIDDLE}`);
       expect(await verify()).toMatchObject({ valid: false, entriesVerified: LENGTH, firstInvalid: MIDDLE });
@@ -201,7 +201,7 @@ describe('Verification finds', () => {
   });
 
   itOnSqlite.each([FIRST, MIDDLE, LAST])(
-    'bytes in any column of entry %i, also next to the records',
+    'bytes in any column of entry %i, also when records are verified',
     async (sequence) => {
       for (const column of Object.keys(await entry(sequence))) {
         await foreign.run(`UPDATE ledger_entries SET "${column}" = x'ff00' WHERE sequence = ${sequence}`);
@@ -212,12 +212,12 @@ describe('Verification finds', () => {
     },
   );
 
-  itOnSqlite('text that goes on after a NUL', async () => {
+  itOnSqlite('text that continues after a NUL', async () => {
     await foreign.run(`UPDATE ledger_entries SET "state" = "state" || char(0) || 'x' WHERE sequence = ${MIDDLE}`);
     expect(await verify()).toMatchObject({ valid: false, invalidHashes: 1, firstInvalid: MIDDLE });
   });
 
-  it('from a sequence on, only what comes from there on, the link before it included', async () => {
+  it('from a sequence on, only faults from there on, including the link to the entry before', async () => {
     const sound = { ...plain(untouched), entriesVerified: LENGTH - MIDDLE + 1, tree: null };
     expect(await verify(MIDDLE)).toEqual(sound);
     await change(MIDDLE - 1, 'action', 'x');
@@ -228,7 +228,7 @@ describe('Verification finds', () => {
     expect(await verify(MIDDLE)).toMatchObject({ valid: false, brokenLinks: 1, firstInvalid: MIDDLE });
   });
 
-  it('from beyond the end, only that the chain ends where the head record says', async () => {
+  it('from beyond the end, only whether the chain ends where the head record says', async () => {
     const nothing = { ...plain(untouched), entriesVerified: 0, tree: null };
     expect(await verify(LENGTH + 1)).toEqual(nothing);
     expect(await verify(Number.MAX_SAFE_INTEGER)).toEqual(nothing);
@@ -236,14 +236,14 @@ describe('Verification finds', () => {
     expect(await verify(LENGTH + 1)).toEqual({ ...nothing, valid: false, brokenLinks: 1, firstInvalid: LENGTH });
   });
 
-  it('that the head record is gone', async () => {
+  it('a missing head record', async () => {
     await foreign.run('DELETE FROM ledger_head');
     expect(await verify()).toMatchObject({ valid: false, entriesVerified: LENGTH, brokenLinks: 1 });
   });
 });
 
 describe('A start', () => {
-  it('is refused with a clear line where entries have no head record next to them', async () => {
+  it('is refused with a clear line if there are entries, but no head record', async () => {
     const database = await temporaryDatabase();
     try {
       const app = await createTestApp({ environment: database.environment });
@@ -260,7 +260,7 @@ describe('A start', () => {
     }
   });
 
-  it('is not hindered by a wrong head record, which is for verify to report', async () => {
+  it('is not prevented by a wrong head record, which verification reports', async () => {
     const database = await temporaryDatabase();
     try {
       let app = await createTestApp({ environment: database.environment });
@@ -281,14 +281,14 @@ describe('A start', () => {
   });
 });
 
-/** Values a column could be changed to so that it says something else. */
+/** Different values to which a column could be changed. */
 function alterations(value: SqlValue): SqlValue[] {
   if (value === null) return ['x', ''];
   if (typeof value === 'number') return [value + 1000];
   return [`${value}x`, value.slice(1), ''].filter((altered) => altered !== value);
 }
 
-/** Without its class, so that it can be spread. */
+/** A plain object, so that it can be spread. */
 function plain(value: object): object {
   return Object.fromEntries(Object.entries(value));
 }

@@ -18,14 +18,14 @@ const VERIFY = '/api/v1/provenance/verify';
 const LENGTH = 1_200;
 const ALTERED = 700;
 
-/** In the built program the hashes are checked by a thread; where the sources run uncompiled, as in these tests, they are not. */
+/** The built program checks hashes in a thread; uncompiled sources, as in most tests, do not. */
 describe('Verification by the built program', () => {
   let database: TemporaryDatabase;
 
   beforeAll(async () => {
     database = await temporaryDatabase();
     const app = await createTestApp({ environment: database.environment });
-    // A thousand connections at once would ask more of the machine than of the service.
+    // A thousand connections at once would be a test of the machine rather than of the service.
     for (let made = 0; made < LENGTH; made += 50) {
       await Promise.all(Array.from({ length: Math.min(50, LENGTH - made) }, () => createEntity(app)));
     }
@@ -42,7 +42,7 @@ describe('Verification by the built program', () => {
     }
   }
 
-  it('finds nothing in a sound chain, whole or from a sequence on, however many ask at once', () =>
+  it('finds nothing in a sound chain, from the start or from a sequence on, however many request it at once', () =>
     withProgram(async (program) => {
       const begins = [1, 600, 1, LENGTH, LENGTH + 1];
       const answers = await Promise.all(begins.map((from) => program.send('POST', VERIFY, { body: { from } })));
@@ -51,7 +51,7 @@ describe('Verification by the built program', () => {
       );
     }));
 
-  it('answers 503 to a verification that a stop cuts short, or finishes it', async () => {
+  it('answers 503 if a stop cuts it short, or completes', async () => {
     const program = await startProgram(MAIN, { ...database.environment, RATE_LIMIT: '1000000' });
     const verifications = Array.from({ length: 20 }, async (_, index) => {
       const { status } = await program.send('POST', VERIFY, { body: { from: index + 1 } });
@@ -62,7 +62,7 @@ describe('Verification by the built program', () => {
     for (const status of await Promise.all(verifications)) expect([200, 503]).toContain(status);
   });
 
-  it('finds what the same program finds without a thread', async () => {
+  it('finds the same as without a thread', async () => {
     const app = await createTestApp({ environment: database.environment });
     const foreign = await foreignConnection(app);
     await foreign.run(`UPDATE ledger_entries SET "state" = '{}' WHERE "sequence" = ${ALTERED}`);
@@ -89,12 +89,12 @@ describe('Verification of long entries', () => {
   });
   afterAll(() => app.close());
 
-  it('reads as many at a time as memory is no matter', async () => {
+  it('reads only as many at a time as fit into memory easily', async () => {
     const { body } = await send(app, 'POST', VERIFY);
     expect(body).toMatchObject({ valid: true, entriesVerified: ENTRIES });
   });
 
-  it('refuses what would have to wait for many others, but never the whole chain', async () => {
+  it('is refused if it would have to wait for many others, unless it covers the whole chain', async () => {
     const parts = Array.from({ length: 20 }, (_, index) => send(app, 'POST', VERIFY, { body: { from: index + 1 } }));
     const whole = Array.from({ length: 3 }, () => send(app, 'POST', VERIFY));
     for (const { status, body } of await Promise.all(whole)) expect([status, body.valid]).toEqual([200, true]);
@@ -108,7 +108,7 @@ describe('Verification of long entries', () => {
     expect(answers.filter(({ status }) => status === 200).length).toBe(answers.length - refused.length);
   });
 
-  it('gives the places of clients that leave to others', async () => {
+  it('passes the places of clients that leave to others', async () => {
     const server: Server = app.application.getHttpServer();
     const closed: Promise<unknown>[] = [];
     const onConnection = (socket: Socket): unknown => closed.push(once(socket, 'close'));
@@ -122,7 +122,7 @@ describe('Verification of long entries', () => {
       return client;
     });
     while (requests < clients.length) await sleep(10);
-    // Whoever finds no place is refused at once: then the places are taken.
+    // A request that finds no place is refused at once, which shows that all places are taken.
     const [answer] = (await Promise.race(clients.map((client) => once(client, 'data')))) as [Buffer];
     expect(answer.toString()).toMatch(/^HTTP\/1.1 503 /);
     clients.forEach((client) => client.destroy());

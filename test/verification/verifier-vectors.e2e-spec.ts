@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ROOT } from '../support/documents/markdown';
 
-/** Test data of others; not part of the project. */
+/** Test data from elsewhere, which is not part of the project. */
 const VECTORS = join(ROOT, '../shared/vectors');
 const whenPresent = existsSync(VECTORS) ? describe : describe.skip;
 
-/** Runs lines of a module with the verifier's own modules in reach as `load(name)`, and answers what they printed. */
+/** Runs lines of a module, which can load the verifier's own modules by `load(name)`, and returns their output. */
 function run(lines: string): unknown {
   const base = pathToFileURL(join(ROOT, 'verifier/')).href;
   const program = `const load = (name) => import(${JSON.stringify(base)} + name + '.mjs');\n${lines}`;
@@ -28,7 +28,7 @@ whenPresent('The verifier’s canonical JSON (../shared/vectors/jcs)', () => {
 });
 
 whenPresent('The verifier’s trees and signatures (../shared/vectors/tessera-log)', () => {
-  it('are those of another log, at each of its sizes', () => {
+  it('match those of another log at each of its sizes', () => {
     const folder = join(VECTORS, 'tessera-log/testdata/log');
     const notes = readdirSync(folder)
       .filter((name) => name.startsWith('checkpoint.'))

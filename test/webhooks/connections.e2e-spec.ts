@@ -54,7 +54,7 @@ describeOnSqlite('Connections to the endpoints of webhooks', () => {
   }
 
   async function listen(protocol: 'http' | 'https'): Promise<string> {
-    // Only the test closes connections.
+    // Only the test is to close connections.
     server.keepAliveTimeout = 0;
     await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
     return `${protocol}://localhost:${(server.address() as AddressInfo).port}/`;
@@ -73,7 +73,7 @@ describeOnSqlite('Connections to the endpoints of webhooks', () => {
     }
   }
 
-  it('that were closed while they were kept count as no attempt: the delivery goes out again at once', async () => {
+  it('that were closed while idle do not count as an attempt: the delivery is repeated at once', async () => {
     server = createServer();
     const used = new Set<Socket>();
     const arrivals: string[] = [];
@@ -89,7 +89,7 @@ describeOnSqlite('Connections to the endpoints of webhooks', () => {
         const { socket } = request;
         arrivals.push(String(request.headers['webhook-id']));
         request.resume();
-        // Each connection serves one delivery, and is gone when the next one comes, without a word before.
+        // Each connection serves one delivery, and is gone without notice when the next one comes.
         if (used.has(socket)) socket.resetAndDestroy();
         else confirm(response).catch(reject);
         used.add(socket);

@@ -6,12 +6,12 @@ import { ROOT } from '../support/documents/markdown';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { WebhookEndpoint } from '../support/application/webhook-endpoint';
 
-/** Milliseconds: longer than the right to deliver is good for where several processes share a database. */
+/** Milliseconds: longer than the lease for deliveries is valid if several processes share a database. */
 const HELD_UP = 8_000;
 const EVENTS = 10;
 
-/** A machine that has too much to do, or sleeps. */
-describeOnSqlite('Webhooks of a service on a file that is held up', () => {
+/** As on an overloaded or sleeping machine. */
+describeOnSqlite('Webhooks of a suspended service on a SQLite file', () => {
   let program: StartedProgram;
   let endpoint: WebhookEndpoint;
 
@@ -27,7 +27,7 @@ describeOnSqlite('Webhooks of a service on a file that is held up', () => {
     await endpoint.close();
   });
 
-  it('come once, also the one that was confirmed meanwhile', async () => {
+  it('are delivered once, including the one that was confirmed meanwhile', async () => {
     const isHeldUp = new Promise<void>((resolve) => {
       endpoint.answering = (response, _received, index) => {
         if (index === 2) {
@@ -37,7 +37,7 @@ describeOnSqlite('Webhooks of a service on a file that is held up', () => {
         response.writeHead(204).end();
       };
     });
-    // Answered when it goes on, where it is held up before.
+    // Answered when the service resumes, if it was suspended before.
     const first = Promise.all(Array.from({ length: 3 }, () => createEntity(program)));
     await isHeldUp;
     await sleep(HELD_UP);
@@ -45,7 +45,7 @@ describeOnSqlite('Webhooks of a service on a file that is held up', () => {
     await first;
     for (let made = 3; made < EVENTS; made += 1) await createEntity(program);
     await endpoint.until(EVENTS);
-    // What would be repeated comes before what was written last.
+    // A repeated delivery would arrive before that of the last entry.
     expect(new Set(endpoint.sequences).size).toBe(EVENTS);
     expect(endpoint.sequences).toHaveLength(EVENTS);
   });

@@ -11,12 +11,12 @@ const MAIN = join(ROOT, 'dist', 'main.js');
 const IN_FULL = process.env['WEBHOOKS_IN_FULL'] === 'true';
 const [ENDPOINTS, EVENTS, KILLS] = IN_FULL ? [100, 10_000, 10] : [10, 500, 1];
 const CLIENTS = 10;
-/** Milliseconds after which the slow endpoint confirms. */
+/** Milliseconds that the slow endpoint takes to confirm. */
 const SLOW = 100;
-/** Deliveries that one crash may repeat: the one under way, and the one whose confirmation was arriving. */
+/** Deliveries that one crash may repeat: the one in progress, and the one whose confirmation was arriving. */
 const REPEATED = 2;
 
-describe('Webhooks to many endpoints, one dead and one slow, of a service that is killed', () => {
+describe('Webhooks to many endpoints, one dead and one slow, from a service that is killed', () => {
   let database: TemporaryDatabase;
   let program: StartedProgram;
   const endpoints: WebhookEndpoint[] = [];
@@ -52,7 +52,7 @@ describe('Webhooks to many endpoints, one dead and one slow, of a service that i
   const dead = (): WebhookEndpoint => endpoint(0);
   const slow = (): WebhookEndpoint => endpoint(1);
 
-  /** Until it is answered: the service is killed meanwhile. */
+  /** Repeats the request until it is answered, as the service may be killed meanwhile. */
   async function create(name: string): Promise<void> {
     for (;;) {
       const body = { type: 'event', name };
@@ -96,7 +96,7 @@ describe('Webhooks to many endpoints, one dead and one slow, of a service that i
       const repeated = quick.map(({ sequences }) => sequences.length - all.length);
       process.stdout.write(`none lost; repeated after ${KILLS} kills: ${Math.max(...repeated)} at most, by endpoint\n`);
     }
-    // It is behind, and holds nobody back; what it has is without a gap.
+    // It lags without delaying the others, and what it has received has no gap.
     const behind = [...new Set(slow().sequences)];
     expect(behind).toEqual(all.slice(0, behind.length));
     expect(behind.length).toBeGreaterThan(0);

@@ -3,6 +3,7 @@ import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createEntity } from '../support/application/factories';
 import { faults, type Parsed, send, type Answer } from '../support/application/send';
+import { temporaryDatabase } from '../support/database/temporary-database';
 import { signatureBy, WebhookEndpoint, type Answering } from '../support/application/webhook-endpoint';
 
 const WEBHOOKS = '/api/v1/webhooks';
@@ -50,7 +51,7 @@ describe('Webhooks', () => {
     expect(await isTrue()).toBe(true);
   }
 
-  it('are created with a secret, which nothing else shows', async () => {
+  it('are created with a secret, which no other answer shows', async () => {
     const agent = await createAgent(app, { name: 'watched' });
     const url = 'https://hooks.example.com/a?b=c';
     const created = await create({ url, actions: ['entity.*', 'agent.created'], agentId: 'watched', description: 'x' });
@@ -79,7 +80,7 @@ describe('Webhooks', () => {
     expect(sealed).not.toContain('whsec_');
   });
 
-  it('refuse what is not an endpoint', async () => {
+  it('refuse invalid URLs', async () => {
     const strict = await createTestApp();
     const refused = async (body: object): Promise<Record<string, string>> =>
       faults(await send(strict, 'POST', WEBHOOKS, { body: { url: 'https://a.example', actions: ['*'], ...body } }));
@@ -124,7 +125,7 @@ describe('Webhooks', () => {
     expect((await create({ url: 'http://127.0.0.1:9' })).status).toBe(409);
   });
 
-  it('get what happens after their creation, in order, signed and as the audit shows it', async () => {
+  it('receive entries after their creation, in order, signed, and as the audit shows them', async () => {
     const target = await endpoint();
     await createEntity(app);
     const created = await create({ url: target.url });
@@ -149,7 +150,7 @@ describe('Webhooks', () => {
     });
   });
 
-  it('get what they asked for, and the position stays when that changes', async () => {
+  it('receive the actions they name, and keep their position when these change', async () => {
     const target = await endpoint();
     const created = await create({ url: target.url, actions: ['agent.*'] });
     const agent = await createAgent(app, { name: 'asked' });
@@ -168,7 +169,7 @@ describe('Webhooks', () => {
     expect(head()).toBe(entries);
   });
 
-  it('are tried again until they confirm, and hold nobody back', async () => {
+  it('are retried until they confirm, without delaying others', async () => {
     const failing = await endpoint((response, _received, index) => response.writeHead(index < 2 ? 500 : 200).end());
     const silent = await endpoint(() => undefined);
     const dead = await endpoint();
@@ -189,7 +190,7 @@ describe('Webhooks', () => {
     expect(silent.received).toHaveLength(1);
   });
 
-  it('are given up when the endpoint is gone, and go on where they were when they are resumed', async () => {
+  it('are given up if the endpoint is gone, and continue at their position when they are resumed', async () => {
     const target = await endpoint((response) => response.writeHead(410).end());
     const created = await create({ url: target.url, actions: ['entity.*'] });
     await createEntity(app);
@@ -210,13 +211,13 @@ describe('Webhooks', () => {
     ]);
   });
 
-  it('try at once when they are resumed while they wait', async () => {
+  it('retry at once when they are resumed while waiting', async () => {
     const target = await endpoint((response) => response.writeHead(503, { 'Retry-After': '3000' }).end());
     const created = await create({ url: target.url, actions: ['entity.*'] });
     await createEntity(app);
     const due = async (): Promise<string | null> => (await send(app, 'GET', path(created))).body.delivery.nextAttemptAt;
     await until(async () => (await due()) !== null);
-    // Longer than the first delay, as the endpoint asked for.
+    // Longer than the first delay, as the endpoint requested.
     expect(Date.parse((await due()) ?? '') - Date.now()).toBeGreaterThan(2_000_000);
     target.answering = (response) => response.writeHead(200).end();
     const entries = head();
@@ -225,7 +226,7 @@ describe('Webhooks', () => {
     expect(head()).toBe(entries);
   });
 
-  it('are replayed from a place', async () => {
+  it('can be replayed from a given sequence', async () => {
     const target = await endpoint();
     const created = await create({ url: target.url, actions: ['entity.*'] });
     const before = head();
@@ -245,7 +246,7 @@ describe('Webhooks', () => {
     expect(target.sequences.at(-1)).toBe(head());
   });
 
-  it('are signed with the newest two secrets once there is a new one', async () => {
+  it('are signed with the two newest secrets after a rotation', async () => {
     const target = await endpoint();
     const created = await create({ url: target.url, actions: ['entity.*'] });
     const rotate = (): Promise<Answer> => send(app, 'POST', path(created, '/rotate-secret'));
@@ -264,7 +265,7 @@ describe('Webhooks', () => {
     });
   });
 
-  it('are tried out without a trace', async () => {
+  it('can be tested without a trace', async () => {
     const target = await endpoint((response) => response.writeHead(302, { Location: 'http://127.0.0.1:9/' }).end());
     const created = await create({ url: target.url, actions: ['none'] });
     const entries = head();
@@ -273,7 +274,7 @@ describe('Webhooks', () => {
     expect(target.received[0]?.body).toEqual({ type: 'webhook.test', timestamp: expect.any(String), data: {} });
     expect(head()).toBe(entries);
     expect((await send(app, 'GET', path(created))).body.delivery.lastAttemptAt).toBeNull();
-    // Redirects are not followed, and of an answer without an end no more is read than bounded.
+    // Redirects are not followed, and only a bounded part of an endless answer is read.
     target.answering = (response) => {
       response.writeHead(200);
       const endless = (): void => {
@@ -285,7 +286,7 @@ describe('Webhooks', () => {
     expect((await send(app, 'POST', path(created, '/test'))).body.status).toBe(200);
   });
 
-  it('are delivered to no private address that a name stands for', async () => {
+  it('are not delivered if their host name resolves to a private address', async () => {
     const target = await endpoint();
     const port = new URL(target.url).port;
     const strict = await createTestApp({ environment: { WEBHOOK_ALLOW_HTTP: 'true' } });
@@ -297,7 +298,24 @@ describe('Webhooks', () => {
     expect(target.received).toEqual([]);
   });
 
-  it('get nothing more once they are deleted', async () => {
+  it('are delivered over plain HTTP only as long as that is allowed', async () => {
+    const database = await temporaryDatabase();
+    const plain = await createTestApp({ environment: { ...DELIVERING, ...database.environment } });
+    const target = await endpoint();
+    const created = await send(plain, 'POST', WEBHOOKS, { body: { url: target.url, actions: ['*'] } });
+    await plain.close();
+    const strict = await createTestApp({
+      environment: { ...DELIVERING, ...database.environment, WEBHOOK_ALLOW_HTTP: 'false' },
+    });
+    expect((await send(strict, 'POST', path(created, '/test'))).body.status).toBeNull();
+    await createEntity(strict);
+    await until(async () => (await send(strict, 'GET', path(created))).body.delivery.lastAttemptAt !== null);
+    await strict.close();
+    await database.remove();
+    expect(target.received).toEqual([]);
+  });
+
+  it('receive nothing more once they are deleted', async () => {
     const target = await endpoint();
     const created = await create({ url: target.url, actions: ['entity.*'] });
     await createEntity(app);

@@ -3,10 +3,10 @@ import { governanceMiddleware } from 'agent-governance-frameworks/langchain';
 import { createAgent, tool } from 'langchain';
 import { z } from 'zod';
 import { callOnce } from './models/langchain.mjs';
-import { approveAll, governance, refund, runs, tell } from './shop.mjs';
+import { approveAll, governance, refund, runs, print } from './shop.mjs';
 
 const schema = z.object({ amount: z.number() });
-const tools = ['refund', 'wipe'].map((name) => tool(refund, { name, description: name, schema }));
+const tools = ['refund', 'wipe', 'fail'].map((name) => tool(refund, { name, description: name, schema }));
 const checkpointer = new MemorySaver();
 const agentOf = (name, options) => {
   const middleware = [governanceMiddleware(governance, options)];
@@ -26,8 +26,10 @@ const approved = runs.length;
 // Resumed a second time from where it was paused.
 await agent.invoke(new Command({ resume: true }), paused);
 const again = runs.length;
-const { messages } = await agentOf('wipe', {}).invoke(
-  { messages: [{ role: 'user', content: 'Wipe.' }] },
-  { configurable: { thread_id: 'two' } },
-);
-await tell({ unapproved, approved, again, all: runs, told: messages.at(-2).text });
+const answerTo = async (name) => {
+  const asked = { messages: [{ role: 'user', content: 'Do it.' }] };
+  const { messages } = await agentOf(name, {}).invoke(asked, { configurable: { thread_id: name } });
+  return messages.at(-2).text;
+};
+const denial = await answerTo('wipe');
+await print({ unapproved, approved, again, all: runs, denial, failure: await answerTo('fail') });

@@ -2,11 +2,11 @@ import { Agent, run, RunState, tool } from '@openai/agents';
 import { governed } from 'agent-governance-frameworks/openai-agents';
 import { z } from 'zod';
 import { callOnce } from './models/openai-agents.mjs';
-import { approveAll, governance, refund, runs, tell } from './shop.mjs';
+import { approveAll, governance, refund, runs, print } from './shop.mjs';
 
 const seen = [];
 const parameters = z.object({ amount: z.number() });
-const tools = ['refund', 'wipe'].map((name) =>
+const tools = ['refund', 'wipe', 'fail'].map((name) =>
   tool(governed(governance, { name, description: name, parameters, execute: refund })),
 );
 const agentOf = (name) => new Agent({ name: 'seller', tools, model: callOnce(name, { amount: 5 }, seen) });
@@ -15,7 +15,7 @@ const agent = agentOf('refund');
 const first = await run(agent, 'Refund 5.');
 const [interruption] = first.interruptions;
 const kept = first.state.toString();
-/** Goes on from the state that was kept, which says that the framework was told yes. */
+/** Continues from the stored state, in which the framework's own question was answered with yes. */
 async function resume() {
   const state = await RunState.fromString(agent, kept);
   state.approve(state.getInterruptions().find(({ name }) => name === interruption.name));
@@ -29,4 +29,6 @@ const approved = runs.length;
 await resume();
 const again = runs.length;
 await run(agentOf('wipe'), 'Wipe.');
-await tell({ unapproved, approved, again, all: runs, told: seen.at(-1) });
+const denial = seen.at(-1);
+await run(agentOf('fail'), 'Fail.');
+await print({ unapproved, approved, again, all: runs, denial, failure: seen.at(-1) });

@@ -2,12 +2,12 @@ import { governedTools } from 'agent-governance-frameworks/vercel-ai';
 import { generateText, stepCountIs, tool } from 'ai';
 import { z } from 'zod';
 import { callOnce } from './models/vercel-ai.mjs';
-import { approveAll, governance, refund, runs, tell } from './shop.mjs';
+import { approveAll, governance, refund, runs, print } from './shop.mjs';
 
 const seen = [];
 const inputSchema = z.object({ amount: z.number() });
 const made = tool({ description: 'Refund', inputSchema, execute: refund });
-const tools = governedTools(governance, { refund: made, wipe: made });
+const tools = governedTools(governance, { refund: made, wipe: made, fail: made });
 const generate = (name, messages) =>
   generateText({
     model: callOnce(name, { amount: 5 }, seen),
@@ -25,7 +25,7 @@ messages.push({
   role: 'tool',
   content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved: true }],
 });
-// The framework was told yes; the service was not.
+// The framework's own question was answered with yes; the service has no approval.
 await generate('refund', messages);
 const unapproved = runs.length;
 await approveAll();
@@ -34,4 +34,6 @@ const approved = runs.length;
 await generate('refund', messages);
 const again = runs.length;
 await generate('wipe', [{ role: 'user', content: 'Wipe.' }]);
-await tell({ unapproved, approved, again, all: runs, told: seen.at(-1) });
+const denial = seen.at(-1);
+await generate('fail', [{ role: 'user', content: 'Fail.' }]);
+await print({ unapproved, approved, again, all: runs, denial, failure: seen.at(-1) });

@@ -12,7 +12,7 @@ import { buildCommandLine } from '../command-line';
 import { type Asked, connectThroughProxy, type Connection, type Era, textOf } from './mcp-clients';
 
 const PUBLIC_URL = 'https://governance.example';
-/** Seconds for which an approval is good. */
+/** Seconds for which an approval is valid. */
 const GOOD_FOR = 1;
 
 describeOnSqlite('gov mcp in front of a service with a console', () => {
@@ -34,7 +34,7 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
     await app.close();
   });
 
-  it('withdraws no request while a user is asked about it', async () => {
+  it('does not withdraw a request while a user is being asked about it', async () => {
     const { secret } = await issueKey(app, { name: 'two', scopes: ['execute'], agentId: people.bot.id });
     const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
     const options = { way: 'stdio', era: 'legacy', runs: join(folder, 'two'), environment } as const;
@@ -101,7 +101,7 @@ describeOnSqlite('gov mcp in front of a service with a console', () => {
       expect(ran()).toBe(`["refund",{"order":"${era}"}]\n`);
     });
 
-    it('runs nothing on an approval that is too old, and asks for another', async () => {
+    it('runs nothing on an expired approval, and asks for another', async () => {
       const before = ran();
       answerWith(async () => 'decline');
       const call = { name: 'refund', arguments: { order: `late ${era}` } };

@@ -13,7 +13,7 @@ import { connectThroughProxy, type Connection, textOf, type ToolResult } from '.
 
 const PROGRAM = join(ROOT, 'dist', 'main.js');
 
-/** A tool runs while the service is killed, and ends while it is away. */
+/** The service is killed while a tool runs, and is still down when the tool ends. */
 describeOnSqlite('gov mcp, when the service is killed between its permission and the report', () => {
   let folder: string;
   let gate: TcpGate;
@@ -59,7 +59,7 @@ describeOnSqlite('gov mcp, when the service is killed between its permission and
     return calling;
   }
 
-  it('reports at last what ran once', async () => {
+  it('finally reports the tool, which ran once', async () => {
     const result = await callWhileKilled('governance.db');
     expect(result).not.toHaveProperty('isError');
     expect(textOf(result)).toBe('{"n":1}');
@@ -68,9 +68,9 @@ describeOnSqlite('gov mcp, when the service is killed between its permission and
     expect(body.data).toEqual([expect.objectContaining({ outcome: 'executed', parameters: { n: 1 } })]);
   });
 
-  it('says so with the result, where the service that comes back does not know of it', async () => {
+  it('says so next to the result if the restarted service does not know the execution', async () => {
     const result = await callWhileKilled('another.db');
-    expect(textOf(result)).toMatch(/^\{"n":1\}\nThe action was carried out, .* Do not repeat the call\.$/);
+    expect(textOf(result)).toMatch(/^\{"n":1\}\nThe action was carried out, .* Do not repeat the action\.$/);
     expect(readFileSync(runs, 'utf8')).toBe('["held",{"n":1}]\n');
   });
 });

@@ -15,14 +15,14 @@ export interface ToolResult {
   readonly content: readonly { readonly type: string; readonly text: string }[];
 }
 
-/** What a server asks the user of a client. */
+/** A question from a server to the user of a client. */
 export interface Asked {
   readonly mode?: string;
   readonly message: string;
   readonly url?: string;
 }
 
-/** What these tests use of the client of the official SDK. */
+/** The part of the official SDK's client that these tests use. */
 export interface McpClient {
   connect(transport: unknown): Promise<void>;
   listTools(): Promise<{ tools: { name: string }[] }>;
@@ -40,20 +40,20 @@ const require = createRequire(join(CLI, 'package.json'));
 export interface ProxyOptions {
   readonly way: Way;
   readonly era: Era;
-  /** Where the server notes what it ran. */
+  /** The file in which the server records what it ran. */
   readonly runs: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly words?: readonly string[];
-  /** A server of the test's own; only over pipes to the proxy. */
+  /** The test's own server; only over pipes to the proxy. */
   readonly server?: string;
-  /** How the client lets itself be asked. */
+  /** The kinds of questions that the client supports. */
   readonly elicitation?: 'form' | 'url';
 }
 
 /** A client of a proxy of a server: over pipes, or all over HTTP. */
 export interface Connection {
   readonly client: McpClient;
-  /** Of a proxy over HTTP; else empty. */
+  /** Of a proxy over HTTP; otherwise empty. */
   readonly url: string;
   readonly close: () => Promise<void>;
 }
@@ -92,7 +92,7 @@ export async function connectThroughProxy(options: ProxyOptions): Promise<Connec
 
 const ADDRESS = /Listening on (http:\S+\/mcp)\./;
 
-/** Starts a program, and waits for what it says when it is ready. */
+/** Starts a program, and waits for the line it prints when it is ready. */
 async function start(
   words: readonly string[],
   environment: NodeJS.ProcessEnv,

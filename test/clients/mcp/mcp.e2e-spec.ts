@@ -14,7 +14,8 @@ import { createAgent, createPolicy, issueKey } from '../../support/application/f
 import { codeBlocks, readDocument, section } from '../../support/documents/markdown';
 import { send } from '../../support/application/send';
 import { run } from '../../support/processes/shell';
-import { CLI, type Connection, connectThroughProxy, type Era, GOV, textOf, type Way } from './mcp-clients';
+import { buildCommandLine } from '../command-line';
+import { type Connection, connectThroughProxy, type Era, GOV, textOf, type Way } from './mcp-clients';
 
 const SAMPLE: [Way, Era][] = [
   ['stdio', 'legacy'],
@@ -24,7 +25,7 @@ const REST: [Way, Era][] = [
   ['stdio', 'modern'],
   ['http', 'legacy'],
 ];
-/** As the server under test has them, and others. */
+/** Names that the server under test has, and others. */
 const CROOKED = [
   'a/../b',
   'echo ',
@@ -37,7 +38,7 @@ const CROOKED = [
   'echo?',
   '',
 ];
-/** MCP_IN_FULL=true tries every way in both eras of the protocol. */
+/** MCP_IN_FULL=true tries every transport in both eras of the protocol. */
 const WAYS = process.env['MCP_IN_FULL'] === 'true' ? [...SAMPLE, ...REST] : SAMPLE;
 
 describeOnSqlite('gov mcp', () => {
@@ -46,8 +47,7 @@ describeOnSqlite('gov mcp', () => {
   let folder: string;
 
   beforeAll(async () => {
-    const built = await run('npm', ['run', '--silent', 'build'], { folder: CLI });
-    expect(built).toMatchObject({ exitCode: 0, errors: '' });
+    await buildCommandLine();
     app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
     people = await company(app);
     folder = mkdtempSync(join(tmpdir(), 'gov-mcp-'));
@@ -69,7 +69,7 @@ describeOnSqlite('gov mcp', () => {
     await app.close();
   });
 
-  /** An agent of its own for each connection, and what came of what it asked for. */
+  /** A separate agent for each connection, and the outcomes of its requests. */
   async function shopper(name: string): Promise<{ environment: NodeJS.ProcessEnv; asked: Asked; runs: string }> {
     const capabilities = [
       'file.read',
@@ -112,7 +112,7 @@ describeOnSqlite('gov mcp', () => {
       [of, runs] = [all, file];
       const options = { way, era, runs, environment };
       [holding, hasty] = await Promise.all([
-        // Longer than the service holds one request.
+        // Longer than the service holds a single request.
         connectThroughProxy({ ...options, words: ['--hold', '100'] }),
         connectThroughProxy({ ...options, words: ['--hold', '0'], elicitation: 'form' }),
       ]);
@@ -147,7 +147,7 @@ describeOnSqlite('gov mcp', () => {
       expect(only?.result).toMatchObject({ content: [{ type: 'text', text: '{"n":1}' }] });
     });
 
-    it('reports what the tool calls a failure as one', async () => {
+    it('reports what the tool calls a failure as a failure', async () => {
       expect(await holding.client.callTool({ name: 'fail' })).toMatchObject({ isError: true });
       expect(await of('fail')).toEqual([
         expect.objectContaining({ outcome: 'failed', failureReason: 'The till is empty.' }),
@@ -165,7 +165,7 @@ describeOnSqlite('gov mcp', () => {
       expect(ran('limited')).toEqual([{ amount: 3 }]);
     });
 
-    it('runs no tool under a name that could pass for another', async () => {
+    it('runs no tool whose name could be taken for another', async () => {
       const { client } = holding;
       for (const name of CROOKED) {
         const refused = await client.callTool({ name, arguments: { crooked: name } });
@@ -189,7 +189,7 @@ describeOnSqlite('gov mcp', () => {
       expect(await of('spoof')).toHaveLength(1);
     });
 
-    it('passes a result on that is too large for the record, which has that it was executed', async () => {
+    it('passes on a result that is too large for the record, in which only the outcome is kept', async () => {
       expect(textOf(await holding.client.callTool({ name: 'large' }))).toHaveLength(12_000_000);
       expect(await of('large')).toEqual([expect.objectContaining({ outcome: 'executed', result: null })]);
     });
@@ -239,17 +239,17 @@ describeOnSqlite('gov mcp', () => {
       expect(failureReason).toContain('cancelled');
     });
 
-    it('asks the client when it has waited long enough, whose answer approves nothing', async () => {
-      const told: string[] = [];
+    it("asks the client after waiting for a while; the client's answer approves nothing", async () => {
+      const messages: string[] = [];
       hasty.client.setRequestHandler('elicitation/create', async ({ params }) => {
-        told.push(params.message);
+        messages.push(params.message);
         return { action: 'accept', content: {} };
       });
       const before = ran('refund').length;
       const call = { name: 'refund', arguments: { order: 'asked' } };
       const unapproved = await hasty.client.callTool(call);
       const { decisionId } = await asked(of, 'refund', 'pending_approval');
-      expect(told).toEqual([expect.stringContaining(`gov approve ${String(decisionId)}`)]);
+      expect(messages).toEqual([expect.stringContaining(`gov approve ${String(decisionId)}`)]);
       expect(textOf(unapproved)).toContain('Approval pending');
       expect(ran('refund')).toHaveLength(before);
       hasty.client.setRequestHandler('elicitation/create', async () => {
@@ -274,7 +274,7 @@ describeOnSqlite('gov mcp', () => {
       expect(ran('refund')).toHaveLength(before + 1);
     });
 
-    it('carries a hundred calls at once, each with its own answer', async () => {
+    it('handles a hundred calls at once, each with its own answer', async () => {
       const before = ran('echo').length;
       const calls = Array.from({ length: 100 }, (_, n) => holding.client.callTool({ name: 'echo', arguments: { n } }));
       const texts = (await Promise.all(calls)).map(textOf);
@@ -284,7 +284,7 @@ describeOnSqlite('gov mcp', () => {
     });
   });
 
-  it('is configured as docs/integrations.md shows, mapping and all', async () => {
+  it('is configured as docs/integrations.md shows, including the mapping', async () => {
     const { environment, asked: of, runs } = await shopper('mapped');
     await createPolicy(app, { actions: ['file.read'], resources: ['reports/*'] });
     const [configuration, mapping] = codeBlocks(
@@ -415,7 +415,7 @@ describeOnSqlite('gov mcp', () => {
     }
   });
 
-  it('says what is wrong with its words', async () => {
+  it('says what is wrong with its arguments', async () => {
     const { environment } = await shopper('words');
     const mcp = (...words: string[]): ReturnType<typeof run> =>
       run(process.execPath, [GOV, 'mcp', ...words], { environment });
@@ -432,6 +432,18 @@ describeOnSqlite('gov mcp', () => {
       expect(await mcp('--name', name, '--', 'true')).toMatchObject({
         exitCode: 1,
         errors: expect.stringContaining("A server's name is"),
+      });
+    }
+    for (const [option, value, least] of [
+      ['--timeout', '0', 1],
+      ['--timeout', '-1', 1],
+      ['--timeout', '1.5', 1],
+      ['--patience', '10000', 0],
+      ['--hold', 'long', 0],
+    ]) {
+      expect(await mcp(`${option}=${value}`, '--', 'true')).toMatchObject({
+        exitCode: 1,
+        errors: expect.stringMatching(new RegExp(`'${option} <seconds>'.* is invalid\\. .*, ${least} to 9999\\.`)),
       });
     }
     expect(await mcp('--map', 'nowhere.json', '--', 'true')).toMatchObject({

@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
-// What `gov mcp` adds to an allowed call, on loopback, after `npm run build` and `npm run gov -- --version`. The calls take turns with
-// direct ones and with the two requests to the service by themselves, so that a busy machine slows all of them down alike. The
+// What `gov mcp` adds to an allowed call, on loopback, after `npm run build` and `npm run gov -- --version`. The calls
+// take turns with
+// direct ones and with the two requests to the service by themselves, so that a busy machine slows all of them down
+// alike. The
 // service is a process of its own, on a file, as it is in use.
 // Usage: node test/clients/mcp/overhead.mjs [calls]
 const calls = Number(process.argv[2] ?? 300);
@@ -36,7 +38,7 @@ async function connected(args, environment) {
   return { call, pid: transport.pid, close: () => client.close() };
 }
 
-/** Milliseconds of processor time that a process has had; null where the system does not tell. */
+/** Milliseconds of processor time that a process has used; null if the system does not report it. */
 function processorTime(pid) {
   const path = `/proc/${pid}/stat`;
   if (!existsSync(path)) return null;
@@ -44,7 +46,7 @@ function processorTime(pid) {
   return ((user + system) * 1_000) / TICKS;
 }
 
-/** The built service on a file of its own, once it listens. */
+/** Starts the built service on its own file, and waits until it listens. */
 async function startService() {
   const own = { HOST: '127.0.0.1', PORT: '0', API_KEY: 'the-operator-of-this-measurement', RATE_LIMIT: '10000000' };
   const env = {
@@ -99,7 +101,7 @@ const direct = await connected(server, {});
 const governed = await connected([gov, 'mcp', '--', process.execPath, ...server], environment);
 const kinds = { direct: direct.call, requests: askAndReport, governed: governed.call };
 const took = { direct: [], requests: [], governed: [], overhead: [] };
-/** Whose processor time counts. */
+/** The processes whose processor time counts. */
 const pids = { service: service.program.pid, 'gov mcp': governed.pid };
 const processorTimes = () => Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, processorTime(pid)]));
 let before = processorTimes();

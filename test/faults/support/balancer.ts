@@ -15,7 +15,9 @@ export interface Balancer {
   readonly process: ChildProcess;
 }
 
-/** Starts nginx with the project's configuration, in which only places are replaced: of the replicas and its own. */
+/**
+ * Starts nginx with the project's configuration, in which only the addresses of the replicas and its own are replaced.
+ */
 export async function startBalancer(folder: string, replicas: readonly string[]): Promise<Balancer> {
   const port = await freePort();
   const servers = replicas.map((url) => `server ${new URL(url).host};`).join(' ');

@@ -1,7 +1,10 @@
 import { canonicalHash } from '../../verification/recompute-chain';
 import type { Snapshot, SnapshotEntry } from './snapshot';
 
-/** Whether the chain is contiguous, each entry has one audit entry and one seal, and every hash is that of what it seals. */
+/**
+ * Checks that the chain is contiguous, each entry has one audit entry and one seal, and every hash matches what it
+ * seals.
+ */
 export function chainFaults({ entries, verification, stats, faults }: Snapshot): string[] {
   const found = [...faults];
   let previousHash = '0'.repeat(64);

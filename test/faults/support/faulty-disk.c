@@ -1,5 +1,5 @@
 /*
- * Preloaded into the service, it fails what the service's database asks of the disk, when told to, and moves the clock.
+ * Preloaded into the service, it makes disk operations of its database fail on demand, and moves the clock.
  *
  * FAULT_DATABASE  path of the database; its log and the other files next to it begin with the same path.
  * FAULT_CONTROL   a file mapped by both sides. Bytes 0 to 7: what is added to the clock, in milliseconds. From byte 8 on:

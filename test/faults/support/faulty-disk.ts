@@ -12,15 +12,15 @@ export interface DiskFault {
   readonly count?: number;
 }
 
-/** Stands between the service and the files of its database, and fails what the test asks for. */
+/** Intercepts the service's calls on the files of its database, and makes those fail that the test names. */
 export interface FaultyDisk {
-  /** What the service must be started with. */
+  /** The environment that the service must be started with. */
   readonly environment: Readonly<Record<string, string>>;
   fail(fault: DiskFault): void;
   heal(): void;
   /** How many calls have failed so far. */
   failures(): number;
-  /** Moves the service's clock by milliseconds from the machine's. */
+  /** Sets the service's clock this many milliseconds ahead of the machine's. */
   moveClock(milliseconds: number): void;
   remove(): void;
 }
@@ -32,13 +32,13 @@ const TEXT = 8;
 const TEXT_SIZE = 240;
 const FAILURES = 248;
 
-/** For tests that need a faulty disk; skipped, and shown so, where there is no C compiler or no LD_PRELOAD. */
+/** For tests that need a faulty disk; skipped, visibly, without a C compiler or LD_PRELOAD. */
 export function describeWithFaultyDisk(title: string, tests: () => void): void {
   if (COMPILER !== undefined && process.platform === 'linux') describe(title, tests);
   else describe.skip(`${title} (skipped: needs Linux and a C compiler)`, tests);
 }
 
-/** Compiles the shim for the database at a path; nothing fails yet. */
+/** Compiles the shim for the database at a path; at first nothing fails. */
 export function faultyDisk(databasePath: string): FaultyDisk {
   const folder = mkdtempSync(join(tmpdir(), 'governance-disk-'));
   const [library, control] = [join(folder, 'faulty-disk.so'), join(folder, 'control')];
@@ -51,7 +51,7 @@ export function faultyDisk(databasePath: string): FaultyDisk {
     closeSync(file);
   };
   let number = 0;
-  const tell = (text: string): void => {
+  const order = (text: string): void => {
     number += 1;
     const bytes = Buffer.alloc(TEXT_SIZE);
     bytes.write(`${number} ${text}`);
@@ -59,8 +59,8 @@ export function faultyDisk(databasePath: string): FaultyDisk {
   };
   return {
     environment: { LD_PRELOAD: library, FAULT_DATABASE: databasePath, FAULT_CONTROL: control },
-    fail: ({ operation, file, action, count = 0 }) => tell(`${operation} ${file} ${action} ${count}`),
-    heal: () => tell('any any off 0'),
+    fail: ({ operation, file, action, count = 0 }) => order(`${operation} ${file} ${action} ${count}`),
+    heal: () => order('any any off 0'),
     failures: () => Number(readFileSync(control).readBigInt64LE(FAILURES)),
     moveClock: (milliseconds) => {
       const bytes = Buffer.alloc(TEXT);

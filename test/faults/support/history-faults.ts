@@ -5,15 +5,15 @@ import { type Attempt, TRACES } from './history';
 import { attemptsByRequest, keyFaults, settlingAttempt } from './key-faults';
 import type { Snapshot, SnapshotEntry } from './snapshot';
 
-/** What the service writes by itself, without a request. */
+/** Actions that the service records by itself, without a request. */
 const OF_THE_SERVICE: ReadonlySet<string> = new Set(['decision.expired', 'execution.interrupted']);
-/** Of a request, what is not a member of the record it makes or changes. */
+/** Members of requests that are not members of the record they create or change. */
 const NOT_OF_THE_RECORD: ReadonlySet<string> = new Set(['approverId', 'comment', 'reason']);
 
 /**
- * Holds the entries against what clients were told: an acknowledged write is there with equal content, a refused one is
- * not, one without an answer is there wholly or not at all, and nothing is there that nobody asked for. What was sent
- * several times under one key is there as if it had been sent once.
+ * Compares the entries with the answers of the clients: an acknowledged write exists with equal content, a refused one
+ * does not, one without an answer exists completely or not at all, and there is nothing that nobody requested. What was
+ * sent several times under one key exists as if it had been sent once.
  */
 export function historyFaults(attempts: readonly Attempt[], { entries }: Snapshot): string[] {
   const byRequest = new Map<string, SnapshotEntry[]>();
@@ -25,7 +25,7 @@ export function historyFaults(attempts: readonly Attempt[], { entries }: Snapsho
     if (!(isOfService ? OF_THE_SERVICE.has(action) : requests.has(requestId))) {
       faults.push(`nobody asked for entry ${entry.row.sequence}, ${action}`);
     }
-    // An expiry that a late review brings to light has the request's id, although it did not cause it.
+    // An expiry that a late review notices has the id of that request, although the request did not cause it.
     if (!isOfService) byRequest.set(requestId, [...(byRequest.get(requestId) ?? []), entry]);
   }
   const left = ({ requestId }: Attempt): SnapshotEntry[] => byRequest.get(requestId) ?? [];
@@ -45,7 +45,7 @@ function requestFaults(all: readonly Attempt[], left: (attempt: Attempt) => Snap
     : [...faults, ...keyFaults(attempts, (attempt) => left(attempt).length > 0)];
 }
 
-/** What was authorised under a key is refused, on a record of its own, once a new request would be. */
+/** What was authorised under a key is refused, in a separate record, once a new request would be refused. */
 function isRefusedLater(
   attempt: Attempt,
   all: readonly Attempt[],
@@ -60,8 +60,8 @@ function isRefusedLater(
 function attemptFaults(attempt: Attempt, entries: readonly SnapshotEntry[]): string[] {
   const { operation, path, answer } = attempt;
   const actions = entries.map(({ audit }) => audit.action);
-  const told = answer === null ? 'without an answer' : `answered ${answer.status}`;
-  const name = `${operation} ${path}, ${told},`;
+  const outcome = answer === null ? 'without an answer' : `answered ${answer.status}`;
+  const name = `${operation} ${path}, ${outcome},`;
   if (!possibleTraces(attempt).some((trace) => isDeepStrictEqual(trace, actions))) {
     return [`${name} left [${actions.join()}]`];
   }
@@ -80,7 +80,7 @@ function possibleTraces({ operation, answer }: Attempt): readonly (readonly stri
   return answer.status === 403 && refused.length > 0 ? refused : [[]];
 }
 
-/** What was sent, held against the first state that it led to. */
+/** Compares what was sent with the first state that it led to. */
 function wrongMembers({ body = {} }: Attempt, state: Parsed): string[] {
   return Object.entries(body).flatMap(([member, value]) => {
     if (NOT_OF_THE_RECORD.has(member) || state === null || !(member in state)) return [];
@@ -88,7 +88,7 @@ function wrongMembers({ body = {} }: Attempt, state: Parsed): string[] {
   });
 }
 
-/** The answer shows the record that the entry keeps; a removal is answered with nothing. */
+/** The answer shows the record as the entry has it; that of a removal is empty. */
 function isAsAnswered(body: Parsed, { state, audit }: SnapshotEntry): boolean {
   if (state === null || body === undefined) return state === null && body === undefined;
   const answered = withoutUnset(body);

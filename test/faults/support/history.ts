@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, send } from '../../support/application/send';
 import { KeyedWrites } from './keyed-writes';
 
-/** Looks at what is not answered yet, and milliseconds between them. */
+/** How often unanswered requests are repeated, and the milliseconds in between. */
 const PATIENCE = 500;
 const INTERVAL = 20;
 
-/** What a write of each kind leaves in the ledger when it is carried out, and when it is refused by rule. */
+/** The entries that a write of each kind leaves in the ledger if it succeeds, and if a rule refuses it. */
 export const TRACES = {
   createEntity: { done: [['entity.created']], refused: [] },
   updateEntity: { done: [['entity.updated']], refused: [] },
@@ -39,13 +39,13 @@ export interface WriteRequest {
   readonly key?: string;
 }
 
-/** A request that was sent, and what became of it. */
+/** A request that was sent, and its outcome. */
 export interface Attempt extends WriteRequest {
   /** Sent as X-Request-Id; the entries of the request carry it. */
   readonly requestId: string;
-  /** Null when none came. */
+  /** Null if no answer came. */
   readonly answer: Answer | null;
-  /** Why none came, such as ECONNREFUSED. */
+  /** Why no answer came, such as ECONNREFUSED. */
   readonly fault: string | null;
   /** Monotonic milliseconds. */
   readonly began: number;
@@ -59,29 +59,29 @@ export interface Sighting {
   readonly ended: number;
 }
 
-/** Every write that was sent and every answer that came: what the ledger is held against. */
+/** Every write that was sent and every answer received: what the ledger is compared with. */
 export class History {
   readonly attempts: Attempt[] = [];
   readonly sightings: Sighting[] = [];
-  /** The newest that a client has kept; what comes later must extend it. */
+  /** The newest checkpoint that a client has kept; later ones must extend it. */
   checkpoint: string | null = null;
-  /** Statuses of reads, where one came. */
+  /** Statuses of the reads that were answered. */
   readonly reads = new Map<number, number>();
   readonly keyed: KeyedWrites;
 
-  /** @param keysLast false where the ledger's clock moves so far that keys expire. */
+  /** @param keysLast false if the ledger's clock moves so far that keys expire. */
   constructor(keysLast = true) {
     this.keyed = new KeyedWrites(keysLast);
   }
 
-  /** What is known of a copy of the database: all of this, but for what is kept outside it. */
+  /** The history of a copy of the database: all of this except what is kept outside the database. */
   ofCopy(): History {
     const other = new History();
     other.attempts.push(...this.attempts);
     return other;
   }
 
-  /** Sends a write and keeps what became of it; null when no answer came. */
+  /** Sends a write and records its outcome; null if no answer came. */
   async write(url: string, request: WriteRequest): Promise<Answer | null> {
     const requestId = `fault-${randomUUID()}`;
     const began = performance.now();
@@ -98,7 +98,10 @@ export class History {
     return answer;
   }
 
-  /** Sends again what is not answered until it is, and the last that were answered once more. Answers what is in vain. */
+  /**
+   * Repeats unanswered requests until they are answered, and the last answered ones once more. Returns those it could
+   * not complete.
+   */
   async settle(url: string): Promise<string[]> {
     for (let looks = 0; this.keyed.unanswered.length > 0 && looks < PATIENCE; looks += 1) {
       if (looks > 0) await sleep(INTERVAL);
@@ -112,7 +115,7 @@ export class History {
     for (const request of requests) await this.write(url, request);
   }
 
-  /** Asks for the health and keeps the answer; null when none came. */
+  /** Requests the health and records the answer; null if none came. */
   async lookAtHealth(url: string): Promise<number | null> {
     const began = performance.now();
     const answer = await send({ url }, 'GET', '/api/v1/health', { key: null }).catch(() => null);
@@ -121,7 +124,7 @@ export class History {
     return answer.status;
   }
 
-  /** Keeps the service's checkpoint, as a client does who trusts nobody. */
+  /** Keeps the service's checkpoint, as a client does that trusts nobody. */
   async keepCheckpoint(url: string): Promise<void> {
     const answer = await this.read(url, 'provenance/checkpoint');
     if (answer?.status === 200) this.checkpoint = answer.body.checkpoint;
@@ -134,7 +137,7 @@ export class History {
     return answer;
   }
 
-  /** How many attempts had each status; 0 stands for no answer. */
+  /** Number of attempts by status; 0 stands for no answer. */
   statuses(since = 0): Record<number, number> {
     const counts: Record<number, number> = {};
     for (const { answer, began } of this.attempts) {
@@ -145,13 +148,13 @@ export class History {
     return counts;
   }
 
-  /** Writes that were answered as done. */
+  /** Number of writes that were acknowledged. */
   get acknowledged(): number {
     return this.attempts.filter(({ answer }) => answer !== null && answer.status < 300).length;
   }
 }
 
-/** What `fetch` says of a connection that failed. */
+/** The code that `fetch` reports for a failed connection. */
 function connectionFault(error: unknown): string {
   const cause = (error as { cause?: { code?: string; message?: string } }).cause;
   return cause?.code ?? cause?.message ?? String(error);

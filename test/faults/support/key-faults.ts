@@ -1,7 +1,7 @@
 import { isReplayed } from '../../support/application/send';
 import type { Attempt } from './history';
 
-/** The attempts of each request: all that were sent under its key; one that has no key was sent once. */
+/** The attempts of each request: all that were sent under its key; a request without a key was sent once. */
 export function attemptsByRequest(attempts: readonly Attempt[]): Attempt[][] {
   const requests = new Map<string, Attempt[]>();
   for (const attempt of attempts) {
@@ -11,15 +11,18 @@ export function attemptsByRequest(attempts: readonly Attempt[]): Attempt[][] {
   return [...requests.values()];
 }
 
-/** The attempt that tells what the request came to: the first that settled it; else one that may have; else any. */
+/**
+ * The attempt that shows the outcome of the request: the first that settled it; otherwise one that may have; otherwise
+ * any.
+ */
 export function settlingAttempt(attempts: readonly Attempt[]): Attempt | undefined {
   const isUnknown = ({ answer }: Attempt): boolean => answer === null;
   return attempts.find(isKept) ?? attempts.find(isFinal) ?? attempts.find(isUnknown) ?? attempts[0];
 }
 
 /**
- * What is wrong with the answers to one request. Its entries together are one effect, as those of a request that was sent
- * once: here it is whose they are, and what the others were answered.
+ * Faults in the answers to one request. All its entries together are one effect, as if the request had been sent
+ * once: this checks which attempt they belong to, and how the others were answered.
  */
 export function keyFaults(attempts: readonly Attempt[], leftEntries: (attempt: Attempt) => boolean): string[] {
   const name = `${attempts[0]?.operation} ${attempts[0]?.path} under ${attempts[0]?.key}`;
@@ -35,17 +38,17 @@ export function keyFaults(attempts: readonly Attempt[], leftEntries: (attempt: A
   return wrong.flatMap(([what, isWrong]) => (isWrong ? [`${name} ${what}`] : []));
 }
 
-/** Done or refused by rule: from then on this is the answer. */
+/** Done or refused by a rule: from then on this is the answer. */
 export function isKept({ answer }: Attempt): boolean {
   return answer !== null && (answer.status < 300 || answer.status === 403);
 }
 
-/** Answered, and not to be sent again as it is. */
+/** Answered, and not to be repeated unchanged. */
 function isFinal({ answer }: Attempt): boolean {
   return answer !== null && answer.status < 500;
 }
 
-/** Answered that nothing was written, or that an earlier attempt had written it. */
+/** The answer said that nothing was written, or that an earlier attempt had written it. */
 function isDenial({ answer }: Attempt): boolean {
   return answer !== null && (answer.status >= 500 || isReplayed(answer));
 }

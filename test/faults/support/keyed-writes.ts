@@ -1,18 +1,18 @@
 import type { Attempt, WriteRequest } from './history';
 import { isKept } from './key-faults';
 
-/** Answers that are asked for again. */
+/** Number of answered requests that are repeated. */
 const REMEMBERED = 40;
 
-/** The writes that carry an idempotency key: which of them wait to be sent again, and which may be. */
+/** The writes that carry an idempotency key: those that wait to be repeated, and those that may be. */
 export class KeyedWrites {
   private readonly waiting = new Map<string, WriteRequest>();
   private readonly answered: WriteRequest[] = [];
 
-  /** @param keysLast false where the ledger's clock moves so far that keys expire. */
+  /** @param keysLast false if the ledger's clock moves so far that keys expire. */
   constructor(private readonly keysLast: boolean) {}
 
-  /** Without an answer, or with 5xx, it waits to be sent again. */
+  /** Without an answer, or with 5xx, it waits to be repeated. */
   note(request: WriteRequest, attempt: Attempt): void {
     const { key, answer } = attempt;
     if (key === undefined) return;
@@ -27,7 +27,7 @@ export class KeyedWrites {
     return [...this.waiting.values()];
   }
 
-  /** Of what is not answered the one that waits longest. Whoever takes it sends it. */
+  /** Removes and returns the unanswered request that has waited longest, for the caller to send. */
   takeUnanswered(): WriteRequest | undefined {
     for (const [key, request] of this.waiting) {
       this.waiting.delete(key);
@@ -36,7 +36,7 @@ export class KeyedWrites {
     return undefined;
   }
 
-  /** Requests whose answer is kept: sent again, they get the same one. */
+  /** Requests whose answer is stored: repeated, they get the same one. */
   get repeatable(): readonly WriteRequest[] {
     return this.keysLast ? this.answered : [];
   }

@@ -6,12 +6,12 @@ import { recordFaults } from './record-faults';
 import { takeSnapshot } from './snapshot';
 import { transitionFaults } from './transition-faults';
 
-/** The first of them tell enough. */
+/** The first ones are informative enough. */
 const SHOWN = 10;
 
 /**
- * All that is wrong with a ledger after what its clients have seen. They get the answers first that they still wait for;
- * nobody else may write meanwhile.
+ * All faults of a ledger, given what its clients have seen. Requests that are still unanswered are repeated first;
+ * nobody else may write during the check.
  */
 export async function ledgerFaults(url: string, database: SqlConnection, history: History): Promise<string[]> {
   const unsettled = await history.settle(url);
@@ -28,8 +28,9 @@ export async function ledgerFaults(url: string, database: SqlConnection, history
 }
 
 /**
- * Answers of /health that said "healthy" although nothing could be committed: those between a write that was refused for it
- * and the end of the fault. A small write may still find room where a larger one was refused; what is said after it is true.
+ * Counts answers of /health that said "healthy" although nothing could be committed: those between a write refused for
+ * that reason and the end of the fault. A small write may still find room after a larger one was refused; answers after
+ * it are correct.
  */
 export function falseHealth({ attempts, sightings }: History, from: number, to: number): number {
   const writes = attempts.filter(({ began }) => began >= from).sort((one, other) => one.ended - other.ended);
@@ -40,7 +41,7 @@ export function falseHealth({ attempts, sightings }: History, from: number, to: 
   }).length;
 }
 
-/** Whether it was carried out, and left something in the ledger for certain. */
+/** Whether it certainly succeeded, and left something in the ledger. */
 function isCommit({ answer, operation }: Attempt): boolean {
   const isDone = answer !== null && answer.status >= 200 && answer.status < 300;
   return isDone && TRACES[operation].done.every((trace) => trace.length > 0);

@@ -7,14 +7,14 @@ import { randomFor, type Random } from './random';
 const RISK_LEVELS = ['low', 'medium', 'high', 'critical'];
 const EFFECTS = ['allow', 'allow', 'allow', 'deny'];
 const ACTIONS = ['read', 'write', 'deploy'];
-/** Records that clients choose from: few enough to meet at one, many enough to find some. */
+/** Records that clients choose from: few enough that they compete, many enough that there are some. */
 const REMEMBERED = 40;
-/** Characters. Kept twice: in the record and in the state of its entry. */
+/** Characters. They are stored twice: in the record and in the state of its entry. */
 const LARGE = 200_000;
 
-/** Share of the POSTs that carry an idempotency key, and may be sent again. */
+/** Share of the POSTs that carry an idempotency key, and so may be repeated. */
 const KEYED = 0.5;
-/** Share of the choices that are left to what is not answered yet, and to what was answered before. */
+/** Share of the choices that repeat unanswered requests, and of those that repeat answered ones. */
 const REPEATED = { unanswered: 0.5, answered: 0.05 };
 
 /** How often each write is chosen. */
@@ -41,8 +41,8 @@ const CHOICES = Object.entries(SHARES).flatMap(([operation, share]) =>
 );
 
 /**
- * Clients that write all kinds of records, some of it refused by rule, until they are stopped or nobody answers. What
- * they choose is the seed's; what they race for is shared, and so is what has to be sent again.
+ * Clients that write all kinds of records, some of which rules refuse, until they are stopped or nobody answers. The
+ * seed determines their choices; they share the records they compete for, and the requests to be repeated.
  */
 export class Load {
   private readonly known: Record<'entities' | 'claims' | 'agents' | 'decisions' | 'policies', string[]> = {
@@ -60,7 +60,7 @@ export class Load {
     private readonly history: History,
   ) {}
 
-  /** What the clients need to begin: some agents, and a policy that lets them act. */
+  /** Creates what the clients need at first: some agents, and a policy that lets them act. */
   async prepare(url: string): Promise<void> {
     const random = randomFor(`${this.label}: prepare`);
     for (let count = 0; count < 3; count += 1) await this.carryOut(url, this.createAgent());
@@ -68,7 +68,7 @@ export class Load {
     await this.carryOut(url, this.createEntity(random));
   }
 
-  /** Starts the clients. The promise resolves once all have ended, because of `signal` or their connection. */
+  /** Runs the clients. The promise resolves once all have ended, because of `signal` or a lost connection. */
   async run(url: string, clients: number, signal: AbortSignal, pause = 0): Promise<void> {
     this.rounds += 1;
     const round = this.rounds;
@@ -83,7 +83,7 @@ export class Load {
     await Promise.all(Array.from({ length: clients }, one));
   }
 
-  /** Writes about so many bytes of entities, so that the write-ahead log is folded into the database file. */
+  /** Writes about this many bytes of entities, so that the write-ahead log is folded into the database file. */
   async fill(url: string, bytes: number): Promise<void> {
     const text = 'x'.repeat(LARGE);
     const body = { type: 'large', name: 'large', properties: { text } };
@@ -94,7 +94,7 @@ export class Load {
     }
   }
 
-  /** Sends one write of the seed's choice, or one again that carries a key. */
+  /** Sends one write of the seed's choice, or repeats one that carries a key. */
   async once(url: string, random: Random): Promise<Answer | null> {
     const { repeatable } = this.history.keyed;
     const isRepeated = random.chance(REPEATED.answered) && repeatable.length > 0;
@@ -116,7 +116,7 @@ export class Load {
     if (operation === 'createAgent') keep(agents, body.id);
     if (operation === 'propose') keep(decisions, body.id);
     if (operation === 'createPolicy') keep(policies, body.id);
-    // Half of them stay known, so that some requests aim at what is gone.
+    // Half of them stay known, so that some requests aim at records that no longer exist.
     if (operation === 'deleteEntity' && this.made % 2 === 0) forget(entities, path.slice('entities/'.length));
     if (operation === 'removeClaim' && this.made % 2 === 0) forget(claims, path);
   }
@@ -214,7 +214,7 @@ export class Load {
     return { operation, method, path, body };
   }
 
-  /** Used once, so that content tells whose it is. */
+  /** Never used twice, so that content identifies its writer. */
   private newName(): string {
     this.made += 1;
     return String(this.made);

@@ -6,13 +6,13 @@ const ACTION = 'turn';
 const PAUSE = 20;
 
 /**
- * A client of several replicas that allows an action and denies it, in turn. Once it was answered that the action is
- * denied, no replica may authorise it, and none may answer that there is no such policy.
+ * A client of several replicas that alternately allows and denies an action. Once the denial has been answered, no
+ * replica may authorise the action, and none may answer that there is no such policy.
  */
 export class PolicyTurns {
-  /** What a replica answered that was no longer so. */
+  /** Outdated answers of the replicas. */
   readonly stale: string[] = [];
-  /** Statuses of the actions. */
+  /** Statuses with which the actions were answered. */
   readonly statuses = new Map<number, number>();
   private agent = '';
   private taken = 0;
@@ -38,7 +38,7 @@ export class PolicyTurns {
     }
   }
 
-  /** Returns once a replica has answered that it is so. */
+  /** Returns once a replica has confirmed the change. */
   async take(effect: 'allow' | 'deny'): Promise<void> {
     this.isDenied = false;
     const rules = { effect, subjects: ['*'], actions: [ACTION], resources: ['*'] };
@@ -50,7 +50,7 @@ export class PolicyTurns {
     this.isDenied = effect === 'deny';
   }
 
-  /** Asks every replica for the action and for the policy. */
+  /** Requests the action and the policy from every replica. */
   async look(): Promise<void> {
     await Promise.all(this.urls.map((url) => this.lookAt(url)));
   }
@@ -68,7 +68,7 @@ export class PolicyTurns {
       this.stale.push(`${url} shows the policy of turn ${this.taken} as ${read.body.status}`);
   }
 
-  /** Asks one replica after another until one has created it; what was refused under load is not there. */
+  /** Tries one replica after another until one has created it; a request refused under load has created nothing. */
   private async create(
     operation: 'createAgent' | 'createPolicy',
     path: string,

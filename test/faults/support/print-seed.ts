@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** Jest calls it once, before the first test of faults; workers inherit the seed. */
+/** Jest calls this once, before the first fault test; workers inherit the seed. */
 export default function printSeed(): void {
   process.env['FAULT_SEED'] ??= String(randomInt(2 ** 31));
   process.stdout.write(`\nFaults: FAULT_SEED=${process.env['FAULT_SEED']} makes the same choices again.\n`);

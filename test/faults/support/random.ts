@@ -1,9 +1,9 @@
-/** Choices that a seed makes again. */
+/** Choices that a seed reproduces. */
 export interface Random {
   /** A whole number from 0 to below the limit. */
   below(limit: number): number;
   pick<Value>(values: readonly Value[]): Value;
-  /** True in the given share of calls. */
+  /** True for the given share of calls. */
   chance(share: number): boolean;
 }
 
@@ -12,7 +12,7 @@ export function randomFor(label: string): Random {
   return seededRandom(`${process.env['FAULT_SEED'] ?? '1'}:${label}`);
 }
 
-/** The choices of a text: always the same. */
+/** The choices that belong to a text: always the same. */
 export function seededRandom(seed: string): Random {
   const next = mulberry32(textHash(seed));
   const below = (limit: number): number => Math.floor(next() * limit);

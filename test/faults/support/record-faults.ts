@@ -3,7 +3,7 @@ import { withoutUnset } from '../../support/requests/sealed-form';
 import type { Parsed } from '../../support/application/send';
 import type { Snapshot } from './snapshot';
 
-/** Whether the records are those that the entries left, in lists, tables and statistics alike. */
+/** Checks that the records are those that the entries left, in lists, tables and statistics alike. */
 export function recordFaults(snapshot: Snapshot): string[] {
   const { records, stored } = snapshot;
   const { live, created } = replay(snapshot);

@@ -3,7 +3,7 @@ import { until } from './watch';
 
 export const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0;
 
-/** Starts a Redis that keeps nothing. */
+/** Starts a Redis without persistence. */
 export async function startRedis(folder: string, port: number): Promise<ChildProcess> {
   const started = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], {
     cwd: folder,

@@ -1,2 +1,2 @@
-/** How often what is left to chance is tried; FAULT_ROUNDS asks for more. */
+/** Rounds of tests that depend on chance; FAULT_ROUNDS sets another number. */
 export const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 8);

@@ -13,13 +13,13 @@ export const MAIN = join(ROOT, 'dist', 'main.js');
 
 interface Surroundings {
   readonly environment?: Readonly<Record<string, string>>;
-  /** How a check of the ledger looks into the database; unless given, as into SQLite's file. */
+  /** Opens the database for a check of the ledger; by default SQLite's file. */
   readonly connect?: () => Promise<SqlConnection>;
-  /** Takes away what was made for it. */
+  /** Removes what was created for it. */
   readonly tidyUp?: () => Promise<void>;
 }
 
-/** A database, SQLite's file unless the environment says otherwise, and the built program that serves it. */
+/** A database (a SQLite file unless the environment says otherwise) and the built program that serves it. */
 export class ServedDatabase {
   private current: StartedProgram | null = null;
 
@@ -28,7 +28,7 @@ export class ServedDatabase {
     private readonly surroundings: Surroundings = {},
   ) {}
 
-  /** Where its file is. */
+  /** The path of its file. */
   get folder(): string {
     return dirname(this.path);
   }
@@ -48,21 +48,21 @@ export class ServedDatabase {
     return this.current;
   }
 
-  /** Ends the program, if it runs, with a signal and answers its exit code. */
+  /** Ends the program, if it runs, with a signal and returns its exit code. */
   async stop(signal?: NodeJS.Signals): Promise<number | null> {
     const program = this.current;
     this.current = null;
     return program === null ? null : program.stop(signal);
   }
 
-  /** Waits until the program ends by itself and answers its exit code; null when a signal ended it. */
+  /** Waits until the program ends by itself and returns its exit code; null if a signal ended it. */
   async ended(): Promise<number | null> {
     const { process } = this.program;
     if (process.exitCode === null && process.signalCode === null) await once(process, 'exit');
     return this.stop();
   }
 
-  /** Starts the program where it may refuse to; answers how it ended, or null when it runs. */
+  /** Starts the program, which may refuse to: returns how it ended, or null if it runs. */
   async startOrEnd(environment: Readonly<Record<string, string>> = {}): Promise<ProgramEnded | null> {
     try {
       await this.start(environment);
@@ -73,7 +73,7 @@ export class ServedDatabase {
     }
   }
 
-  /** What is wrong with what the running program serves, after all that its clients have seen. */
+  /** The faults of what the running program serves, given what its clients have seen. */
   async faults(history: History): Promise<string[]> {
     const { connect = () => SqliteConnection.open(this.path, OPEN_READONLY) } = this.surroundings;
     const database = await connect();
@@ -84,12 +84,12 @@ export class ServedDatabase {
     }
   }
 
-  /** Removes its file and all that was written next to it. */
+  /** Removes its file and everything written next to it. */
   empty(): void {
     for (const file of readdirSync(this.folder)) rmSync(join(this.folder, file));
   }
 
-  /** Ends the program, if it runs, and takes away what was made for it. */
+  /** Ends the program, if it runs, and removes what was created for it. */
   async remove(): Promise<void> {
     await this.stop('SIGKILL');
     await this.surroundings.tidyUp?.();

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 /** A file system of some megabytes. */
 export interface SmallDisk {
   readonly folder: string;
-  /** Takes all the room that is left, but for some bytes. */
+  /** Fills all remaining space except for some bytes. */
   fill(spare?: number): void;
   makeRoom(): void;
-  /** Lets nothing be written any more, or again. */
+  /** Makes the disk read-only, or writable again. */
   setReadOnly(isReadOnly: boolean): void;
   setFileReadOnly(path: string, isReadOnly: boolean): void;
   remove(): void;
@@ -17,7 +17,7 @@ export interface SmallDisk {
 
 const SIZE = '24m';
 
-/** For tests that need a file system of their own; skipped, and shown so, where none may be mounted. */
+/** For tests that need a file system of their own; skipped, visibly, if none may be mounted. */
 export function describeWithSmallDisk(title: string, tests: () => void): void {
   if (canMount()) describe(title, tests);
   else describe.skip(`${title} (skipped: needs the right to mount a tmpfs)`, tests);

@@ -10,12 +10,12 @@ export const LISTS = [
   { path: 'executions', subjectType: 'execution', table: 'executions' },
 ] as const;
 
-/** An entry of the ledger as the audit and the provenance tell it, and its row in the database. */
+/** An entry of the ledger as audit and provenance show it, and its row in the database. */
 export interface SnapshotEntry {
   readonly audit: Parsed;
   readonly provenance: Parsed;
   readonly row: Row;
-  /** The subject as it stood after the entry; null when it no longer existed. */
+  /** The subject after the entry; null if it no longer existed. */
   readonly state: Parsed;
 }
 
@@ -26,22 +26,22 @@ interface Row {
   readonly state: string | null;
 }
 
-/** All that the service tells of itself at a quiet moment, and what its database holds. */
+/** Everything that the service shows at a quiet moment, and the content of its database. */
 export interface Snapshot {
   readonly entries: readonly SnapshotEntry[];
-  /** Records by id, as the lists tell them; of claims those of the entities that have some. */
+  /** Records by id, as the lists show them; claims are those of entities that have some. */
   readonly records: ReadonlyMap<string, Parsed>;
-  /** Ids that the tables hold, with the sequence of the entry that created them. */
+  /** The ids in the tables, each with the sequence of the entry that created it. */
   readonly stored: ReadonlyMap<string, number>;
   readonly stats: Parsed;
   readonly verification: Parsed;
-  /** What did not fit together while it was read. */
+  /** Inconsistencies found while reading. */
   readonly faults: readonly string[];
 }
 
 /**
- * Reads everything by HTTP, and once more from the database by a connection that is not the service's. Taken again while
- * the service itself writes, such as what has expired.
+ * Reads everything over HTTP, and again from the database on a separate connection. Repeated as long as
+ * the service itself writes, for example an expiry.
  */
 export async function takeSnapshot(
   url: string,

@@ -2,7 +2,7 @@ import type { Parsed } from '../../support/application/send';
 import type { Snapshot, SnapshotEntry } from './snapshot';
 
 const SETTLES: ReadonlySet<string> = new Set(['decision.approved', 'decision.rejected', 'decision.expired']);
-/** What a suspended agent must not do. */
+/** Actions that a suspended agent must not take. */
 const ACTS: ReadonlySet<string> = new Set([
   'execution.authorized',
   'decision.proposed',
@@ -10,7 +10,7 @@ const ACTS: ReadonlySet<string> = new Set([
   'decision.approved',
 ]);
 
-/** Goes through the entries in their order and tells which could not follow the ones before them. */
+/** Goes through the entries in order and reports those that could not follow the ones before them. */
 export function transitionFaults({ entries, records }: Snapshot): string[] {
   const rules = [settledOnce(), suspendedDoNothing(), oneVersionInForce(), revisionsInTurn(), claimsOfEntities()];
   const faults = entries.flatMap((entry) =>
@@ -22,7 +22,7 @@ export function transitionFaults({ entries, records }: Snapshot): string[] {
   return [...faults, ...listedInForce(records), ...orderFaults(entries)];
 }
 
-/** Answers what is wrong with an entry, after those before it. */
+/** Returns the faults of an entry, given those before it. */
 type Rule = (entry: SnapshotEntry) => string | null;
 
 function settledOnce(): Rule {
@@ -93,7 +93,7 @@ function orderFaults(entries: readonly SnapshotEntry[]): string[] {
   const seen = new Set<string>();
   for (const { audit, row } of entries) {
     if (audit.timestamp < latest.timestamp) faults.push(`entry ${row.sequence} is older than the one before it`);
-    if (audit.id <= latest.auditId) faults.push(`the id of audit entry ${row.sequence} sorts before the former`);
+    if (audit.id <= latest.auditId) faults.push(`the id of audit entry ${row.sequence} sorts before the previous one`);
     Object.assign(latest, { timestamp: audit.timestamp, auditId: audit.id });
     const kind = audit.subjectId.slice(0, 4);
     if (!seen.has(audit.subjectId) && audit.subjectId <= (latest.ids.get(kind) ?? '')) {

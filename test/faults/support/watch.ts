@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { History } from './history';
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const INTERVAL = 25;
 /** Milliseconds; a busy machine may be slow. */
 const PATIENCE = 60_000;
 
-/** Looks at the health, and reads a list, again and again, until it is stopped or nobody answers. */
+/** Repeatedly requests the health and a list, until it is stopped or nobody answers. */
 export async function watch(url: string, history: History, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     if ((await history.lookAtHealth(url)) === null) return;
@@ -15,12 +15,12 @@ export async function watch(url: string, history: History, signal: AbortSignal):
   }
 }
 
-/** Waits until the service says it is healthy. It must do so without a restart. */
+/** Waits until the service reports that it is healthy. It must do so without a restart. */
 export async function untilHealthy(url: string, history: History, patience = PATIENCE): Promise<void> {
   await until('the service is healthy', async () => (await history.lookAtHealth(url)) === 200, patience);
 }
 
-/** Waits for a condition, and fails when it does not come true. */
+/** Waits for a condition, and fails if it does not become true. */
 export async function until(
   what: string,
   isTrue: () => boolean | Promise<boolean>,

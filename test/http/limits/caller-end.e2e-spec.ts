@@ -15,16 +15,16 @@ import { temporaryDatabase, type TemporaryDatabase } from '../../support/databas
 const KEYS = '/api/v1/api-keys';
 const DECISIONS = '/api/v1/decisions';
 const ISSUER = 'https://login.example.org';
-/** Seconds: until the token of these tests ends. It begins requests for some more. */
+/** Seconds until the token of these tests expires. It is accepted for new requests a little longer. */
 const TOKEN_LIFE = 5;
-/** Somebody else can hold a table there, so that what reads it is under way. */
+/** There a test can lock a table, so that a read of it is in progress for as long as needed. */
 const itOnPostgres = onPostgres ? it : it.skip;
 
-/** What a caller has begun ends with its key or its agent's activity, also where another process ends them. */
+/** What a caller has started ends with its key, or when its agent is suspended, even if another process ends them. */
 describe('The end of a caller', () => {
   let database: TemporaryDatabase;
   let app: TestApp;
-  /** Another process, where there can be one. */
+  /** Another process, if the database allows one. */
   let other: TestApp;
   let folder: string;
   let token: string;
@@ -108,7 +108,7 @@ describe('The end of a caller', () => {
     byAnother.close();
   });
 
-  itOnPostgres('ends the verification that it asked for, though it is under way', async () => {
+  itOnPostgres('ends its verification in progress', async () => {
     const { id, secret: key } = await issueKey(app, { scopes: ['audit'] });
     await createEntity(app);
     const somebody = await foreignConnection(app);
@@ -121,7 +121,7 @@ describe('The end of a caller', () => {
     await somebody.close();
   });
 
-  it('resets the export that it reads', async () => {
+  it('resets its export', async () => {
     const properties = { text: 'x'.repeat(500_000) };
     for (let count = 0; count < 40; count += 1) await createEntity(app, { properties });
     const key = await issueKey(app, { scopes: ['audit'] });

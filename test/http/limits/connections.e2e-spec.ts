@@ -8,7 +8,7 @@ const CLIENT = '127.0.0.1';
 const ANOTHER = '127.0.0.2';
 const ASK = `GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-/** Requests that are worked on until `end`. */
+/** Requests whose handlers run until `end`. */
 const work = new EventEmitter().setMaxListeners(0);
 
 @Controller('work')
@@ -45,7 +45,7 @@ describe('Connections', () => {
     return client;
   }
 
-  /** What comes back; empty where the connection is closed instead. */
+  /** The answer; empty if the connection is closed instead. */
   function answerTo(client: Socket, asked = ASK): Promise<string> {
     client.write(asked);
     return new Promise((resolve) => {
@@ -58,7 +58,7 @@ describe('Connections', () => {
     return (await answerTo(await from(localAddress))).startsWith('HTTP/1.1 200');
   }
 
-  /** Connections that were answered once and are kept. */
+  /** Connections that were answered once and stay open. */
   async function hold(count: number, localAddress = CLIENT): Promise<Socket[]> {
     const held: Socket[] = [];
     for (let number = 0; number < count; number += 1) {
@@ -111,7 +111,7 @@ describe('Connections', () => {
     },
   );
 
-  it('are not kept where their number comes near to what there may be, of one address or of all', async () => {
+  it('are closed after an answer if their number is near the limit, of one address or in total', async () => {
     app = await start({ MAX_CONNECTIONS: '20', MAX_CONNECTIONS_PER_ADDRESS: '10' });
     await hold(8);
     const near = await from(CLIENT);
@@ -122,7 +122,7 @@ describe('Connections', () => {
     expect(await answerTo(third)).toMatch(/\r\nConnection: close\r\n/);
   });
 
-  it('that wait for no answer make room for others, the oldest of the address that has most', async () => {
+  it('that are idle make room for others, the oldest of the address that has most first', async () => {
     app = await start({ MAX_CONNECTIONS: '6', MAX_CONNECTIONS_PER_ADDRESS: '4' });
     await occupy(1, CLIENT);
     const [oldest] = await Promise.all([from(CLIENT), from(CLIENT)]);
@@ -136,7 +136,7 @@ describe('Connections', () => {
     expect(work.listenerCount('end')).toBe(1);
   });
 
-  it('beyond all that there may be are closed where each waits for an answer', async () => {
+  it('beyond the limit are closed if every other one waits for an answer', async () => {
     app = await start({ MAX_CONNECTIONS: '3', MAX_CONNECTIONS_PER_ADDRESS: '3' });
     await occupy(3, CLIENT);
     expect(await isServed(ANOTHER)).toBe(false);

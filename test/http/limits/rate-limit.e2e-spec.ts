@@ -48,7 +48,7 @@ describe('The rate limit', () => {
     }
   });
 
-  it('refuses what goes beyond, before anything else is looked at', async () => {
+  it('refuses further requests before anything else is checked', async () => {
     await start();
     for (let count = 0; count < LIMIT; count += 1) await send(app, 'GET', '/api/v1/samples');
     const refused = await send(app, 'GET', '/nothing');
@@ -59,7 +59,7 @@ describe('The rate limit', () => {
     expect(refused.headers.get('x-request-id')).toBe(refused.body.error.requestId);
   });
 
-  it('leaves the holders of a key their requests, whatever strangers at their address send', async () => {
+  it('leaves holders of a key their share, whatever strangers at their address send', async () => {
     await start({ API_KEY_PREVIOUS: 'the-key-of-last-month-0123456789' });
     await overrun('/api/v1/samples', null);
     await overrun('/api/v1/samples', 'wrong');
@@ -85,7 +85,7 @@ describe('The rate limit', () => {
     expect((await send(app, 'GET', '/api/v1/samples')).status).toBe(429);
   });
 
-  it('does not count the files of the documentation, though it says how the client stands', async () => {
+  it("does not count the files of the documentation, but reports the client's standing", async () => {
     await start();
     const files = ['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'];
     for (const path of [...files, '/docs/favicon-16x16.png', '/docs/favicon-32x32.png']) {
@@ -103,7 +103,7 @@ describe('The rate limit', () => {
     expect((await send(app, 'GET', path, { key })).status).toBe(429);
   }
 
-  it('lets the client in again in the next window', async () => {
+  it('admits the client again in the next window', async () => {
     await start({ RATE_WINDOW: '3000' });
     for (let count = 0; count <= LIMIT; count += 1) await send(app, 'GET', '/api/v1/samples');
     expect((await send(app, 'GET', '/api/v1/samples')).status).toBe(429);
@@ -113,7 +113,7 @@ describe('The rate limit', () => {
     expect(answer.headers.get('x-ratelimit-remaining')).toBe('4');
   });
 
-  it('refuses nobody for longer than a window when the clock goes back', async () => {
+  it('refuses nobody for longer than a window if the clock is set back', async () => {
     await start({ RATE_WINDOW: '60000' });
     for (let count = 0; count <= LIMIT; count += 1) await send(app, 'GET', '/api/v1/samples');
     expect((await send(app, 'GET', '/api/v1/samples')).status).toBe(429);
@@ -129,7 +129,7 @@ describe('The rate limit', () => {
     }
   });
 
-  it('counts a route with a bucket of its own apart, under the same limit', async () => {
+  it('counts a route with its own bucket separately, under the same limit', async () => {
     await start();
     for (let count = 0; count <= LIMIT; count += 1) await send(app, 'GET', '/api/v1/samples');
     expect((await send(app, 'GET', '/api/v1/samples')).status).toBe(429);
@@ -139,7 +139,7 @@ describe('The rate limit', () => {
     expect((await send(app, 'GET', '/api/v1/samples/open')).status).toBe(429);
   });
 
-  it('counts what Node refuses', async () => {
+  it('counts requests that Node refuses', async () => {
     await start();
     for (let count = 0; count < LIMIT; count += 1) await sendRaw(app, 'NONSENSE\r\n\r\n');
     expect((await send(app, 'GET', '/api/v1/samples', { key: null })).status).toBe(429);
@@ -150,7 +150,7 @@ describe('The rate limit', () => {
     return answer.headers.get('x-ratelimit-remaining');
   }
 
-  it('gives nothing for a forged X-Forwarded-For', async () => {
+  it('ignores a forged X-Forwarded-For', async () => {
     await start();
     expect(await remaining('198.51.100.1')).toBe('4');
     expect(await remaining('198.51.100.2')).toBe('3');
@@ -173,7 +173,7 @@ describe('The rate limit', () => {
     }
   });
 
-  it('counts the client a trusted proxy names', async () => {
+  it('counts the client that a trusted proxy names', async () => {
     await start({ TRUST_PROXY: '1' });
     expect(await remaining('198.51.100.1')).toBe('4');
     expect(await remaining('198.51.100.2')).toBe('4');

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { send } from '../../support/application/send';
-import { exchange, told, wire } from '../../support/application/wire';
+import { exchange, summaryOf, wire } from '../../support/application/wire';
 
 const TOO_SLOW = /^HTTP\/1\.1 400 [^]*"field":"request","message":"must arrive in time"/;
 
-describe('What a client may hold of the server', () => {
+describe('The limit of what a client may occupy on the server', () => {
   let app: TestApp;
   afterEach(() => app.close());
 
@@ -15,7 +15,7 @@ describe('What a client may hold of the server', () => {
     return connect(Number(port), hostname);
   }
 
-  /** All that comes back over a connection until the server ends it. */
+  /** Everything received over a connection until the server ends it. */
   async function received(socket: Socket): Promise<string> {
     let text = '';
     socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
@@ -23,7 +23,7 @@ describe('What a client may hold of the server', () => {
     return text;
   }
 
-  /** The server has seen that a client is gone. */
+  /** The server has noticed that a client is gone. */
   async function connectionsLeft(): Promise<void> {
     const server = app.application.getHttpServer();
     const open = (): Promise<number> =>
@@ -33,7 +33,7 @@ describe('What a client may hold of the server', () => {
     while ((await open()) > 0) await new Promise((resolve) => setTimeout(resolve, 10));
   }
 
-  it('is ten seconds for the head of a request, whether nothing comes or a byte now and then', async () => {
+  it('is ten seconds for the head of a request, whether nothing arrives or a byte now and then', async () => {
     app = await createTestApp();
     const [silent, slow] = [connected(), connected()];
     slow.write('GET /api/v1/health HTTP/1.1\r\nX-Slow: ');
@@ -44,7 +44,7 @@ describe('What a client may hold of the server', () => {
     for (const answer of answers) expect(answer).toMatch(TOO_SLOW);
   });
 
-  it('is so many connections', async () => {
+  it('is the configured number of connections', async () => {
     app = await createTestApp({ environment: { MAX_CONNECTIONS: '2' } });
     const head = `GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-API-Key: ${API_KEY}\r\n\r\n`;
     const held = [connected(), connected()];
@@ -60,10 +60,10 @@ describe('What a client may hold of the server', () => {
     expect((await send(app, 'GET', '/api/v1/stats')).status).toBe(200);
   });
 
-  it('is any number of headers within 16 KiB, of which none is overlooked', async () => {
+  it('is 16 KiB of headers, however many, and none is overlooked', async () => {
     app = await createTestApp();
     const many = Array.from({ length: 3000 }, () => 'a:');
     const request = wire('GET /api/v1/stats HTTP/1.1', [...many, `X-API-Key: ${API_KEY}`]);
-    expect((await exchange(app, request)).map(told)).toEqual([{ status: 401, code: 'UNAUTHORIZED' }]);
+    expect((await exchange(app, request)).map(summaryOf)).toEqual([{ status: 401, code: 'UNAUTHORIZED' }]);
   });
 });

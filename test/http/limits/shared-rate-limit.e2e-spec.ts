@@ -61,7 +61,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     return Number(headers.get('x-ratelimit-remaining'));
   }
 
-  /** How many of the answers had each status; a few requests at a time. */
+  /** Sends a few requests at a time, and counts the answers by status. */
   async function statuses(count: number): Promise<Record<number, number>> {
     const counts: Record<number, number> = {};
     for (let sent = 0; sent < count; sent += 4) {
@@ -72,7 +72,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     return counts;
   }
 
-  it('is one over all processes, with the headers of one', async () => {
+  it('is a single one over all processes, also in its headers', async () => {
     await start(2, { RATE_WINDOW: '60000' });
     const first = await request(0);
     const second = await request(1);
@@ -87,7 +87,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('lets the client in again in the next window', async () => {
+  it('admits the client again in the next window', async () => {
     await start(2);
     await statuses(LIMIT + 1);
     expect((await request(0)).status).toBe(429);
@@ -95,7 +95,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     expect(remainingOf(await request(1))).toBe(LIMIT - 1);
   });
 
-  it('refuses nobody for longer than a window when the clock of Redis goes back', async () => {
+  it('refuses nobody for longer than a window if the clock of Redis is set back', async () => {
     await start(1);
     const redis = new Redis(REDIS_SERVER.port, REDIS_SERVER.host);
     await redis.set(`governance:rate:${WINDOW}:shared-with-key:${countedClient(client)}`, LIMIT, 'PX', 86_400_000);
@@ -105,7 +105,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     expect(remainingOf(await request(0))).toBe(LIMIT - 1);
   });
 
-  it('counts what Node refuses', async () => {
+  it('counts requests that Node refuses', async () => {
     await start(2, { TRUST_PROXY: '0', RATE_LIMIT: '1000000', RATE_WINDOW: '2147483647' });
     const remaining = async (): Promise<number> => remainingOf(await send(app(1), 'GET', '/nothing', { key: null }));
     const before = await remaining();
@@ -114,7 +114,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     expect(await remaining()).toBe(before - 2);
   });
 
-  it('counts those with a key and those without apart, and files of the documentation not at all', async () => {
+  it('counts requests with and without a key separately, and files of the documentation not at all', async () => {
     await start(2, { RATE_WINDOW: '60000' });
     const standings = [];
     for (const index of [0, 1]) {
@@ -127,7 +127,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
   });
 
   it.each<['cut' | 'hold']>([['cut'], ['hold']])(
-    'is that of each process while Redis is gone (%s), and one again when it is back',
+    'applies per process while Redis is gone (%s), and to all again when it is back',
     async (fault) => {
       const warn = jest.spyOn(Logger.prototype, 'warn');
       await start(2, { RATE_WINDOW: '60000' });
@@ -135,7 +135,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
       gate[fault]();
       const begun = performance.now();
       expect(await statuses(60)).toEqual({ 200: 2 * (LIMIT - 2), 429: 60 - 2 * (LIMIT - 2) });
-      // Fifteen times four at once: far less than when each waited for an answer.
+      // Fifteen times four at once: far less than if each waited for an answer.
       expect(performance.now() - begun).toBeLessThan(15 * ANSWER_TIMEOUT);
       const lines = warn.mock.calls.filter(([line]) => String(line).startsWith('Redis does not answer'));
       expect(lines).toHaveLength(2);
@@ -144,7 +144,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     },
   );
 
-  it('does not keep the service from starting without Redis', async () => {
+  it('does not prevent a start without Redis', async () => {
     gate.cut();
     const warn = jest.spyOn(Logger.prototype, 'warn');
     await start(2, { RATE_WINDOW: '60000' });
@@ -155,7 +155,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
     await untilShared();
   });
 
-  /** Until a client that is new to all processes has one limit over all of them. */
+  /** Waits until a client that is new to all processes has one limit over all of them. */
   async function untilShared(): Promise<void> {
     let counted: Record<number, number> = {};
     for (const deadline = Date.now() + 60_000; counted[200] !== LIMIT && Date.now() < deadline;) {
@@ -167,7 +167,7 @@ describeWhereReachable([REDIS_SERVER], 'The rate limit in Redis', () => {
   }
 });
 
-/** Nobody else counts for it, not even another run of these tests. */
+/** An address that nobody else uses, not even another run of these tests. */
 function newClient(): string {
   const part = (): string => randomInt(65_536).toString(16);
   return `2001:db8:${part()}:${part()}::1`;

@@ -5,17 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { createEntity } from '../../support/application/factories';
 
-/** Milliseconds that stand for the thirty seconds here. */
+/** Milliseconds in place of the thirty seconds. */
 const STALLED = 1_000;
-/** More than the system takes in for a client that does not read. */
+/** More than the operating system buffers for a client that does not read. */
 const LARGE = { text: 'x'.repeat(16_000_000) };
 
-/** Bytes between two pauses of a client: so little that it needs several times `STALLED` for all. */
+/** Bytes between two pauses of a client: so few that reading everything takes several times `STALLED`. */
 const READ_AT_ONCE = 500_000;
 
 @Controller('slow')
 class SlowController {
-  /** Takes longer to make than a client may take to go on reading. */
+  /** An answer that takes longer to produce than a client may pause. */
   @Get()
   async answer(): Promise<object> {
     await sleep(2 * STALLED);
@@ -43,7 +43,7 @@ describe('An answer', () => {
 
   const server = (): Server => app.application.getHttpServer();
 
-  /** Asks, and reads nothing until asked to. */
+  /** Sends a request, and reads nothing until it is resumed. */
   function ask(times = 1): Socket {
     const { hostname, port } = new URL(app.url);
     const client = connect(Number(port), hostname).on('error', () => undefined);
@@ -65,19 +65,19 @@ describe('An answer', () => {
   describe.each(['entities', 'provenance/export', 'slow'])('of %s', (asked) => {
     beforeEach(async () => {
       path = asked;
-      // Those of earlier requests, which a client keeps for others.
+      // Connections of earlier requests, which a client keeps open.
       server().closeIdleConnections();
       await untilConnections(0);
     });
 
-    it('that nobody reads is given up, also with others behind it', async () => {
+    it('that nobody reads is dropped, even if further requests wait behind it', async () => {
       ask();
       ask(5);
       await untilConnections(2);
       await untilConnections(0);
     });
 
-    it('that is read now and then arrives whole', async () => {
+    it('that is read now and then arrives completely', async () => {
       let [bytes, pauses] = [0, 0];
       for await (const chunk of ask()) {
         bytes += (chunk as Buffer).length;

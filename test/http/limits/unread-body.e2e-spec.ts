@@ -7,7 +7,7 @@ import { sendRaw } from '../../support/application/send';
 
 const FIFTY_MEGABYTES = 50 * 2 ** 20;
 const CHUNK = Buffer.alloc(2 ** 16, ' ');
-/** Milliseconds for which a client that goes on sending is listened to. */
+/** Milliseconds for which the service reads from a client that keeps sending. */
 const LINGER = 1_000;
 
 describe('A body that is not read', () => {
@@ -18,7 +18,7 @@ describe('A body that is not read', () => {
   });
   afterAll(() => app.close());
 
-  /** Uploads as a plain Node client does: writes while the socket takes it, and reads the answer when it comes. */
+  /** Uploads like a plain Node client: writes while the socket accepts data, and reads the answer when it arrives. */
   async function upload(
     method: string,
     headers: Record<string, string | number>,
@@ -49,7 +49,7 @@ describe('A body that is not read', () => {
     };
   }
 
-  it('does not keep a client without a key from its 401', async () => {
+  it('does not prevent a client without a key from receiving its 401', async () => {
     const headers = { 'content-type': 'application/json', 'content-length': FIFTY_MEGABYTES };
     const { answer, bytes } = await upload('POST', headers);
     expect(answer).toEqual({ status: 401, connection: 'close', code: 'UNAUTHORIZED' });
@@ -63,14 +63,14 @@ describe('A body that is not read', () => {
     expect(bytes).toBeLessThan(FIFTY_MEGABYTES / 2);
   });
 
-  it('is refused by what has arrived when its length is not announced', async () => {
+  it('is refused by what has arrived if its length is not announced', async () => {
     const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
     const { answer, bytes } = await upload('POST', headers);
     expect(answer).toEqual({ status: 413, connection: 'close', code: 'PAYLOAD_TOO_LARGE' });
     expect(bytes).toBeLessThan(FIFTY_MEGABYTES / 2);
   });
 
-  it('is refused with 405 and 415 likewise', async () => {
+  it('is also refused with 405 and 415', async () => {
     const headers = { 'x-api-key': API_KEY, 'content-type': 'text/plain', 'content-length': 1000 };
     expect((await upload('PUT', headers)).answer).toMatchObject({ status: 405, connection: 'close' });
     expect((await upload('POST', headers)).answer).toMatchObject({ status: 415, connection: 'close' });
@@ -83,7 +83,7 @@ describe('A body that is not read', () => {
     expect(answer).toContain('Connection: close');
   });
 
-  it('is cut off soon when the client goes on sending, and next to nothing of it is taken in', async () => {
+  it('is cut off soon if the client keeps sending, and hardly any of it is read', async () => {
     const connection = once(app.application.getHttpServer(), 'connection') as Promise<[Socket]>;
     const { hostname, port } = new URL(app.url);
     const client = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
@@ -99,7 +99,7 @@ describe('A body that is not read', () => {
     expect(socket.bytesRead).toBeLessThan(2 ** 20);
   });
 
-  it('is asked for with 100 Continue only when it is going to be read', async () => {
+  it('is requested with 100 Continue only if it is going to be read', async () => {
     const head = (key: string): string =>
       `POST /api/v1/samples HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\nConnection: close\r\n` +
       'Expect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n';

@@ -2,14 +2,14 @@ import type { DocumentedOperation } from '../../support/requests/api-document';
 import type { Answer } from '../../support/application/send';
 import type { SentRequest } from './fuzzed-requests';
 
-/** What `/stats` answers. */
+/** The answer of `/stats`. */
 type Statistics = Record<'entities' | 'claims' | 'agents' | 'decisions' | 'policies' | 'provenanceEntries', number>;
 
-/** How many entries an accepted request may add to the chain, at least and at most. */
+/** The minimum and maximum number of entries that an accepted request may add to the chain. */
 type Entries = readonly [least: number, most: number];
 
 const NONE: Entries = [0, 0];
-/** A refusal by rule leaves its entry. */
+/** A refusal by a rule leaves an entry. */
 const ONE: Entries = [1, 1];
 const ENTRIES: Readonly<Record<string, Entries>> = {
   entities_create: ONE,
@@ -21,14 +21,15 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   agents_update: [0, 1],
   agents_suspend: [0, 1],
   agents_resume: [0, 1],
-  // None where the version is in force and says the same.
+  // None if the version is in force with the same content.
   policies_create: [0, 2],
   policies_activate: [0, 2],
   policies_deactivate: [0, 1],
   plan_plan: NONE,
   plan_apply: [0, Infinity],
   evaluate_evaluate: NONE,
-  // With a handler a second entry follows; with an approval to ask for, a decision. Asking again adds none.
+  // With a handler a second entry follows; if an approval is required, that of the decision. A repeated request adds
+  // none.
   execute_action: [0, 3],
   decisions_propose: ONE,
   decisions_approve: [1, 4],
@@ -47,12 +48,12 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   provenance_verify: NONE,
 };
 
-/** Which counts of `/stats` the answers so far imply. */
+/** The counts of `/stats` that the answers so far imply. */
 export class ExpectedEffects {
   private readonly claimsOfEntity = new Map<string, number>();
   private readonly counts: Statistics;
 
-  /** `start` is what `/stats` says before the first request; no claims. */
+  /** `start` is the answer of `/stats` before the first request; there must be no claims. */
   constructor(start: Statistics) {
     this.counts = { ...start };
   }
@@ -61,7 +62,7 @@ export class ExpectedEffects {
     return this.counts;
   }
 
-  /** Takes in an answer, and the entries the chain has after it; says what is wrong with their number, if anything. */
+  /** Takes an answer and the length of the chain after it; returns the fault in that length, if there is one. */
   note({ id, method }: DocumentedOperation, sent: SentRequest, answer: Answer, entriesNow: number): string[] {
     const isReplayed = answer.headers.get('idempotent-replayed') === 'true';
     const [least, most] = isReplayed ? NONE : allowed(id, method, answer.status);

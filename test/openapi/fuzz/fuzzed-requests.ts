@@ -4,7 +4,7 @@ import { type DocumentedOperation, operationsOf } from '../../support/requests/a
 import { type KnownRecords, Reference } from './known-records';
 import { anyText, anyValue, SchemaValues } from './schema-values';
 
-/** A request as it is drawn; what it refers to is filled in when it is sent. */
+/** A generated request; its references are filled in when it is sent. */
 export interface FuzzedRequest {
   readonly documented: DocumentedOperation;
   readonly path: Readonly<Record<string, unknown>>;
@@ -19,16 +19,16 @@ type FuzzedBody =
   | { readonly kind: 'json'; readonly value: unknown; readonly type: string }
   | { readonly kind: 'bytes'; readonly value: unknown; readonly damage: readonly Damage[] };
 
-/** At a place of the body, given as a fraction: bytes are put in, taken out or replaced. */
+/** Inserts, removes or replaces bytes at a place of the body, given as a fraction of its length. */
 type Damage = readonly [place: number, length: number, replacement: Uint8Array];
 
-/** What is sent in the end. */
+/** The request as it is sent. */
 export interface SentRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | undefined;
-  /** The path's parameters, decoded. */
+  /** The parameters of the path, decoded. */
   readonly path: Readonly<Record<string, string>>;
 }
 
@@ -57,21 +57,21 @@ const NOISE: readonly Readonly<Record<string, string>>[] = [
   { 'If-Modified-Since': 'yesterday', Range: 'bytes=0-1', 'Accept-Charset': 'x' },
 ];
 const TYPES = ['text/plain', 'application/json; charset=utf-16', 'multipart/form-data; boundary=x', 'application/JSON'];
-/** How often an operation is drawn, against 20 of an ordinary one. */
+/** The weight of an operation; an ordinary one has 20. */
 const WEIGHTS: readonly (readonly [RegExp, number])[] = [
-  // Each looks at the whole chain.
+  // Each reads the whole chain.
   [/verify|export/, 2],
-  // More comes than goes.
+  // More is created than removed.
   [/remove/, 10],
   [/create|add|propose|execute/, 40],
 ];
 
-/** Requests for every operation of a document, fine and broken. */
+/** Generates requests for every operation of a document, valid and invalid ones. */
 export function fuzzedRequests(document: OpenAPIObject): fc.Arbitrary<FuzzedRequest> {
   const values = new SchemaValues(document);
   const operations = operationsOf(document).map((documented) => ({
     weight: WEIGHTS.find(([ids]) => ids.test(documented.id))?.[1] ?? 20,
-    // What is reported of a failure has the name of the operation, not all of it.
+    // A reported failure shows the name of the operation, not the whole operation.
     arbitrary: requestOf(Object.assign(documented, { [fc.toStringMethod]: () => documented.id }), values),
   }));
   return fc.oneof(...operations);
@@ -111,7 +111,7 @@ function queryOf(parameters: readonly ParameterObject[], values: SchemaValues): 
   const unknown = fc.tuple(fc.oneof(anyText, fc.constant('limit')), anyText);
   if (parameters.length === 0)
     return fc.oneof({ weight: 20, arbitrary: fc.constant<[string, unknown][]>([]) }, fc.array(unknown));
-  // A second shows as much as a minute.
+  // A second is as good as a minute here.
   const valuesOf = ({ name, schema = {} }: ParameterObject): fc.Arbitrary<unknown> =>
     name === 'wait' ? fc.constantFrom<unknown>(1, 0, 61, 'x') : values.of(schema, name);
   const known = parameters.map((parameter) => fc.tuple(fc.constant(parameter.name), valuesOf(parameter)));
@@ -124,12 +124,12 @@ function queryOf(parameters: readonly ParameterObject[], values: SchemaValues): 
 
 function headersOf(documented: readonly string[]): fc.Arbitrary<Record<string, string>> {
   const none = { weight: 3, arbitrary: fc.constant<Record<string, string>>({}) };
-  const told = documented.map((name) => {
+  const documentedHeaders = documented.map((name) => {
     const values = name === 'Idempotency-Key' ? IDEMPOTENCY_KEYS : TAGS;
     return { weight: 2, arbitrary: fc.constantFrom(...values).map((value) => ({ [name]: value })) };
   });
   const noise = { weight: 1, arbitrary: fc.constantFrom(...NOISE).map((headers) => ({ ...headers })) };
-  return fc.oneof(none, ...told, noise);
+  return fc.oneof(none, ...documentedHeaders, noise);
 }
 
 function bodyOf({ operation }: DocumentedOperation, values: SchemaValues): fc.Arbitrary<FuzzedBody> {
@@ -172,7 +172,7 @@ function withOneMore([given, name, value]: [unknown, string, unknown]): unknown 
   return typeof given === 'object' && given !== null ? { ...given, [name]: value } : value;
 }
 
-/** Fills in what a request refers to. */
+/** Fills in the references of a request. */
 export function sentRequest(request: FuzzedRequest, records: KnownRecords, key: string): SentRequest {
   const { documented, query, body } = request;
   const path = pathOf(request, records);
@@ -228,7 +228,7 @@ function encoded(text: string): string {
   return encodeURIComponent(sound(text));
 }
 
-/** What cannot be encoded stands as it would after a client's own replacement. */
+/** Replaces what cannot be encoded, as a client would. */
 function sound(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\ufffd');
 }

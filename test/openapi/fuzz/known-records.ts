@@ -1,13 +1,13 @@
 import type { Parsed } from '../../support/application/send';
 
-/** Enough to draw from; older ones make place. */
+/** Enough to choose from; the oldest are dropped. */
 const MOST_KEPT = 200;
 const ID = /^(ent|clm|agt|dec|pol|exe|aud|prv)_/;
 
-/** Stands in a generated request for a record that is only known when it is sent. */
+/** In a generated request, a placeholder for a record that is only known when it is sent. */
 export class Reference {
   constructor(
-    /** Prefix of an id, or `name`, `cursor`, `sequence`. */
+    /** The prefix of an id, or `name`, `cursor`, `sequence`. */
     readonly kind: string,
     readonly index: number,
   ) {}
@@ -17,12 +17,12 @@ export class Reference {
   }
 }
 
-/** What the answers so far have shown, to be named by later requests. */
+/** Ids, names, cursors and sequences from the answers so far, for use in later requests. */
 export class KnownRecords {
   private readonly kept = new Map<string, string[]>();
   private readonly entityOfClaim = new Map<string, string>();
 
-  /** Takes in the ids, names, cursors and sequences of an answer. */
+  /** Collects the ids, names, cursors and sequences of an answer. */
   note(body: Parsed): void {
     if (typeof body !== 'object' || body === null) return;
     this.keep('cursor', body.nextCursor);
@@ -36,7 +36,7 @@ export class KnownRecords {
     }
   }
 
-  /** The text a reference stands for; one that names nothing while there is none of the kind. */
+  /** The text for a reference; one that names nothing while there is no such record. */
   text({ kind, index }: Reference): string {
     const values = this.kept.get(kind) ?? [];
     return values[index % Math.max(1, values.length)] ?? `${kind}_nothing`;

@@ -4,7 +4,7 @@ import { Reference } from './known-records';
 
 type Schema = SchemaObject | ReferenceObject;
 
-/** Texts that mean something to some rule. */
+/** Texts that matter to some rule. */
 const TELLING = [
   ...['*', '/', '..', 'a/*', 'docs/a', 'role:x', 'role:*', 'agent:*', 'agent:bot', 'user:x', 'bot', 'succeed', 'fail'],
   ...['low', 'deny', 'allow', 'active', '1.0', '-1', '0', '1e3', '0x1', 'null', '2026-11-20', '2026-11-20T00:00:00Z'],
@@ -13,7 +13,7 @@ const TELLING = [
 ];
 const TIMES = ['2030-01-01T00:00:00Z', '2031-06-01T12:00:00.123+02:00', '2000-01-01T00:00:00Z', '9999-01-01T00:00:00Z'];
 const NUMBERS = [0, 1, -1, 0.5, 2 ** 31, 2 ** 53 - 1, -(2 ** 53) + 1, 1e300, 5e-324];
-/** Texts that fit together, so that rules come to differ: by the member that has them. */
+/** Texts that match each other, so that requests reach different rules; by the member that has them. */
 const FITTING: Readonly<Record<string, readonly string[]>> = {
   action: ['succeed', 'fail', 'send-invoice'],
   actions: ['succeed', 'send-invoice', '*'],
@@ -43,11 +43,11 @@ const freeForm = fc.oneof(
   { weight: 1, arbitrary: fc.dictionary(anyText, anyValue, { maxKeys: 4 }) },
 );
 
-/** Values for the schemas of a document: mostly such as the schema takes, at its boundaries, and a little beyond. */
+/** Values for the schemas of a document: mostly valid ones, some at the boundaries, and some just beyond. */
 export class SchemaValues {
   constructor(private readonly document: OpenAPIObject) {}
 
-  /** `name` is that of the member or parameter, which may tell what kind of record it names. */
+  /** `name` is that of the member or parameter, which may imply what kind of record it refers to. */
   of(schema: Schema, name = ''): fc.Arbitrary<unknown> {
     const followed = this.followed(schema);
     const choices = followed.oneOf ?? followed.anyOf;
@@ -79,7 +79,7 @@ export class SchemaValues {
   }
 }
 
-/** What kind of record a member or parameter of this name names; undefined: none. */
+/** The kind of record that a member or parameter of this name refers to; undefined if none. */
 function referenced(name: string): string | undefined {
   if (/^(proposedBy|approverId|agentId)$/.test(name)) return 'agt';
   if (name === 'entityId') return 'ent';

@@ -5,19 +5,19 @@ import { join } from 'node:path';
 import { onServer } from '../../support/database/database-server';
 import { freePort } from '../../../bench/support/free-port';
 
-/** A PostgreSQL server of the test's own, which it may stop as it likes. */
+/** A separate PostgreSQL server, which the test may stop at will. */
 export interface PostgresCluster {
   readonly port: number;
-  /** Of its empty database. */
+  /** URL of its empty database. */
   readonly url: string;
   start(): void;
-  /** As when the machine's power goes: sessions are cut, and the next start recovers. */
+  /** As in a power failure: sessions are cut, and the next start recovers. */
   stopHard(): void;
-  /** Another server that follows this one by streaming replication, in a folder of its own. */
+  /** Another server that follows this one by streaming replication, in its own folder. */
   standby(): Promise<PostgresCluster>;
-  /** Makes a primary of the standby. */
+  /** Promotes the standby to primary. */
   promote(): void;
-  /** Sets a setting that needs no restart. */
+  /** Changes a setting that needs no restart. */
   set(name: string, value: string): Promise<void>;
   remove(): void;
 }
@@ -48,7 +48,7 @@ async function makeCluster(makeData: (run: Run, data: string) => void): Promise<
   const run: Run = (program, ...parameters) => {
     const identity = user === null ? {} : { uid: user, gid: user };
     const path = PROGRAMS === null ? program : join(PROGRAMS, program);
-    // Its output would otherwise be held open by the server that pg_ctl leaves behind.
+    // Otherwise the server, which outlives pg_ctl, would keep its output open.
     const { status, error } = spawnSync(path, parameters, { ...identity, cwd: folder, stdio: 'ignore' });
     if (status !== 0) throw new Error(`${program} ${parameters.join(' ')} failed: ${String(error ?? status)}`);
   };
@@ -93,13 +93,13 @@ function serverUser(): number | null {
   return found > 0 ? found : 65_534;
 }
 
-/** Where Debian keeps them, or where pg_config says. */
+/** In Debian's folder, or where pg_config says. */
 function programsFolder(): string | null {
   try {
     const [version] = readdirSync(VERSIONS).sort((one, other) => Number(other) - Number(one));
     if (version !== undefined) return join(VERSIONS, version, 'bin');
   } catch {
-    // Another system keeps them elsewhere.
+    // Other systems have them elsewhere.
   }
   const { status, stdout } = spawnSync('pg_config', ['--bindir']);
   return status === 0 ? stdout.toString().trim() : null;

@@ -2,7 +2,7 @@ import { Injectable, Module } from '@nestjs/common';
 import { ActionFailure } from '../../../src/executions/handlers/action-failure';
 import { ActionHandler } from '../../../src/executions/handlers/action-handler.decorator';
 
-/** Handlers of the three ways an action can end. */
+/** Handlers for the three ways in which an action can end. */
 @Injectable()
 class Actions {
   @ActionHandler('succeed')

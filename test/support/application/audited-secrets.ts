@@ -3,10 +3,10 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { LedgerEntry } from '../../../src/ledger/schema/ledger-entry.entity';
 import { knownSecrets } from './secret-watch';
 
-/** Where an audit entry has text. */
+/** The columns of an audit entry that contain text. */
 const MEMBERS = ['action', 'actorId', 'agentId', 'entityId', 'subjectId', 'reason', 'details', 'requestId', 'ip'];
 
-/** Audit entries that hold a secret, by their sequence. */
+/** Audit entries that contain a secret, by their sequence. */
 export async function entriesWithSecrets(application: INestApplicationContext): Promise<string[]> {
   const found: string[] = [];
   for (const secret of knownSecrets()) {

@@ -9,7 +9,7 @@ import { temporaryDatabase } from '../database/temporary-database';
 
 export const API_KEY = TEST_API_KEY;
 
-/** A running application and where it listens. */
+/** A running application and its address. */
 export interface TestApp {
   readonly application: NestExpressApplication;
   /** Such as `http://127.0.0.1:41235`. */
@@ -18,7 +18,7 @@ export interface TestApp {
 }
 
 /**
- * Starts the application on the database of this run of the tests. What it logs is looked through for secrets, and so is what
+ * Starts the application on the database of this run of the tests. Its log is searched for secrets, and so is what
  * it has written to the audit trail by its end.
  */
 export async function createTestApp({ environment = {}, modules = [], logStream }: AppOptions = {}): Promise<TestApp> {
@@ -43,7 +43,7 @@ export async function createTestApp({ environment = {}, modules = [], logStream 
     application,
     url,
     close: async () => {
-      // Tests take the database away, too.
+      // Some tests remove the database.
       const entries = application.get(LedgerService).isHealthy ? await entriesWithSecrets(application) : [];
       entries.forEach((entry) => noteLeak(`audit: ${entry}`));
       await app.close();

@@ -10,7 +10,7 @@ export interface ReceivedEvent {
   readonly id: number;
   readonly event: string;
   readonly data: AuditEntryResponse;
-  /** Milliseconds, by the machine's clock. */
+  /** Milliseconds by the machine's clock. */
   readonly at: number;
 }
 
@@ -18,7 +18,7 @@ export interface ReceivedEvent {
 export class EventReader {
   comments = 0;
   isOver = false;
-  /** As they came: to read what is in them can wait. */
+  /** Unparsed, in order of arrival. */
   private readonly blocks: { readonly block: string; readonly at: number }[] = [];
   private rest = '';
   private wake: (() => void) | null = null;
@@ -57,7 +57,7 @@ export class EventReader {
     return this.blocks.map(({ block }) => Number(/^id: (\d+)$/m.exec(block)?.[1]));
   }
 
-  /** Resolves when it has received so many events. */
+  /** Resolves when it has received this many events. */
   async until(count: number): Promise<void> {
     await this.untilTrue(() => this.blocks.length >= count);
     if (this.blocks.length < count) throw new Error(`The stream ended after ${this.blocks.length} of ${count} events.`);

@@ -10,32 +10,34 @@ import type { TestApp } from './create-test-app';
 import { keepSecret } from './secret-watch';
 import { send } from './send';
 
-/** An application in this process or in one of its own. */
+/** An application in this process or in a separate one. */
 type ServedApp = Pick<TestApp, 'url'>;
 type Members = Readonly<Record<string, unknown>>;
 
-/** Creates an entity and answers the record. */
+/** Creates an entity and returns the record. */
 export async function createEntity(app: ServedApp, body: Members = {}): Promise<EntityResponse> {
   return created(app, '/api/v1/entities', { type: 'service', name: 'Payment gateway', ...body });
 }
 
-/** Adds a claim to an entity and answers the record. */
+/** Adds a claim to an entity and returns the record. */
 export async function addClaim(app: ServedApp, entityId: string, body: Members = {}): Promise<ClaimResponse> {
   return created(app, `/api/v1/entities/${entityId}/claims`, { predicate: 'owner', value: 'team-payments', ...body });
 }
 
-/** Proposes a decision of low risk and answers the record. */
+/** Proposes a decision of low risk and returns the record. */
 export async function propose(app: ServedApp, proposedBy: string, body: Members = {}): Promise<DecisionResponse> {
   const decision = { type: 'deployment', title: 'Deploy release 4.2', proposedBy, riskLevel: 'low' };
   return created(app, '/api/v1/decisions', { ...decision, ...body });
 }
 
-/** Creates an agent and answers the record. */
+/** Creates an agent and returns the record. */
 export async function createAgent(app: ServedApp, body: Readonly<Record<string, unknown>>): Promise<AgentResponse> {
   return created(app, '/api/v1/agents', body);
 }
 
-/** Creates a policy that allows everything to everyone but for what `body` says; every policy gets a name of its own. */
+/**
+ * Creates a policy that allows everything to everyone unless `body` says otherwise; every policy gets a unique name.
+ */
 export async function createPolicy(
   app: ServedApp,
   body: Readonly<Record<string, unknown>> = {},
@@ -51,7 +53,7 @@ export async function createPolicy(
   });
 }
 
-/** Issues a key that may only read, but for what `body` says; tests look out for its secret from then on. */
+/** Issues a key that may only read unless `body` says otherwise; from then on tests watch for its secret. */
 export async function issueKey(app: ServedApp, body: Members = {}): Promise<IssuedApiKeyResponse> {
   const key: IssuedApiKeyResponse = await created(app, '/api/v1/api-keys', {
     name: 'a key',
@@ -70,14 +72,14 @@ export async function auditOf(app: ServedApp, subjectId: string): Promise<AuditE
   return answer.body.data;
 }
 
-/** The policies in force, as the rule has them hashed. */
+/** The policies in force in the form that `policySet` hashes. */
 export async function policySetOf(app: ServedApp): Promise<string> {
   const { data } = (await send(app, 'GET', '/api/v1/policies?status=active&limit=1000')).body;
   const ids = data.map(({ id }: { id: string }) => id).sort();
   return createHash('sha256').update(JSON.stringify(ids)).digest('hex');
 }
 
-/** Fails the test when the chain does not verify, or the records are not as it says. */
+/** Fails the test if the chain does not verify, or the records disagree with it. */
 export async function chainIsValid(app: ServedApp): Promise<void> {
   const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
   const { firstInvalid, firstInvalidRecords, firstInvalidDerived } = body;

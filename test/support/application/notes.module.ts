@@ -18,7 +18,7 @@ import type { Command, LedgerTransaction } from '../../../src/ledger/ledger-tran
 import type { RecordKind } from '../../../src/ledger/record-kind';
 import { RecordReader } from '../../../src/ledger/reading/record-reader';
 
-/** A kind of record such as a module of others would bring: it shows what the ledger does with any kind. */
+/** A kind of record like that of a third-party module: it shows what the ledger does with any kind. */
 @Entity('notes')
 @Index(['slug'], { unique: true })
 export class Note {
@@ -80,7 +80,7 @@ export class Notes {
     return this.ledger.write(SYSTEM_CALLER, command);
   }
 
-  /** Adds a note in a command of its own, without looking whether its slug is taken. */
+  /** Adds a note in a separate command, without checking whether its slug is taken. */
   add(slug: string, members: Partial<Note> = {}): Promise<Note> {
     return this.write(async (transaction) => addNote(transaction, slug, members));
   }

@@ -6,13 +6,13 @@ const SECRET_VARIABLES = ['API_KEY', 'API_KEY_PREVIOUS', 'SIGNING_KEY', 'DATABAS
 
 /** Shorter ones occur in ordinary words. */
 const SHORTEST_WATCHED = 8;
-/** What the log has in place of a secret: it was found in the line, so something tried to write it. */
+/** The log's replacement for a secret. It shows that something tried to write one. */
 const MASK = '[key]';
 
 const secrets = new Set<string>();
 const leaks: string[] = [];
 
-/** Takes note of the secrets an application or a program is started with. */
+/** Watches for the secrets that an application or a program is started with. */
 export function keepSecrets(environment: Environment): void {
   for (const name of SECRET_VARIABLES) {
     const value = environment[name] ?? '';
@@ -20,18 +20,18 @@ export function keepSecrets(environment: Environment): void {
   }
 }
 
-/** Takes note of the signing keys the service has made for itself in a folder. */
+/** Watches for the signing keys that the service has generated in a folder. */
 export function keepSigningKeys(folder: string): void {
   const files = readdirSync(folder).filter((name) => name.endsWith('.signing-key'));
   files.forEach((name) => keepSecret(readFileSync(join(folder, name), 'utf8').trim()));
 }
 
-/** Takes note of a secret that the service has issued. */
+/** Watches for a secret that the service has issued. */
 export function keepSecret(secret: string): void {
   if (secret.length >= SHORTEST_WATCHED) secrets.add(secret);
 }
 
-/** Remembers it as a leak when a text that left the service holds a secret that was not `sent` to it as content. */
+/** Records a leak if a text from the service contains a secret that was not `sent` to it as content. */
 export function watch(where: string, text: string, sent = ''): void {
   for (const secret of secrets) {
     const at = text.indexOf(secret);
@@ -40,13 +40,13 @@ export function watch(where: string, text: string, sent = ''): void {
   }
 }
 
-/** A line of the log shows neither a secret nor that one had to be taken out. */
+/** Checks that a line of the log has neither a secret nor the replacement of one. */
 export function watchLog(line: string): void {
   watch('log', line);
   if (line.includes(MASK)) leaks.push(`log, masked: ${line}`);
 }
 
-/** True when the text, percent-decoded once or more often, holds the secret. */
+/** Whether the text, percent-decoded any number of times, contains the secret. */
 function isEncodedIn(text: string, secret: string): boolean {
   for (let previous = text, decoded = decodedOnce(text); decoded !== previous; decoded = decodedOnce(previous)) {
     if (decoded.includes(secret)) return true;
@@ -55,12 +55,12 @@ function isEncodedIn(text: string, secret: string): boolean {
   return false;
 }
 
-/** Secrets of tests are ASCII. */
+/** The secrets in tests are ASCII. */
 function decodedOnce(text: string): string {
   return text.replace(/%([0-7][0-9a-f])/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
 }
 
-/** What was found by other means. */
+/** Records a leak that was found by other means. */
 export function noteLeak(leak: string): void {
   leaks.push(leak);
 }
@@ -70,7 +70,7 @@ export function knownSecrets(): string[] {
   return [...secrets];
 }
 
-/** What was found since the last time. */
+/** Returns the leaks found since the last call. */
 export function takeLeaks(): string[] {
   return leaks.splice(0);
 }

@@ -16,7 +16,7 @@ export async function send(app: Pick<TestApp, 'url'>, method: string, path: stri
   return answer;
 }
 
-/** Sends bytes as they are and answers with all that comes back until the server closes the connection. */
+/** Sends bytes unchanged and returns everything received until the server closes the connection. */
 export function sendRaw(app: Pick<TestApp, 'url'>, request: string | Buffer): Promise<string> {
   const { hostname, port } = new URL(app.url);
   return new Promise((resolve, reject) => {
@@ -32,12 +32,12 @@ export function sendRaw(app: Pick<TestApp, 'url'>, request: string | Buffer): Pr
   });
 }
 
-/** Whether it says that an earlier request under the same idempotency key was answered so. */
+/** Whether the answer says that it is replayed from an earlier request under the same idempotency key. */
 export function isReplayed({ headers }: Answer): boolean {
   return headers.get('idempotent-replayed') === 'true';
 }
 
-/** Fields blamed in the details of an error, with their messages. */
+/** The fields in the details of an error, with their messages. */
 export function faults(answer: Answer): Record<string, string> {
   const details: { field: string; message: string }[] = answer.body?.error?.details ?? [];
   return Object.fromEntries(details.map(({ field, message }) => [field, message]));

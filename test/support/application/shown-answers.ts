@@ -1,7 +1,7 @@
-/** Stands for any text; as the name of a member, for members left out. */
+/** Represents any text; as the name of a member, members that are left out. */
 const ANYTHING = '…';
 
-/** The JSON documents of a text, each beginning at the start of a line. */
+/** The JSON documents in a text, each of which begins at the start of a line. */
 export function shownAnswers(text: string): unknown[] {
   return text
     .trim()
@@ -9,12 +9,12 @@ export function shownAnswers(text: string): unknown[] {
     .map((document): unknown => JSON.parse(document));
 }
 
-/** What is different in an answer from the one that is shown, with its path; empty when nothing is. */
+/** Differences between an answer and the one in the document, with their paths; empty if there are none. */
 export function differences(actual: unknown, shown: unknown, path = 'answer'): string[] {
   if (typeof shown === 'string') return textDifferences(actual, shown, path);
   if (Array.isArray(shown)) return listDifferences(actual, shown, path);
   if (typeof shown === 'object' && shown !== null) return memberDifferences(actual, shown as Members, path);
-  return actual === shown ? [] : [told(actual, shown, path)];
+  return actual === shown ? [] : [difference(actual, shown, path)];
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -22,16 +22,16 @@ type Members = Readonly<Record<string, unknown>>;
 function textDifferences(actual: unknown, shown: string, path: string): string[] {
   const literals = shown.split(ANYTHING).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const isMatch = typeof actual === 'string' && new RegExp(`^${literals.join('.*')}$`, 's').test(actual);
-  return isMatch ? [] : [told(actual, shown, path)];
+  return isMatch ? [] : [difference(actual, shown, path)];
 }
 
 function listDifferences(actual: unknown, shown: readonly unknown[], path: string): string[] {
-  if (!Array.isArray(actual) || actual.length !== shown.length) return [told(actual, shown, path)];
+  if (!Array.isArray(actual) || actual.length !== shown.length) return [difference(actual, shown, path)];
   return shown.flatMap((item, index) => differences(actual[index], item, `${path}[${index}]`));
 }
 
 function memberDifferences(actual: unknown, shown: Members, path: string): string[] {
-  if (typeof actual !== 'object' || actual === null) return [told(actual, shown, path)];
+  if (typeof actual !== 'object' || actual === null) return [difference(actual, shown, path)];
   const { [ANYTHING]: more, ...members } = shown;
   const found = actual as Members;
   const unshown = more === undefined ? Object.keys(found).filter((name) => !(name in members)) : [];
@@ -41,6 +41,6 @@ function memberDifferences(actual: unknown, shown: Members, path: string): strin
   ];
 }
 
-function told(actual: unknown, shown: unknown, path: string): string {
+function difference(actual: unknown, shown: unknown, path: string): string {
   return `${path} is ${JSON.stringify(actual)}, shown is ${JSON.stringify(shown)}`;
 }

@@ -1,5 +1,6 @@
-// Makes a pair of keys for each algorithm, and signs each of the claims in its arguments with each of them, by the library `jose`.
-// Claims without `exp` are good for ten minutes.
+// Generates a key pair for each algorithm, and signs the claims in each argument with each key, using the library
+// `jose`.
+// Claims without `exp` are valid for ten minutes.
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
 const all = process.argv

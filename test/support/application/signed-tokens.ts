@@ -4,13 +4,13 @@ import { run } from '../processes/shell';
 type Members = Readonly<Record<string, unknown>>;
 
 export interface SignedTokens {
-  /** A key set. */
+  /** The set of public keys. */
   readonly keys: readonly Members[];
-  /** For each of the claims, by algorithm: RS256, PS256, ES256 and EdDSA. */
+  /** For each set of claims, one token per algorithm: RS256, PS256, ES256 and EdDSA. */
   readonly tokens: readonly Readonly<Record<string, string>>[];
 }
 
-/** Tokens with these claims that another library has signed, in a process of its own since Jest cannot load it. */
+/** Tokens with these claims, signed by another library in a separate process, since Jest cannot load it. */
 export async function signedTokens(...claims: readonly Members[]): Promise<SignedTokens> {
   const program = join(__dirname, 'sign-tokens.mjs');
   const { output, errors } = await run(process.execPath, [

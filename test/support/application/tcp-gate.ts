@@ -1,18 +1,20 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Stands between the service and a server, and takes the server away when asked to. */
+/** A proxy between the service and a server that can make the server unreachable. */
 export interface TcpGate {
   readonly port: number;
   /** Ends the connections and refuses new ones. */
   cut(): void;
-  /** Lets nothing through and says nothing, as a broken network does. */
+  /** Lets nothing through, silently, as a broken network does. */
   hold(): void;
-  /** Holds what a client sends from the given text on, in its connection alone. Resolves when that has come. */
+  /**
+   * Holds back what a client sends from the given text on, on its connection only. Resolves once that text has arrived.
+   */
   holdAt(text: string): Promise<void>;
-  /** Lets everything through, the given milliseconds late. */
+  /** Lets everything through with a delay in milliseconds. */
   slow(milliseconds: number): void;
-  /** Leads new connections to another port, as a name or a balancer does; those that stand stay. */
+  /** Leads new connections to another port, as a host name or a balancer does; open ones stay as they are. */
   aim(port: number): void;
   /** Lets everything through again. */
   open(): void;
@@ -88,13 +90,13 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
   };
 }
 
-/** One direction of a connection: what was sent first arrives first, however long each part is delayed. */
+/** One direction of a connection: parts arrive in the order in which they were sent, however long each is delayed. */
 class Line {
   private readonly waiting: { readonly chunk: Buffer; readonly due: number }[] = [];
 
   constructor(private readonly deliver: (chunk: Buffer) => unknown) {}
 
-  /** @param delay milliseconds. */
+  /** @param delay in milliseconds. */
   send(chunk: Buffer, delay: number): void {
     this.waiting.push({ chunk, due: performance.now() + delay });
     if (this.waiting.length === 1) this.deliverDue();

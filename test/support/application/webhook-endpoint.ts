@@ -12,13 +12,13 @@ export interface Received {
   readonly body: Parsed;
 }
 
-/** How an endpoint answers its deliveries; `index` counts them from 0. */
+/** Determines how an endpoint answers its deliveries; `index` counts them from 0. */
 export type Answering = (response: ServerResponse, received: Received, index: number) => void;
 
-/** A server that webhooks are delivered to. */
+/** A server that receives the deliveries of webhooks. */
 export class WebhookEndpoint {
   readonly received: Received[] = [];
-  /** Of the entries that were delivered, in the order in which they came. */
+  /** Sequences of the delivered entries, in the order of arrival. */
   readonly sequences: number[] = [];
   answering: Answering = (response) => response.writeHead(204).end();
   private wake: (() => void)[] = [];
@@ -30,7 +30,7 @@ export class WebhookEndpoint {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.take(request, response));
   }
 
-  /** With `keepsAll` false it keeps the sequences alone: a million deliveries would not fit into memory. */
+  /** With `keepsAll` false it keeps only the sequences: a million deliveries would not fit into memory. */
   static async start(answering?: Answering, { keepsAll = true } = {}): Promise<WebhookEndpoint> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -43,7 +43,7 @@ export class WebhookEndpoint {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/hook`;
   }
 
-  /** Resolves when so many deliveries have come. */
+  /** Resolves when this many deliveries have arrived. */
   async until(count: number): Promise<void> {
     while (this.sequences.length < count) await new Promise<void>((resolve) => this.wake.push(resolve));
   }
@@ -71,7 +71,7 @@ export class WebhookEndpoint {
   }
 }
 
-/** What Standard Webhooks sign of a delivery, computed by itself. */
+/** The signature of a delivery according to Standard Webhooks, computed independently. */
 export function signatureBy(secret: string, { id, timestamp, text }: Received): string {
   const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${text}`).digest('base64')}`;

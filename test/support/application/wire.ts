@@ -1,7 +1,7 @@
 import { API_KEY, type TestApp } from './create-test-app';
 import { type Parsed, sendRaw } from './send';
 
-/** One of the answers that came back over a connection. */
+/** One of the answers received over a connection. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
@@ -9,14 +9,14 @@ export interface WireAnswer {
   readonly body: Parsed;
 }
 
-/** What a request has to be answered with: its code and the fields blamed, in any order, where it is an error. */
+/** The required answer to a request; for an error its code and the fields in its details, in any order. */
 export interface Expected {
   readonly status: number;
   readonly code?: string;
   readonly fields?: readonly string[];
 }
 
-/** Nothing that is the service's own business: a stack, a statement, a file, the key. */
+/** Internals that no answer may show: a stack, a statement, a file, the key. */
 export const LEAK = /\n {4}at |node:internal|\.(ts|js):\d|SQLITE_|SELECT |INSERT |node_modules|Cannot (GET|POST)|<pre>/;
 
 /** A request as text, with the key, on a connection that ends with it; `headers` are lines. */
@@ -32,7 +32,7 @@ export function post(path: string, body: string | Buffer, headers: readonly stri
   return wire(`POST ${path} HTTP/1.1`, [...type, length, ...headers], body);
 }
 
-/** Sends bytes and answers with all that comes back until the connection ends. */
+/** Sends bytes and returns everything received until the connection ends. */
 export async function exchange(app: Pick<TestApp, 'url'>, request: Buffer): Promise<WireAnswer[]> {
   const answers: WireAnswer[] = [];
   let rest = await sendRaw(app, request);
@@ -44,8 +44,8 @@ export async function exchange(app: Pick<TestApp, 'url'>, request: Buffer): Prom
   return answers;
 }
 
-/** The status, code and blamed fields of an answer, after a look at whether it tells what it should not. */
-export function told({ status, text, body }: WireAnswer): Expected {
+/** The status, code and faulty fields of an answer, after checking that it shows no internals. */
+export function summaryOf({ status, text, body }: WireAnswer): Expected {
   expect(text).not.toMatch(LEAK);
   expect(text).not.toContain(API_KEY);
   if (status < 400) return { status };
@@ -53,12 +53,12 @@ export function told({ status, text, body }: WireAnswer): Expected {
   return { status, code, ...(details !== undefined && { fields: details.map(({ field }) => field).sort() }) };
 }
 
-/** Sends a request that has to be refused so, and to change nothing. */
+/** Sends a request that must get this refusal, and change nothing. */
 export async function expectRefusal(app: TestApp, request: Buffer, expected: Expected): Promise<WireAnswer> {
   const before = await statistics(app);
   const [answer, ...others] = await exchange(app, request);
   if (answer === undefined) throw new Error('The connection ended without an answer.');
-  expect([answer, ...others].map(told)).toEqual([expected]);
+  expect([answer, ...others].map(summaryOf)).toEqual([expected]);
   expect(await statistics(app)).toEqual(before);
   return answer;
 }
@@ -69,12 +69,12 @@ export async function statistics(app: Pick<TestApp, 'url'>): Promise<Parsed> {
   return answer.json();
 }
 
-/** A refusal as VALIDATION_ERROR that blames these fields. */
+/** A refusal with VALIDATION_ERROR for these fields. */
 export function invalid(...fields: string[]): Expected {
   return { status: 400, code: 'VALIDATION_ERROR', fields: fields.sort() };
 }
 
-/** The first answer of what came back, and how much of that it was. Texts are ASCII, or their length does not matter. */
+/** The first answer in what was received, and its length. Texts are ASCII, or their length does not matter. */
 function firstAnswer(text: string): [WireAnswer, number] {
   const end = text.indexOf('\r\n\r\n') + 4;
   const [statusLine = '', ...lines] = text.slice(0, end - 4).split('\r\n');

@@ -1,13 +1,13 @@
 import { Database } from '../../../src/database/database';
-import type { SqlConnection, SqlValue } from '../../../src/database/sql-connection';
+import type { SqlSessions, SqlValue } from '../../../src/database/sql-connection';
 import type { TestApp } from '../application/create-test-app';
 
 type Statement = [sql: string, parameters: readonly SqlValue[]];
 
-/** The statement by which the service looks for decisions that are due, as soon as it runs it again. */
+/** Waits for the statement with which the service searches for decisions that are due, and returns it. */
 export function lookForDueDecisions(app: TestApp): Promise<Statement> {
   const database = app.application.get(Database);
-  const sessions: SqlConnection[] = [database.points, database.lists];
+  const sessions: SqlSessions[] = [database.points, database.lists];
   return new Promise((resolve) => {
     const spies = sessions.map((session) => {
       const all = session.all.bind(session);

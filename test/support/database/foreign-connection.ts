@@ -7,7 +7,7 @@ import { SQLITE3 } from '../../../src/database/sqlite/sqlite3-file-driver';
 import type { SqlConnection } from '../../../src/database/sql-connection';
 import type { TestApp } from '../application/create-test-app';
 
-/** A connection of somebody else to the database of a running application: it can write what the ledger never would. */
+/** A foreign connection to the database of a running application: it can write what the ledger never would. */
 export function foreignConnection({ application }: TestApp): Promise<SqlConnection> {
   const { database, databaseDriver } = application.get(Configuration);
   if (database.kind === 'postgres') return PostgresConnection.open(serverConfig(database.url));

@@ -1,13 +1,16 @@
 import { onPostgres } from './database-kind';
 import { onServer } from './database-server';
 
-/** The processes that have a lease in the database; none on SQLite, where the file's lock tells. */
+/** The processes with a lease in the database; none on SQLite, which has the file's lock instead. */
 export async function leaseHolders(url: string): Promise<string[]> {
   if (!onPostgres) return [];
   return (await onServer('SELECT "id" FROM "process_leases"', url)).map(({ id }) => String(id));
 }
 
-/** As if these processes had not renewed their leases for two minutes, and all others had held theirs for so long. */
+/**
+ * Makes it look as if these processes had not renewed their leases for two minutes, and all others had held theirs that
+ * long.
+ */
 export async function lapse(url: string, processIds: readonly string[]): Promise<void> {
   if (!onPostgres) return;
   const named = `"id" IN (${processIds.map((id) => `'${id}'`).join(', ') || 'NULL'})`;

@@ -18,7 +18,7 @@ export async function listStatements(app: TestApp, request: () => Promise<unknow
   return statements;
 }
 
-/** The service looks for executions that were interrupted, and by whom, and for webhooks by itself. */
+/** Statements that the service runs by itself: for interrupted executions, leases and webhooks. */
 function isOfTheService(sql: string, parameters: readonly SqlValue[]): boolean {
   return parameters.includes('running') || sql.includes('process_leases') || sql.includes('webhook');
 }

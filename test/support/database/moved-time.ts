@@ -4,9 +4,9 @@ import { POSTGRES_DIALECT } from '../../../src/database/postgres/postgres-dialec
 import { PostgresConnection } from '../../../src/database/postgres/postgres-connection';
 import type { SqlConnection, SqlValue } from '../../../src/database/sql-connection';
 
-/** Milliseconds by which the clock of the database's server seems to be ahead. */
+/** Milliseconds by which the clock of the database server appears to be ahead. */
 let serverAhead = 0;
-/** Statements under way that ask the database's server for its time. */
+/** Statements in progress that query the time of the database server. */
 let looks = 0;
 
 const all: SqlConnection['all'] = Reflect.get(PostgresConnection.prototype, 'all');
@@ -29,7 +29,7 @@ Reflect.set(PostgresConnection.prototype, 'all', watched);
 let machineClock: jest.SpyInstance | undefined;
 let machineUptime: jest.SpyInstance | undefined;
 
-/** The machine's clock alone is set ahead or back by milliseconds. */
+/** Sets only the machine's clock ahead or back, in milliseconds. */
 export async function setClock(distance: number): Promise<void> {
   await restoreTime();
   const now = Date.now.bind(Date);
@@ -37,8 +37,8 @@ export async function setClock(distance: number): Promise<void> {
 }
 
 /**
- * So much time seems to have gone by, or not to have come yet: for the machine's clock, for its uptime and for the clock of
- * the database's server.
+ * Makes this much time appear to have passed, or not to have passed yet, on the machine's clock, its uptime and the
+ * clock of the database server.
  */
 export async function moveTime(distance: number): Promise<void> {
   await setClock(distance);
@@ -48,8 +48,8 @@ export async function moveTime(distance: number): Promise<void> {
 }
 
 /**
- * All clocks show their own time again, once no look at two of them is under way. The service looks in the background too;
- * one that saw the first clock before a change and the second after it would see a jump that never was.
+ * Restores all clocks once no comparison of two of them is in progress. The service compares them in the background,
+ * too: if it read one before the change and the other after it, it would see a jump that never happened.
  */
 export async function restoreTime(): Promise<void> {
   do await turn();

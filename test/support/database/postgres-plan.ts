@@ -1,4 +1,4 @@
-import type { SqlConnection, SqlValue } from '../../../src/database/sql-connection';
+import type { SqlSessions, SqlValue } from '../../../src/database/sql-connection';
 
 export interface PlanNode {
   readonly 'Node Type': string;
@@ -7,9 +7,9 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** The plan that the server makes for the statement in this session. */
+/** The server's plan for the statement in this session. */
 export async function planIn(
-  session: SqlConnection,
+  session: SqlSessions,
   sql: string,
   parameters: readonly SqlValue[] = [],
 ): Promise<PlanNode> {
@@ -18,7 +18,7 @@ export async function planIn(
   return row['QUERY PLAN'][0].Plan;
 }
 
-/** The node and all below it. */
+/** The node and all nodes below it. */
 export function nodesOf(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 }

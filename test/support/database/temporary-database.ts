@@ -4,7 +4,7 @@ import { createPostgresDatabase, dropPostgresDatabase } from './database-server'
 
 export type { TemporaryDatabase };
 
-/** A database of this run's kind that outlives the application, for tests that start it again or look into it. */
+/** A database of this run's kind that outlives the application, for tests that restart it or look into the database. */
 export async function temporaryDatabase(): Promise<TemporaryDatabase> {
   if (!onPostgres) return temporaryFolder((path) => `sqlite:${path}`);
   const url = await createPostgresDatabase();

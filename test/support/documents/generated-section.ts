@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { readDocument, ROOT } from './markdown';
 
 /**
- * The part of a document between `<!-- name: begin … -->` and `<!-- name: end -->`, which a test produces. With
- * UPDATE_DOCUMENTS=1 it is replaced by what was produced, and then is up to date.
+ * The part of a document between `<!-- name: begin … -->` and `<!-- name: end -->`, which a test generates. With
+ * UPDATE_DOCUMENTS=1 it is replaced by what was generated, and then is up to date.
  */
 export function generatedSection(path: string, name: string, produced: string): string {
   const document = readDocument(path);
@@ -24,4 +24,9 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
     .join('')
     .replaceAll('| --- ', '|---')
     .replaceAll('|--- |', '|---|');
+}
+
+/** Cells that mark which of the columns apply. */
+export function marks(found: readonly string[], columns: readonly string[]): string[] {
+  return columns.map((column) => (found.includes(column) ? '×' : ''));
 }

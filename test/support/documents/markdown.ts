@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The project's folder. */
+/** The folder of the project. */
 export const ROOT = join(__dirname, '..', '..', '..');
 
 export interface CodeBlock {
@@ -9,19 +9,27 @@ export interface CodeBlock {
   readonly code: string;
 }
 
-/** A document of the project by its path. */
+/** The text of a document by its path in the project. */
 export function readDocument(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
 /** Paths of all Markdown documents. */
 export function documentPaths(): string[] {
-  const below = (folder: string): string[] =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path));
-  return [...readdirSync(ROOT), ...below('docs')].filter((path) => path.endsWith('.md'));
+  const [top, others] = [readdirSync(ROOT), ['docs', 'examples', 'clients', 'test/fixtures']];
+  return [...top, ...others.flatMap(filesBelow)].filter((path) => path.endsWith('.md'));
 }
 
-/** What stands under a heading, up to the next heading of the same or a higher level. */
+/** Paths of the files in a folder of the project and in the folders below it, without installed packages. */
+export function filesBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (!entry.isDirectory()) return [path];
+    return entry.name === 'node_modules' ? [] : filesBelow(path);
+  });
+}
+
+/** The section under a heading, up to the next heading of the same or a higher level. */
 export function section(document: string, heading: string): string {
   const level = /^#+/.exec(heading)?.[0].length ?? 0;
   const start = document.indexOf(`${heading}\n`);
@@ -36,12 +44,12 @@ export function codeBlocks(text: string): CodeBlock[] {
   return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language = '', code = '']) => ({ language, code }));
 }
 
-/** The text with its code blocks blanked out, so that places in it stay the same. */
+/** The text with its code blocks blanked out, so that positions stay the same. */
 export function withoutCode(text: string): string {
   return text.replace(/^```[\s\S]*?^```$/gm, (block) => block.replace(/[^\n]/g, ' '));
 }
 
-/** The rows of the tables of a text below their heads, as trimmed cells. */
+/** The rows of the tables of a text without their headers, as trimmed cells. */
 export function tableRows(text: string): string[][] {
   const lines = withoutCode(text).split('\n');
   const isRow = (line: string | undefined): boolean => line?.startsWith('|') === true;

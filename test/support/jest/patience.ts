@@ -1,2 +1,2 @@
-/** Milliseconds. A test may share a busy machine with others. */
+/** Milliseconds. Tests may run on a busy machine. */
 jest.setTimeout(300_000);

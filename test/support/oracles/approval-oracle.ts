@@ -9,7 +9,7 @@ const MILLISECONDS: Readonly<Record<string, number>> = {
   S: 1_000,
 };
 
-/** What policies require together, the oldest first, by the plain reading of the rule. */
+/** The combined requirement of policies, the oldest first, by the literal reading of the rule. */
 export function combinedByRule(approvals: readonly (ApprovalRequirement | null)[]): ApprovalRequirement | null {
   const all = approvals.flatMap((approval) => approval ?? []);
   const [first] = all;

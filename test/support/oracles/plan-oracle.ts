@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../src/json/json-value';
 import { compileConditions, truthOf } from '../../../src/policies/conditions/condition';
-import type { EvaluationRequest } from '../../../src/policies/evaluation/evaluation-request';
+import type { Evaluation, EvaluationRequest } from '../../../src/policies/evaluation/evaluation-request';
 import { PolicyEvaluator } from '../../../src/policies/evaluation/policy-evaluator';
-import { meantPath } from '../../../src/policies/patterns/resource-path';
+import { decodedPath } from '../../../src/policies/patterns/resource-path';
 import type { AgentSubject } from '../../../src/policies/patterns/subject';
 import type {
   Effect,
@@ -12,13 +12,15 @@ import type {
   PolicyVersion,
 } from '../../../src/policy-plans/effects/effect';
 
-const ACTIONS = ['read', 'send-mail', 'send-mail-now', 'send-fax', 'x'];
-const TYPES = ['a', 'b', 'doc', 'other', 'c d', 'c%20d', 'c%2520d'];
+// With one text for whatever lies in a pattern and in none inside it.
+const ACTIONS = ['read', 'send-mail', 'send-mail-now', 'send-fax', 'sum', 'x', 'y'];
+const TYPES = ['a', 'b', 'c', 'doc', 'other', 'free', 'c d', 'c%20d', 'c%2520d'];
 const IDS = [
-  ...['a', 'b', 'c', '+', 'a/b', 'a/b/c', 'a/c', 'b/c', 'b/a', 'c/d/e', 'b/c/d', 'doc'],
+  ...['z', 'z/z', 'doc/z', 'doc/a/z', 'a/b/z', 'https://h/z', 'https://h/a/z'],
+  ...['a', 'b', 'c', '+', 'a/b', 'a/b/c', 'a/c', 'b/b', 'b/c', 'b/a', 'c/d/e', 'b/c/d', 'doc', 'doc/b'],
   ...['https://h/a', 'https://h/a/b', 'https://g/a', 's3://a/b'],
   ...['c d', 'c%20d', 'c%2520d', 'a/c d', 'a/c%20d', 'c d/a', 'c%20d/a', 'c d/e f', 'c d/e%20f', 'c%20d/e f'],
-  ...['c%20d/e%20f', 'a:b', 'https://h/c:d', 'https://h/c%3Ad', 'https://h/c%253Ad/e'],
+  ...['c%20d/e%20f', 'a:b', 'https://h/c:d', 'https://h/c:d/e', 'https://h/c%3Ad', 'https://h/c%253Ad/e'],
 ];
 export const AGENTS: readonly AgentSubject[] = [
   { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] },
@@ -32,14 +34,18 @@ const OTHERS = (['machine', 'human'] as const).map((kind) => ({
   kind,
   roles: [],
 }));
+const SIDES = ['from', 'to'] as const;
+type Side = (typeof SIDES)[number];
 const PARAMETERS: readonly JsonObject[] = [{}, { c: 1 }, { c: 2 }, { d: 1 }, { c: 1, d: 1 }, { c: 2, d: 2 }];
 
-/** What is wrong with regions, held against every request that the texts above make up. */
+/** Faults of regions, compared with every request that can be built from the texts above. */
 export function* faultsOf(policies: readonly PlannedPolicy[], effects: readonly Effect[]): Generator<string> {
   const before = evaluatorOf(policies.filter(({ isBefore }) => isBefore));
   const after = evaluatorOf(policies.filter(({ isAfter }) => isAfter));
   const known = lettingOf(policies);
-  // Of parameters that mean the same to all conditions, one will do.
+  const conditional = policies.filter(({ conditions }) => conditions.length > 0).map(({ name }) => name);
+  const deciding = new DecidingPolicies(new Set(conditional));
+  // One value is enough of those that all conditions treat alike.
   const parameterSets = new Map(
     PARAMETERS.map((parameters) => [[...known.values()].map((lets) => lets(parameters)).join(), parameters]),
   );
@@ -56,10 +62,39 @@ export function* faultsOf(policies: readonly PlannedPolicy[], effects: readonly 
           for (const parameters of parameterSets.values()) {
             const request = { subject, action, resourceType, resourceId, parameters };
             const regions = ofId.filter(({ when }) => holds(when, parameters, known));
-            yield* faultsAt(request, regions, verdictOf(before, request), verdictOf(after, request));
+            const answers = { from: before.evaluate(request), to: after.evaluate(request) };
+            yield* faultsAt(request, regions, verdictOf(answers.from), verdictOf(answers.to));
+            for (const region of regions) deciding.add(region, answers);
           }
         }
       }
+    }
+  }
+  for (const region of effects) yield* deciding.faultsOf(region);
+}
+
+/** The policies that decide in the requests of each region. */
+class DecidingPolicies {
+  private readonly byRegion = new Map<Effect, Record<Side, Set<string>>>();
+
+  /** @param conditional names of policies with conditions: whether they can hold together is not looked into. */
+  constructor(private readonly conditional: ReadonlySet<string>) {}
+
+  add(region: Effect, answers: Readonly<Record<Side, Evaluation>>): void {
+    const deciding = this.byRegion.get(region) ?? { from: new Set(), to: new Set() };
+    this.byRegion.set(region, deciding);
+    for (const side of SIDES) for (const { name } of answers[side].policies) deciding[side].add(name);
+  }
+
+  /** None for a region in which no request lies. */
+  *faultsOf(region: Effect): Generator<string> {
+    const deciding = this.byRegion.get(region);
+    if (deciding === undefined) return;
+    for (const side of SIDES) {
+      const named = new Set(region.because[side].map(({ name }) => name));
+      const isMissing = [...deciding[side]].some((name) => !named.has(name));
+      const isWrong = [...named].some((name) => !deciding[side].has(name) && !this.conditional.has(name));
+      if (isMissing || isWrong) yield `because ${side} ${[...deciding[side]].join()} ${JSON.stringify(region)}`;
     }
   }
 }
@@ -88,8 +123,7 @@ function evaluatorOf(policies: readonly PlannedPolicy[]): PolicyEvaluator {
   return evaluator;
 }
 
-function verdictOf(evaluator: PolicyEvaluator, request: EvaluationRequest): PlannedVerdict {
-  const { effect, requirement } = evaluator.evaluate(request);
+function verdictOf({ effect, requirement }: Evaluation): PlannedVerdict {
   return requirement === null
     ? { effect: effect ?? 'no_policy' }
     : { effect: 'require_approval', approvers: requirement.approvers };
@@ -104,7 +138,7 @@ function textOf({ effect, approvers = [] }: PlannedVerdict): string {
 
 type Letting = ReadonlyMap<string, (parameters: JsonObject) => boolean>;
 
-/** Whether the conditions of a policy, by its name and version, let it match. */
+/** Whether the conditions of a policy, given by name and version, let it match. */
 function lettingOf(policies: readonly PlannedPolicy[]): Letting {
   return new Map(
     policies.map((policy) => {
@@ -160,12 +194,12 @@ function resourceMatches(pattern: string, id: string): boolean {
   return segmentsMatch(isBelow ? path.slice(0, -1) : path, ids);
 }
 
-/** Where a segment is percent-encoded, from there on every spelling of the same counts, if that segment is encoded in it. */
+/** From the first percent-encoded segment on, every spelling with that segment encoded counts as the same. */
 function segmentsMatch(pattern: readonly string[], ids: readonly string[]): boolean {
-  const encoded = pattern.findIndex((segment) => meantPath(segment) !== segment);
+  const encoded = pattern.findIndex((segment) => decodedPath(segment) !== segment);
   return pattern.every((segment, index) => {
     const id = ids[index] ?? '';
     if (encoded < 0 || index < encoded) return id === segment;
-    return meantPath(id) === meantPath(segment) && (index > encoded || id !== meantPath(id));
+    return decodedPath(id) === decodedPath(segment) && (index > encoded || id !== decodedPath(id));
   });
 }

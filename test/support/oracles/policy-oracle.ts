@@ -5,7 +5,7 @@ import { listedTypeFault, resourcePatternFault } from '../../../src/policies/pat
 import type { PolicyRules } from '../../../src/policies/evaluation/compiled-policy';
 import type { Evaluation, EvaluationRequest } from '../../../src/policies/evaluation/evaluation-request';
 
-/** The rules of policies as they are written down, without a thought for speed: what the evaluator is compared with. */
+/** A literal implementation of the rules of policies, regardless of speed, with which the evaluator is compared. */
 export function oracle(policies: readonly PolicyRules[], request: EvaluationRequest): Evaluation {
   const matching = policies.filter((policy) => matches(policy, request));
   const highest = Math.max(...matching.map((policy) => policy.priority));
@@ -74,7 +74,7 @@ function resourceMatches(policy: PolicyRules, pattern: string, resourceType: str
   );
 }
 
-/** Decoded again and again, as far as that goes. */
+/** Decoded repeatedly until nothing changes. */
 function decoded(path: string): string {
   const once = path.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => decodeURIComponent(escapes));
   return once === path ? path : decoded(once);
@@ -85,7 +85,7 @@ function conditionsLet({ effect, conditions }: PolicyRules, parameters: unknown)
   return effect === 'allow' ? truths.every((truth) => truth === 'true') : !truths.includes('false');
 }
 
-/** By the plain reading of the rule. */
+/** By the literal reading of the rule. */
 function truthByRule({ parameter, op, value }: PolicyCondition, parameters: unknown): string {
   let found = parameters;
   for (const name of parameter

@@ -1,4 +1,7 @@
-/** The built program with actions that end well, badly or not by themselves, for tests that end the process meanwhile. */
+/**
+ * The built program with actions that succeed, fail or never end by themselves, for tests that end the process
+ * meanwhile.
+ */
 import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
@@ -20,7 +23,7 @@ class Actions {
     return new Promise(() => undefined);
   }
 
-  /** Leaves a line in the file that the parameters name: an effect outside the service. */
+  /** Appends a line to the file that the parameters name: an effect outside the service. */
   async write({ parameters, executionId }) {
     await sleep(parameters.before);
     appendFileSync(parameters.file, `${executionId}\n`);
@@ -28,7 +31,7 @@ class Actions {
     return null;
   }
 
-  /** Until the file exists that the parameters name. */
+  /** Runs until the file that the parameters name exists. */
   async wait({ parameters, signal }) {
     while (!existsSync(parameters.file) && !signal.aborted) await sleep(20);
     return { ranIn: process.pid };

@@ -11,7 +11,7 @@ export interface VerifierRun {
   readonly errors: string;
 }
 
-/** Runs the offline verifier as anyone would, with some text as its standard input. */
+/** Runs the offline verifier as a user would, with a text as its standard input. */
 export async function runVerifier(words: readonly string[], input = ''): Promise<VerifierRun> {
   const child = spawn(process.execPath, [PROGRAM, ...words], { env: {}, stdio: 'pipe' });
   child.stdin.on('error', () => undefined);

@@ -25,7 +25,9 @@ export function run(
 
 const MARK = '--- end of a block ---';
 
-/** Runs blocks of shell commands one after another in one shell, in the given folder, and answers what each printed. */
+/**
+ * Runs blocks of shell commands one after another in one shell, in the given folder, and returns the output of each.
+ */
 export async function runBlocks(blocks: readonly string[], folder?: string): Promise<string[]> {
   const script = blocks.map((block) => `${block}\necho '${MARK}'\n`).join('');
   const { output, errors } = await run('bash', [], { input: script, ...(folder !== undefined && { folder }) });

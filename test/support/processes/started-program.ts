@@ -9,23 +9,23 @@ import { type Answer, send, type Sent } from '../application/send';
 import { DRIVER_OF_THE_RUN } from '../database/database-kind';
 import { temporaryDatabase } from '../database/temporary-database';
 
-/** The built program, running in a process of its own. */
+/** The built program, running in a separate process. */
 export interface StartedProgram {
   /** Such as `http://127.0.0.1:41235`. */
   readonly url: string;
   readonly key: string;
   readonly process: ChildProcess;
-  /** Everything it has printed so far. */
+  /** Its output so far. */
   printed(): string;
   send(method: string, path: string, sent?: Sent): Promise<Answer>;
-  /** Ends it with a signal and answers its exit code. */
+  /** Ends it with a signal and returns its exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 /** A program that ended before it listened. */
 export class ProgramEnded extends Error {
   constructor(
-    /** Null when a signal ended it. */
+    /** Null if a signal ended it. */
     readonly exitCode: number | null,
     readonly printed: string,
   ) {
@@ -33,7 +33,7 @@ export class ProgramEnded extends Error {
   }
 }
 
-/** Starts a built `main.js` on a free port, with a database of its own unless one is named, and waits until it listens. */
+/** Starts a built `main.js` on a free port, with a new database unless one is named, and waits until it listens. */
 export async function startProgram(
   main: string,
   environment: Readonly<Record<string, string>> = {},

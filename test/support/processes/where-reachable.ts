@@ -10,7 +10,7 @@ export interface NeededServer {
 export const POSTGRES_SERVER: NeededServer = { name: 'PostgreSQL', host: '127.0.0.1', port: 5432 };
 export const REDIS_SERVER: NeededServer = { name: 'Redis', host: '127.0.0.1', port: 6379 };
 
-/** Describes tests that need servers. Where one does not answer they are skipped and say so; with CI=true they fail. */
+/** Describes tests that need servers. If one does not answer they are skipped and say so; with CI=true they fail. */
 export function describeWhereReachable(servers: readonly NeededServer[], title: string, tests: () => void): void {
   const missing = servers.filter((server) => process.env['CI'] !== 'true' && !isReachable(server));
   if (missing.length === 0) {
@@ -21,7 +21,7 @@ export function describeWhereReachable(servers: readonly NeededServer[], title: 
   describe.skip(`${title} (skipped: needs ${places})`, tests);
 }
 
-/** Jest collects tests without waiting, so a process of its own waits for the answer. */
+/** Jest collects tests synchronously, so a child process waits for the answer. */
 function isReachable({ host, port }: NeededServer): boolean {
   const attempt = `require('node:net').connect(${port}, '${host}').on('connect', () => process.exit(0))`;
   return spawnSync(process.execPath, ['-e', attempt], { timeout: 3_000 }).status === 0;

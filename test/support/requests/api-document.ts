@@ -3,12 +3,12 @@ import type { OpenAPIObject, OperationObject, ParameterObject, ReferenceObject, 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const JSON_TYPE = 'application/json';
 
-/** An operation of the document and where it stands. */
+/** An operation of the document, with its method and path. */
 export interface DocumentedOperation {
   readonly id: string;
   /** Upper case. */
   readonly method: string;
-  /** Template such as `/api/v1/entities/{id}`. */
+  /** A template such as `/api/v1/entities/{id}`. */
   readonly path: string;
   readonly operation: OperationObject;
 }
@@ -41,14 +41,14 @@ function exampleOf(schema: ParameterObject['schema']): unknown {
   return schema !== undefined && 'example' in schema ? schema.example : undefined;
 }
 
-/** The examples of an operation's body; undefined stands for a request without one. */
+/** The examples of an operation's body; undefined represents a request without a body. */
 export function exampleBodies({ operation: { requestBody } }: DocumentedOperation): (object | undefined)[] {
   const media = requestBody !== undefined && 'content' in requestBody ? requestBody.content[JSON_TYPE] : undefined;
   const examples = Object.values(media?.examples ?? {}) as { value: object }[];
   return examples.length === 0 ? [media?.example as object | undefined] : examples.map(({ value }) => value);
 }
 
-/** The documented response of an operation for a status, its reference followed; undefined when there is none. */
+/** The documented response of an operation for a status, with references resolved; undefined if there is none. */
 export function documentedResponse(
   document: OpenAPIObject,
   { responses }: OperationObject,

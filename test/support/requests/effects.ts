@@ -2,8 +2,8 @@ import type { Parsed } from '../application/send';
 import type { StartedProgram } from '../processes/started-program';
 
 /**
- * What requests have done, by audit: the actions of each request id, without what the service did by itself. An id such as
- * `word_2` tells a request and its attempt.
+ * The effects of requests according to the audit: the actions of each request id, without those of the service itself.
+ * An id such as `word_2` identifies a request and its attempt.
  */
 export async function actionsByRequest(program: StartedProgram): Promise<Map<string, string[]>> {
   const actions = new Map<string, string[]>();
@@ -17,7 +17,7 @@ export async function actionsByRequest(program: StartedProgram): Promise<Map<str
   return actions;
 }
 
-/** How many attempts of each word have done something, and what that was: once is right. */
+/** How many attempts of each request had an effect, and which: there should be one. */
 export async function effectsByWord(program: StartedProgram): Promise<Map<string, string[]>> {
   const effects = new Map<string, string[]>();
   for (const [requestId, actions] of await actionsByRequest(program)) {

@@ -7,15 +7,15 @@ import { policySetOf } from '../application/factories';
 import { send, type Answer } from '../application/send';
 import { WebhookEndpoint } from '../application/webhook-endpoint';
 
-/** An audit entry without what is minted for it. */
+/** An audit entry without its generated values. */
 export type ExpectedEntry = Omit<AuditEntryResponse, 'id' | 'sequence' | 'timestamp'>;
 
-type Told = Partial<ExpectedEntry> & Pick<ExpectedEntry, 'action' | 'subjectType' | 'subjectId'>;
+type EntryExpectation = Partial<ExpectedEntry> & Pick<ExpectedEntry, 'action' | 'subjectType' | 'subjectId'>;
 
 const OPERATOR = { type: 'api_key', id: 'env' };
 const SERVICE = { type: 'system', id: 'service' };
 
-/** What makes the records that `doEverything` expects: start the application with it, and with `ActionsModule`. */
+/** The settings that `doEverything` expects of the application, in addition to `ActionsModule`. */
 export const EVERY_ACTION_ENVIRONMENT = {
   REQUIRED_APPROVALS: 'medium=2',
   WEBHOOK_ALLOW_HTTP: 'true',
@@ -23,8 +23,8 @@ export const EVERY_ACTION_ENVIRONMENT = {
 };
 
 /**
- * Has the service do everything that leaves an entry, but for what takes a restart, in a fresh database. Answers the
- * entries it must have left, in their order.
+ * Makes the service do everything that leaves an entry, except what requires a restart, in a new database. Returns the
+ * entries it must have left, in order.
  */
 export async function doEverything(app: TestApp): Promise<ExpectedEntry[]> {
   const story = new Story(app);
@@ -52,17 +52,17 @@ class Story {
   async keepEntities(): Promise<void> {
     this.entityId = (await this.post('entities', { type: 'service', name: 'Gateway', properties: { tier: 1 } })).id;
     const about = { subjectType: 'entity', subjectId: this.entityId, entityId: this.entityId };
-    this.told({ action: 'entity.created', ...about });
+    this.expect({ action: 'entity.created', ...about });
     await this.request('PUT', `entities/${this.entityId}`, { name: 'Gateway (EU)', properties: {} });
-    this.told({ action: 'entity.updated', ...about, details: { fields: ['name', 'properties'] } });
+    this.expect({ action: 'entity.updated', ...about, details: { fields: ['name', 'properties'] } });
     const claims = `entities/${this.entityId}/claims`;
     const claim = await this.post(claims, { predicate: 'owner', value: 'x', context: { confidence: 0.5 } });
-    this.told({ action: 'claim.added', subjectType: 'claim', subjectId: claim.id, entityId: this.entityId });
+    this.expect({ action: 'claim.added', subjectType: 'claim', subjectId: claim.id, entityId: this.entityId });
     await this.request('DELETE', `${claims}/${claim.id}`);
-    this.told({ action: 'claim.removed', subjectType: 'claim', subjectId: claim.id, entityId: this.entityId });
+    this.expect({ action: 'claim.removed', subjectType: 'claim', subjectId: claim.id, entityId: this.entityId });
     for (const value of [0.1, true]) {
       const { id } = await this.post(claims, { predicate: 'tier', value });
-      this.told({ action: 'claim.added', subjectType: 'claim', subjectId: id, entityId: this.entityId });
+      this.expect({ action: 'claim.added', subjectType: 'claim', subjectId: id, entityId: this.entityId });
     }
   }
 
@@ -72,32 +72,32 @@ class Story {
     this.reviewerId = await this.agent('reviewer', []);
     this.thirdId = await this.agent('third', []);
     await this.request('PATCH', `agents/${this.agentId}`, { description: 'Does things.', roles: ['worker'] });
-    this.toldOfAgent('agent.updated', { details: { fields: ['description', 'roles'] } });
+    this.expectAboutAgent('agent.updated', { details: { fields: ['description', 'roles'] } });
     await this.request('POST', `agents/${this.agentId}/suspend`, { reason: 'On leave.' });
-    this.toldOfAgent('agent.suspended', { reason: 'On leave.' });
+    this.expectAboutAgent('agent.suspended', { reason: 'On leave.' });
     await this.refused('decisions', { type: 'a', title: 'b', proposedBy: this.agentId, riskLevel: 'high' });
     const refusal = { outcome: 'denied', reason: 'agent_suspended', details: { riskLevel: 'high' } };
-    this.toldOfAgent('decision.proposal_denied', refusal);
+    this.expectAboutAgent('decision.proposal_denied', refusal);
     await this.refused(`agents/${this.agentId}/execute`, { action: 'look', resourceType: 'entity', resourceId: 'x' });
-    await this.toldOfExecution('execution.denied', { outcome: 'denied', reason: 'agent_suspended' });
+    await this.expectAboutExecution('execution.denied', { outcome: 'denied', reason: 'agent_suspended' });
     await this.request('POST', `agents/${this.agentId}/resume`);
-    this.toldOfAgent('agent.resumed', {});
+    this.expectAboutAgent('agent.resumed', {});
   }
 
   async keepPolicies(): Promise<void> {
     const everything = { name: 'open', effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*'] };
     const first = await this.post('policies', { ...everything, version: '1.0' });
-    await this.toldOfPolicy('policy.created', first);
+    await this.expectAboutPolicy('policy.created', first);
     const next = await this.post('policies', { ...everything, version: '1.1' });
-    await this.toldOfPolicy('policy.superseded', first, { supersededBy: next.id });
-    await this.toldOfPolicy('policy.created', next);
+    await this.expectAboutPolicy('policy.superseded', first, { supersededBy: next.id });
+    await this.expectAboutPolicy('policy.created', next);
     await this.request('POST', `policies/${first.id}/activate`);
-    await this.toldOfPolicy('policy.superseded', next, { supersededBy: first.id });
-    await this.toldOfPolicy('policy.activated', first);
+    await this.expectAboutPolicy('policy.superseded', next, { supersededBy: first.id });
+    await this.expectAboutPolicy('policy.activated', first);
     await this.request('POST', `policies/${first.id}/deactivate`);
-    await this.toldOfPolicy('policy.deactivated', first);
+    await this.expectAboutPolicy('policy.deactivated', first);
     await this.request('POST', `policies/${next.id}/activate`);
-    await this.toldOfPolicy('policy.activated', next);
+    await this.expectAboutPolicy('policy.activated', next);
   }
 
   async execute(): Promise<void> {
@@ -110,9 +110,9 @@ class Story {
       ['fail', 'failed'],
     ] as const) {
       await this.request('POST', execute, { action, ...resource, parameters: { secret: 'x' } });
-      const told = { entityId: this.entityId, details: { action, ...resource, policies: [referenceTo(allowing)] } };
-      await this.toldOfExecution('execution.authorized', told);
-      if (outcome !== null) await this.toldOfExecution('execution.completed', { ...told, outcome });
+      const members = { entityId: this.entityId, details: { action, ...resource, policies: [referenceTo(allowing)] } };
+      await this.expectAboutExecution('execution.authorized', members);
+      if (outcome !== null) await this.expectAboutExecution('execution.completed', { ...members, outcome });
     }
     const rules = { effect: 'deny', subjects: ['agent:bot'], resources: ['vault/*', 'decisions/low/*'], priority: 9 };
     const denying = await this.post('policies', {
@@ -121,14 +121,14 @@ class Story {
       ...rules,
       actions: ['forbidden', 'decision:reject'],
     });
-    await this.toldOfPolicy('policy.created', denying);
+    await this.expectAboutPolicy('policy.created', denying);
     const vault = { resourceType: 'file', resourceId: '/vault/gold' };
     await this.refused(execute, { action: 'forbidden', ...vault });
     const details = { action: 'forbidden', ...vault, policies: [referenceTo(denying)] };
-    await this.toldOfExecution('execution.denied', { outcome: 'denied', reason: 'policy_denied', details });
+    await this.expectAboutExecution('execution.denied', { outcome: 'denied', reason: 'policy_denied', details });
     await this.refused(execute, { action: 'unknown', ...vault });
     const lacking = { action: 'unknown', ...vault, policies: [] };
-    await this.toldOfExecution('execution.denied', {
+    await this.expectAboutExecution('execution.denied', {
       outcome: 'denied',
       reason: 'capability_missing',
       details: lacking,
@@ -138,33 +138,33 @@ class Story {
   async decide(): Promise<void> {
     const { id: approved } = await this.propose({ riskLevel: 'medium' }, 2);
     await this.review(approved, 'approve', this.reviewerId);
-    this.toldOfReview('decision.reviewed', approved, this.reviewerId, 'approve', 1, 2);
+    this.expectAboutReview('decision.reviewed', approved, this.reviewerId, 'approve', 1, 2);
     await this.refused(`decisions/${approved}/approve`, { approverId: this.agentId });
-    this.toldOfDecision('decision.approval_denied', approved, {
+    this.expectAboutDecision('decision.approval_denied', approved, {
       agentId: this.agentId,
       outcome: 'denied',
       reason: 'self_approval',
       details: { verdict: 'approve', policies: [] },
     });
     await this.review(approved, 'approve', this.thirdId);
-    this.toldOfReview('decision.approved', approved, this.thirdId, 'approve', 2, 2);
+    this.expectAboutReview('decision.approved', approved, this.thirdId, 'approve', 2, 2);
 
     const { id: rejected } = await this.propose({ riskLevel: 'low' }, 1);
     const [denying] = (await send(this.app, 'GET', '/api/v1/policies?name=closed')).body.data;
     await this.refused(`decisions/${rejected}/reject`, { approverId: this.agentId });
-    this.toldOfDecision('decision.rejection_denied', rejected, {
+    this.expectAboutDecision('decision.rejection_denied', rejected, {
       agentId: this.agentId,
       outcome: 'denied',
       reason: 'policy_denied',
       details: { verdict: 'reject', policies: [referenceTo(denying)] },
     });
     await this.request('POST', `decisions/${rejected}/reject`, { reason: 'Too risky.' });
-    this.toldOfReview('decision.rejected', rejected, null, 'reject', 0, 1);
+    this.expectAboutReview('decision.rejected', rejected, null, 'reject', 0, 1);
 
     const expiresAt = new Date(Date.now() + 1_000).toISOString();
     const expired = await this.propose({ riskLevel: 'critical', expiresAt }, 1);
     while ((await this.request('GET', `decisions/${expired.id}`)).body.status === 'proposed') await sleep(20);
-    this.toldOfDecision('decision.expired', expired.id, {
+    this.expectAboutDecision('decision.expired', expired.id, {
       actor: SERVICE,
       requestId: null,
       ip: null,
@@ -176,44 +176,44 @@ class Story {
     const scopes = ['read', 'execute'];
     const key = await this.issueKey({ scopes, agentId: this.agentId });
     const about = { subjectType: 'api_key', agentId: this.agentId };
-    this.told({ action: 'api_key.created', ...about, subjectId: key, details: { scopes, expiresAt: null } });
+    this.expect({ action: 'api_key.created', ...about, subjectId: key, details: { scopes, expiresAt: null } });
     await this.request('POST', `api-keys/${key}/revoke`, { reason: 'It was lost.' });
-    this.told({ action: 'api_key.revoked', ...about, subjectId: key, reason: 'It was lost.' });
+    this.expect({ action: 'api_key.revoked', ...about, subjectId: key, reason: 'It was lost.' });
     const expiresAt = new Date(Date.now() + 1_500).toISOString();
     const expired = await this.issueKey({ scopes, agentId: this.agentId, expiresAt });
-    this.told({ action: 'api_key.created', ...about, subjectId: expired, details: { scopes, expiresAt } });
+    this.expect({ action: 'api_key.created', ...about, subjectId: expired, details: { scopes, expiresAt } });
     while ((await this.request('GET', `api-keys/${expired}`)).body.status === 'active') await sleep(20);
     const unasked = { actor: SERVICE, requestId: null, ip: null, details: { expiresAt } };
-    this.told({ action: 'api_key.expired', ...about, subjectId: expired, ...unasked });
+    this.expect({ action: 'api_key.expired', ...about, subjectId: expired, ...unasked });
   }
 
   async keepWebhooks(): Promise<void> {
     const gone = await WebhookEndpoint.start((response) => response.writeHead(410).end());
     const { id } = await this.post('webhooks', { url: gone.url, actions: ['webhook.updated'] });
     const about = { subjectType: 'webhook', subjectId: id };
-    this.told({ action: 'webhook.created', ...about, details: { actions: ['webhook.updated'] } });
+    this.expect({ action: 'webhook.created', ...about, details: { actions: ['webhook.updated'] } });
     await this.request('PATCH', `webhooks/${id}`, { description: 'Is gone.' });
-    this.told({ action: 'webhook.updated', ...about, details: { fields: ['description'] } });
+    this.expect({ action: 'webhook.updated', ...about, details: { fields: ['description'] } });
     while ((await this.request('GET', `webhooks/${id}`)).body.status === 'active') await sleep(20);
     const unasked = { actor: SERVICE, requestId: null, ip: null, details: { status: 410 } };
-    this.told({ action: 'webhook.failing', ...about, ...unasked });
+    this.expect({ action: 'webhook.failing', ...about, ...unasked });
     const removed = (await this.post('webhooks', { url: gone.url, actions: ['none'] })).id;
     const aboutRemoved = { subjectType: 'webhook', subjectId: removed };
-    this.told({ action: 'webhook.created', ...aboutRemoved, details: { actions: ['none'] } });
+    this.expect({ action: 'webhook.created', ...aboutRemoved, details: { actions: ['none'] } });
     await this.request('DELETE', `webhooks/${removed}`);
-    this.told({ action: 'webhook.deleted', ...aboutRemoved });
+    this.expect({ action: 'webhook.deleted', ...aboutRemoved });
     await gone.close();
   }
 
   async end(): Promise<void> {
     await this.request('DELETE', `entities/${this.entityId}`);
     const about = { subjectType: 'entity', subjectId: this.entityId, entityId: this.entityId };
-    this.told({ action: 'entity.deleted', ...about, details: { claims: 2 } });
+    this.expect({ action: 'entity.deleted', ...about, details: { claims: 2 } });
   }
 
   private async agent(name: string, capabilities: string[]): Promise<string> {
     const { id } = await this.post('agents', { name, capabilities });
-    this.told({ action: 'agent.created', subjectType: 'agent', subjectId: id, agentId: id });
+    this.expect({ action: 'agent.created', subjectType: 'agent', subjectId: id, agentId: id });
     return id;
   }
 
@@ -229,7 +229,7 @@ class Story {
       ...members,
     });
     const details = { riskLevel: decision.riskLevel, requiredApprovals };
-    this.toldOfDecision('decision.proposed', decision.id, { agentId: this.agentId, details });
+    this.expectAboutDecision('decision.proposed', decision.id, { agentId: this.agentId, details });
     return decision;
   }
 
@@ -258,21 +258,21 @@ class Story {
     return send(this.app, method, `/api/v1/${path}`, { body, headers });
   }
 
-  private toldOfAgent(action: string, told: Partial<ExpectedEntry>): void {
-    this.told({ action, subjectType: 'agent', subjectId: this.agentId, agentId: this.agentId, ...told });
+  private expectAboutAgent(action: string, members: Partial<ExpectedEntry>): void {
+    this.expect({ action, subjectType: 'agent', subjectId: this.agentId, agentId: this.agentId, ...members });
   }
 
-  /** Told before the next change of policies. */
-  private async toldOfPolicy(action: string, policy: PolicyReference, more: JsonObject = {}): Promise<void> {
+  /** Must be called before the next change of policies. */
+  private async expectAboutPolicy(action: string, policy: PolicyReference, more: JsonObject = {}): Promise<void> {
     const details = { policies: [referenceTo(policy)], policySet: await policySetOf(this.app), ...more };
-    this.told({ action, subjectType: 'policy', subjectId: policy.id, details });
+    this.expect({ action, subjectType: 'policy', subjectId: policy.id, details });
   }
 
-  private toldOfDecision(action: string, subjectId: string, told: Partial<ExpectedEntry>): void {
-    this.told({ action, subjectType: 'decision', subjectId, ...told });
+  private expectAboutDecision(action: string, subjectId: string, members: Partial<ExpectedEntry>): void {
+    this.expect({ action, subjectType: 'decision', subjectId, ...members });
   }
 
-  private toldOfReview(
+  private expectAboutReview(
     action: string,
     subjectId: string,
     agentId: string | null,
@@ -280,19 +280,19 @@ class Story {
     approvals: number,
     requiredApprovals: number,
   ): void {
-    this.toldOfDecision(action, subjectId, { agentId, details: { verdict, approvals, requiredApprovals } });
+    this.expectAboutDecision(action, subjectId, { agentId, details: { verdict, approvals, requiredApprovals } });
   }
 
   /** The subject is the newest execution. */
-  private async toldOfExecution(action: string, told: Partial<ExpectedEntry>): Promise<void> {
+  private async expectAboutExecution(action: string, members: Partial<ExpectedEntry>): Promise<void> {
     const [{ id }] = (await send(this.app, 'GET', '/api/v1/executions?order=desc&limit=1')).body.data;
     const decided = action === 'execution.completed' ? {} : { policySet: await policySetOf(this.app) };
-    const asked = told.details ?? { action: 'look', resourceType: 'entity', resourceId: 'x', policies: [] };
+    const asked = members.details ?? { action: 'look', resourceType: 'entity', resourceId: 'x', policies: [] };
     const details = { ...asked, ...decided };
-    this.told({ action, subjectType: 'execution', subjectId: id, agentId: this.agentId, ...told, details });
+    this.expect({ action, subjectType: 'execution', subjectId: id, agentId: this.agentId, ...members, details });
   }
 
-  private told(entry: Told): void {
+  private expect(entry: EntryExpectation): void {
     this.entries.push({
       actor: OPERATOR,
       agentId: null,

@@ -4,20 +4,22 @@ import { type DocumentedOperation, operationsOf } from './api-document';
 import { ROOT } from '../documents/markdown';
 import type { Parsed } from '../application/send';
 
-/** Sends a POST below `/api/v1/` that must succeed, and answers the record. */
+/** Sends a POST below `/api/v1/` that must succeed, and returns the record. */
 export type Make = (path: string, body: object) => Promise<Parsed>;
 
 /** A path below `/api/v1/`, and a body. */
 export type PostRequest = readonly [path: string, body: object];
 
 export interface PostCase {
-  /** Of the document, or a variant of one. */
+  /** The id of an operation of the document, or a variant of it. */
   readonly operation: string;
-  /** Makes what the request needs; `word` is its own. Sent once, the request has an effect. */
+  /** Creates what the request needs; `word` is unique to it. Sent once, the request has an effect. */
   readonly request: (make: Make, word: string, ids: Ids) => Promise<PostRequest>;
 }
 
-/** Agents that the requests need; `bot` may do `succeed`, `hang`, `wait` and `act`, and `ask` once `approver` approves. */
+/**
+ * Agents that the requests need; `bot` may do `succeed`, `hang`, `wait` and `act`, and `ask` once `approver` approves.
+ */
 export interface Ids {
   readonly bot: string;
   readonly approver: string;
@@ -104,7 +106,7 @@ const REQUESTS: Readonly<Record<string, PostCase['request']>> = {
   provenance_verify: async () => ['provenance/verify', {}],
 };
 
-/** A case for every POST of the document that takes an `Idempotency-Key`; throws when one of them has none. */
+/** A case for every POST of the document that takes an `Idempotency-Key`; throws if one of them has none. */
 export function everyPost(): PostCase[] {
   const document = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'));
   const operations = operationsOf(document).filter(takesIdempotencyKey);
@@ -113,12 +115,12 @@ export function everyPost(): PostCase[] {
   return Object.entries(REQUESTS).map(([operation, request]) => ({ operation, request }));
 }
 
-/** Answers with a secret are kept nowhere. */
+/** Answers with a secret are not stored. */
 function takesIdempotencyKey({ operation }: DocumentedOperation): boolean {
   return (operation.parameters ?? []).some((parameter) => 'name' in parameter && parameter.name === 'Idempotency-Key');
 }
 
-/** Makes what all the requests share. */
+/** Creates what all the requests share. */
 export async function prepareEveryPost(make: Make): Promise<Ids> {
   await make('policies', { ...EVERYTHING, name: 'open' });
   await make('policies', ASK_FIRST);
@@ -127,7 +129,7 @@ export async function prepareEveryPost(make: Make): Promise<Ids> {
   return { bot: bot.id, approver: approver.id };
 }
 
-/** What is asked to execute. */
+/** The body of an execute request. */
 export function action(name: string, resourceId: string, parameters: object = {}): object {
   return { action: name, resourceType: 'word', resourceId, parameters };
 }
@@ -136,7 +138,7 @@ function decision(type: string, proposedBy: string): object {
   return { type, title: 'x', proposedBy, riskLevel: 'low' };
 }
 
-/** Of no entry, at no place. */
+/** A webhook that no entry matches, at an address that does not exist. */
 function hook(word: string): object {
   return { url: `https://${word}.invalid/`, actions: ['none'] };
 }

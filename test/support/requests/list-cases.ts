@@ -1,7 +1,7 @@
 const TIME = '2026-11-20T06:18:03.123Z';
 const ENTRIES = { entityId: 'x', agentId: 'x', subjectId: 'x', action: 'x', from: TIME, to: TIME };
 
-/** Every list that may be long, and a value for each of its filters. Of webhooks there are a hundred at most. */
+/** Every list that may be long, and a value for each of its filters. There are a hundred webhooks at most. */
 const LISTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   entities: { type: 'x', name: 'x' },
   'entities/ENTITY/claims': { predicate: 'x' },
@@ -14,14 +14,14 @@ const LISTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   provenance: { ...ENTRIES, after: '5' },
 };
 
-/** One filter alone, and each pair. */
+/** Each single filter, and each pair. */
 function filterSets(filters: Readonly<Record<string, string>>): [names: string, query: string][] {
   const names = Object.keys(filters);
   const sets = names.flatMap((first, index) => [[first], ...names.slice(index + 1).map((second) => [first, second])]);
   return [[], ...sets].map((set) => [set.join(' and ') || 'no filter', set.map((n) => `${n}=${filters[n]}`).join('&')]);
 }
 
-/** Every list without a filter, by each, and by each pair. */
+/** Every list without a filter, with each, and with each pair. */
 export const LIST_CASES = Object.entries(LISTS).flatMap(([path, filters]) =>
   filterSets(filters).map(([names, query]) => ({ path, names, query })),
 );

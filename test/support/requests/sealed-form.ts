@@ -10,7 +10,7 @@ const LATER_MEMBERS: Readonly<Record<string, unknown>> = Object.assign(
   ...[AGENT, POLICY, DECISION, EXECUTION].map(({ laterMembers }) => laterMembers),
 );
 
-/** As it is sealed: members that came later are left out while they are unset, those of reviews, too. */
+/** The sealed form: members that were added later, also to reviews, are left out while they are unset. */
 export function withoutUnset(record: Parsed): Parsed {
   const isSet = ([name, value]: [string, unknown]): boolean =>
     !(name in LATER_MEMBERS && isDeepStrictEqual(value, LATER_MEMBERS[name]));

@@ -2,7 +2,7 @@ import { setTracingDisabled, Usage } from '@openai/agents';
 
 setTracingDisabled(true);
 
-/** A model that calls a tool once, and then says that it is done. `seen` gets what tools answered. */
+/** A model that calls a tool once, and then says that it is done. `seen` collects the results of the tools. */
 export function callOnce(name, input, seen = []) {
   return {
     getResponse: async ({ input: items }) => {

@@ -2,7 +2,10 @@ import { MockLanguageModelV3 } from 'ai/test';
 
 const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
 
-/** The SDK's own mock model: it calls a tool once, and then says that it is done. `seen` gets what tools answered. */
+/**
+ * The SDK's own mock model: it calls a tool once, and then says that it is done. `seen` collects the results of the
+ * tools.
+ */
 export function callOnce(toolName, input, seen = []) {
   return new MockLanguageModelV3({
     doGenerate: async ({ prompt }) => {

@@ -17,7 +17,7 @@ const CLIENTS = 8;
 /** Bytes. */
 const SPARE = 64 * 1024;
 
-describeWithSmallDisk('A disk without room', () => {
+describeWithSmallDisk('A full disk', () => {
   let disk: SmallDisk;
   let served: ServedDatabase;
   let history: History;
@@ -36,7 +36,7 @@ describeWithSmallDisk('A disk without room', () => {
     disk.remove();
   });
 
-  it('refuses writes with 503 and goes on reading; with room again it heals without a restart', async () => {
+  it('makes writes 503 while reads continue; once there is room again the service recovers without a restart', async () => {
     for (let round = 1; round <= 2; round += 1) {
       const stopped = new AbortController();
       const writing = load.run(served.url, CLIENTS, stopped.signal);
@@ -47,7 +47,7 @@ describeWithSmallDisk('A disk without room', () => {
       await until('writes are refused', () => (history.statuses(from)[503] ?? 0) > 50);
       stopped.abort();
       await Promise.all([writing, watching]);
-      // Nothing at all can be written now: what is smaller may have found room until here.
+      // Nothing at all can be written any more; until now something smaller might have found room.
       disk.fill();
       const full = performance.now();
       const watched = new AbortController();
@@ -75,7 +75,7 @@ describeWithSmallDisk('A disk without room', () => {
     expect(await served.stop()).toBe(0);
   });
 
-  it('for a batch, but for a page of the probe: is not called healthy', async () => {
+  it('with room for a page of the probe, but not for a batch, is not healthy', async () => {
     disk.fill(SPARE);
     const from = performance.now();
     const stopped = new AbortController();
@@ -90,7 +90,7 @@ describeWithSmallDisk('A disk without room', () => {
     expect(await served.faults(history)).toEqual([]);
   });
 
-  it('for a batch, but for an answer that is kept under a key: is not called healthy', async () => {
+  it('with room for a stored answer, but not for a batch, is not healthy', async () => {
     const agent = await history.write(served.url, {
       operation: 'createAgent',
       method: 'POST',
@@ -109,7 +109,7 @@ describeWithSmallDisk('A disk without room', () => {
     expect(await served.faults(history)).toEqual([]);
   });
 
-  it('and is killed: the next start has all that was acknowledged', async () => {
+  it('and a kill lose nothing that was acknowledged', async () => {
     const clients = load.run(served.url, CLIENTS, new AbortController().signal);
     await sleep(200);
     disk.fill();
@@ -122,7 +122,7 @@ describeWithSmallDisk('A disk without room', () => {
     expect(await served.faults(history)).toEqual([]);
   });
 
-  it('at the start: reads at once, and all is well with room again', async () => {
+  it('at the start allows reads at once, and everything once there is room again', async () => {
     await served.stop('SIGKILL');
     disk.fill();
     await served.start();
@@ -133,7 +133,7 @@ describeWithSmallDisk('A disk without room', () => {
     expect(await served.faults(history)).toEqual([]);
   });
 
-  it('for a new database: one clear line', async () => {
+  it('under a new database is reported in one clear line', async () => {
     disk.fill();
     const fresh = new ServedDatabase(join(disk.folder, 'other.db'));
     expect(await fresh.startOrEnd()).toMatchObject({
@@ -142,7 +142,7 @@ describeWithSmallDisk('A disk without room', () => {
     });
   });
 
-  it('for a backup: none is begun, and the service goes on writing', async () => {
+  it('prevents a backup from starting, and the service continues to write', async () => {
     const before = readdirSync(disk.folder).sort();
     const environment = { DATABASE_URL: `sqlite:${served.path}` };
     const backup = await run(process.execPath, [BACKUP, join(disk.folder, 'backup.db')], { environment });
@@ -160,7 +160,7 @@ describeWithSmallDisk('A disk without room', () => {
     expect(await served.faults(history)).toEqual([]);
   });
 
-  it('for the log of the database while a backup goes to another disk: that is said, and the backup made', async () => {
+  it('on which the log of the database grows is reported by a backup to another disk, which is made', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'governance-backup-'));
     const environment = { DATABASE_URL: `sqlite:${served.path}` };
     const backup = await run(process.execPath, [BACKUP, join(folder, 'backup.db')], { environment });
@@ -172,7 +172,7 @@ describeWithSmallDisk('A disk without room', () => {
     });
   });
 
-  it('for more than the copy: a database of another disk is backed up to it, as its log grows elsewhere', async () => {
+  it('with room for just the copy takes a backup from another disk, since the log grows there', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'governance-backup-'));
     const elsewhere = new ServedDatabase(join(folder, 'governance.db'));
     await elsewhere.start();

@@ -7,11 +7,11 @@ import { SampleRequest } from '../sample.module';
 import { type Answer, send } from '../../support/application/send';
 
 const PATH = '/api/v1/work';
-/** Bytes: the room has two of these bodies, not three. */
+/** Bytes: there is room for two of these bodies, not three. */
 const LARGE = 60_000;
 const ROOM = 150_000;
 
-/** Emits `begun` when a request is being worked on, which lasts until `end`. */
+/** Emits `begun` when a handler starts, which then runs until `end`. */
 const work = new EventEmitter().setMaxListeners(0);
 
 @Controller('work')
@@ -31,7 +31,7 @@ class WorkModule {}
 describe('Large bodies', () => {
   let app: TestApp;
   const clients: Socket[] = [];
-  /** Requests that were begun to be worked on. */
+  /** Number of requests whose handler was started. */
   let begun = 0;
   work.on('begun', () => (begun += 1));
 
@@ -53,7 +53,7 @@ describe('Large bodies', () => {
     return send(app, 'POST', PATH, { body: bodyOf(bytes) });
   }
 
-  /** Says that it sends a large body, and sends what it is given of it. */
+  /** Announces a large body, and sends the given part of it. */
   function begin(part = '{', headers = `Content-Length: ${LARGE}`, localAddress = '127.0.0.1'): Socket {
     const { hostname, port } = new URL(app.url);
     const client = connect({ port: Number(port), host: hostname, localAddress }).on('error', () => undefined);
@@ -63,13 +63,13 @@ describe('Large bodies', () => {
     return client;
   }
 
-  /** The status that comes back. */
+  /** The status of the answer. */
   async function statusOf(client: Socket): Promise<number> {
     const [answer] = (await once(client, 'data')) as [Buffer];
     return Number(answer.toString('latin1').split(' ')[1]);
   }
 
-  /** Answers what is being worked on, again and again, until the promise is settled. */
+  /** Repeatedly lets running handlers finish, until the promise is settled. */
   async function workUntil<Result>(promise: Promise<Result>): Promise<Result> {
     const ending = setInterval(() => work.emit('end'), 10);
     return promise.finally(() => clearInterval(ending));
@@ -90,12 +90,12 @@ describe('Large bodies', () => {
     while (!(await isSo())) await sleep(10);
   }
 
-  /** A body is held before it is worked on. */
+  /** A body is in memory before its handler runs. */
   async function untilBegun(count: number): Promise<void> {
     while (begun < count) await sleep(10);
   }
 
-  it('wait for one another where they do not all have room, and each is answered', async () => {
+  it('wait for each other if there is no room for all, and each is answered', async () => {
     const answers = [post(), post()];
     await untilRoom(2 * LARGE, 0);
     answers.push(...Array.from({ length: 5 }, () => post()));
@@ -111,7 +111,7 @@ describe('Large bodies', () => {
     await untilRoom(0, 0);
   });
 
-  it('do not keep small ones waiting', async () => {
+  it('do not make small ones wait', async () => {
     begin(bodyOf(LARGE));
     begin(bodyOf(LARGE));
     await untilRoom(2 * LARGE, 0);
@@ -120,7 +120,7 @@ describe('Large bodies', () => {
     expect((await workUntil(post(16 * 1024))).status).toBe(201);
   });
 
-  it('are refused with 503 where they find no room for ten seconds, and can be sent again', async () => {
+  it('are refused with 503 if there is no room for ten seconds, and can be sent again', async () => {
     begin(bodyOf(LARGE));
     begin(bodyOf(LARGE));
     await untilRoom(2 * LARGE, 0);
@@ -134,7 +134,7 @@ describe('Large bodies', () => {
     expect((await workUntil(post())).status).toBe(201);
   });
 
-  it('take what has arrived of them, whatever they announce', async () => {
+  it('count by what has arrived of them, whatever they announce', async () => {
     for (let slow = 0; slow < 8; slow += 1) begin('{', `Content-Length: ${LARGE}`);
     const half = begin(bodyOf(LARGE).slice(0, LARGE / 2));
     await untilRoom(LARGE / 2, 0);
@@ -146,7 +146,7 @@ describe('Large bodies', () => {
     await untilRoom(0, 0);
   });
 
-  it('that come too slowly are ended with 408', async () => {
+  it('that arrive too slowly are answered with 408', async () => {
     const from = Date.now();
     const slow = begin();
     const dripping = setInterval(() => slow.write(' '), 100);
@@ -161,7 +161,7 @@ describe('Large bodies', () => {
     await once(slow.resume(), 'close');
   });
 
-  it('of one client leave room for those of others', async () => {
+  it('of one client leave room for those of other clients', async () => {
     begin(bodyOf(LARGE));
     begin(bodyOf(LARGE));
     await untilRoom(2 * LARGE, 0);
@@ -174,7 +174,7 @@ describe('Large bodies', () => {
     await untilRoom(20_000, 0);
   });
 
-  it('that fill the room in part are all taken in, one after another', async () => {
+  it('that are each partly received are all completed, one after another', async () => {
     const parts = Array.from({ length: 12 }, () => begin(bodyOf(LARGE).slice(0, LARGE / 2)));
     while ((await room()).held < ROOM / 2) await sleep(10);
     const statuses = parts.map((client) => statusOf(client));
@@ -183,7 +183,7 @@ describe('Large bodies', () => {
     await untilRoom(0, 0);
   });
 
-  it('of clients that leave give up their place, before they are read, while they are and after it', async () => {
+  it('of clients that leave release their room: before, while and after they are read', async () => {
     const connection = once(app.application.getHttpServer(), 'connection') as Promise<[Socket]>;
     const whole = begin(bodyOf(LARGE));
     const [atServer] = await connection;
@@ -199,13 +199,13 @@ describe('Large bodies', () => {
     const gone = once(atServer, 'close');
     whole.destroy();
     await gone;
-    // It is still worked on, so it is still in memory.
+    // Its handler still runs, so it is still in memory.
     expect(await room()).toEqual({ held: LARGE, waiting: 0 });
     work.emit('end');
     await untilRoom(0, 0);
   });
 
-  it('of unknown length take what has arrived, too', async () => {
+  it('of unknown length also count by what has arrived', async () => {
     const chunk = `${LARGE.toString(16)}\r\n${bodyOf(LARGE)}\r\n`;
     const client = begin(chunk, 'Transfer-Encoding: chunked');
     await untilRoom(LARGE, 0);
@@ -216,23 +216,23 @@ describe('Large bodies', () => {
     await untilRoom(0, 0);
   });
 
-  it('are asked for with 100 Continue only when there is room', async () => {
+  it('are requested with 100 Continue only once there is room', async () => {
     begin(bodyOf(LARGE));
     begin(bodyOf(LARGE));
     await untilRoom(2 * LARGE, 0);
     const patient = begin('', `Content-Length: ${LARGE}\r\nExpect: 100-continue`);
-    let told = '';
-    patient.setEncoding('utf8').on('data', (text: string) => (told += text));
+    let received = '';
+    patient.setEncoding('utf8').on('data', (text: string) => (received += text));
     await untilRoom(2 * LARGE, 1);
-    expect(told).toBe('');
+    expect(received).toBe('');
     await untilBegun(2);
     work.emit('end');
     await untilRoom(LARGE, 0);
-    while (told === '') await sleep(10);
-    expect(told).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    while (received === '') await sleep(10);
+    expect(received).toBe('HTTP/1.1 100 Continue\r\n\r\n');
   });
 
-  it('have the room for themselves where they are larger than it', async () => {
+  it('get all the room if they are larger than it', async () => {
     await app.close();
     app = await createTestApp({ modules: [WorkModule], environment: { BODY_TOTAL_LIMIT: '1' } });
     const answers = await workUntil(Promise.all([post(), post(), post()]));

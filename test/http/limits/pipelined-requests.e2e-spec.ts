@@ -7,7 +7,7 @@ import { API_KEY, createTestApp, type TestApp } from '../../support/application/
 import { SampleRequest } from '../sample.module';
 import { exchange } from '../../support/application/wire';
 
-/** More than the system takes in for a client that does not read. */
+/** More than the operating system buffers for a client that does not read. */
 const LARGE = 'x'.repeat(8_000_000);
 
 const begun: string[] = [];
@@ -45,7 +45,7 @@ const post = (name: string, length = 0): string => {
   return `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
 };
 
-describe('Requests that come behind one another on a connection', () => {
+describe('Pipelined requests', () => {
   let app: TestApp;
   const clients: Socket[] = [];
 
@@ -63,12 +63,12 @@ describe('Requests that come behind one another on a connection', () => {
     return client;
   }
 
-  /** Statuses that come back over a connection that ends. */
+  /** The statuses received over a connection until it ends. */
   async function statuses(...requests: string[]): Promise<number[]> {
     return (await exchange(app, Buffer.from(requests.join('')))).map(({ status }) => status);
   }
 
-  it('begin one after another, each when the answer to the one before was taken', async () => {
+  it('begin one after another, each once the client has taken the previous answer', async () => {
     const client = connected().pause();
     client.write(Array.from({ length: 90 }, (_, number) => get(`large/${number}`)).join(''));
     while (begun.length === 0) await sleep(5);
@@ -77,14 +77,15 @@ describe('Requests that come behind one another on a connection', () => {
     let bytes = 0;
     for await (const chunk of client) {
       bytes += (chunk as Buffer).length;
-      // One is on its way, one may wait in the system's buffers at both ends, and one was begun since.
+      // One answer is on its way, one may be in the buffers of the systems at both ends, and one request has begun
+      // since.
       expect(begun.length).toBeLessThanOrEqual(Math.floor(bytes / LARGE.length) + 3);
       if (bytes > 5 * LARGE.length) break;
     }
     expect(begun.length).toBeGreaterThanOrEqual(5);
   });
 
-  it('are all answered, in their order', async () => {
+  it('are all answered, in order', async () => {
     const numbers = Array.from({ length: 90 }, (_, number) => String(number));
     const last = get('last', 'Connection: close\r\n');
     const answers = await exchange(app, Buffer.from(numbers.map((number) => get(number)).join('') + last));
@@ -92,7 +93,7 @@ describe('Requests that come behind one another on a connection', () => {
     expect(begun.filter((one) => one !== 'large')).toEqual([...numbers, 'last']);
   });
 
-  it('are answered as each would be alone, in whatever pieces they come', async () => {
+  it('are answered as each would be alone, in whatever pieces they arrive', async () => {
     const kinds: readonly (readonly [string, number])[] = [
       [get('1'), 200],
       [get('2?misspelt=1'), 400],
@@ -128,7 +129,7 @@ describe('Requests that come behind one another on a connection', () => {
     );
   });
 
-  it('do not begin when their client has left, or the answer before was the last', async () => {
+  it('do not begin if their client has left, or the previous answer was the last', async () => {
     const client = connected().pause();
     client.write(get('large/1') + post('unwanted'));
     while (begun.length === 0) await sleep(5);
@@ -138,25 +139,25 @@ describe('Requests that come behind one another on a connection', () => {
     expect(begun.filter((one) => one !== 'large')).toEqual(['2']);
   });
 
-  it('are answered before what is not HTTP behind them is refused', async () => {
+  it('are answered before something behind them that is not HTTP is refused', async () => {
     expect(await statuses(get('1'), get('2'), 'NONSENSE\r\n\r\n')).toEqual([200, 200, 400]);
     const broken = post('x').replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked');
     expect(await statuses(get('1'), get('2'), broken)).toEqual([200, 200, 400]);
   });
 
-  it('end their connection when too many wait', async () => {
+  it('end their connection if too many wait', async () => {
     for (const request of [get('1'), 'GET / HTTP/1.1\r\n\r\n']) {
       const client = connected().pause();
       const gone = new Promise((resolve) => client.once('close', resolve));
       client.write(get('large/1') + request.repeat(200));
-      // A client that reads nothing learns of it by writing.
+      // A client that reads nothing notices when it writes.
       const knocking = setInterval(() => client.write('G'), 20);
       await gone;
       clearInterval(knocking);
     }
   });
 
-  it('are not taken in while others wait', async () => {
+  it('are not read while others wait', async () => {
     const connection = once(app.application.getHttpServer(), 'connection') as Promise<[Socket]>;
     const client = connected().pause();
     client.write(get('large/1') + post('x', 5_000).repeat(1_000));

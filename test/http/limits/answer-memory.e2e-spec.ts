@@ -7,9 +7,9 @@ import { createEntity } from '../../support/application/factories';
 import { type Parsed, send } from '../../support/application/send';
 import { statistics } from '../../support/application/wire';
 
-/** More than the system takes in for a client that does not read. */
+/** More than the operating system buffers for a client that does not read. */
 const LARGE = { text: 'x'.repeat(16_000_000) };
-/** Two such answers are more than there is room for, and one is more than half of it. */
+/** Two such answers exceed the limit, and one is more than half of it. */
 const ROOM = 30_000_000;
 const [HERE, ELSEWHERE, THIRD] = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
 
@@ -44,7 +44,7 @@ describe('Large answers', () => {
     while ((await held()) < answers * LARGE.text.length) await sleep(10);
   }
 
-  /** Asks, and reads nothing. */
+  /** Sends a request, and reads nothing of the answer. */
   function ask(target = path, { from = HERE, headers = '', times = 1 } = {}): Socket {
     const { hostname, port } = new URL(app.url);
     const client = connect({ port: Number(port), host: hostname, localAddress: from });
@@ -93,7 +93,7 @@ describe('Large answers', () => {
     expect(client.destroyed).toBe(false);
   });
 
-  it('do not keep others out, until those of several clients fill the room', async () => {
+  it('do not exclude other clients, until several clients together reach the limit', async () => {
     ask();
     await untilHeld(1);
     expect((await read(path, ELSEWHERE)).body.properties).toEqual(LARGE);
@@ -102,7 +102,7 @@ describe('Large answers', () => {
     expectRefusal(await read(path, THIRD));
   });
 
-  it('do not keep small ones out, and nothing is written that might not be answered', async () => {
+  it('do not exclude small ones, and nothing is written whose answer might have no room', async () => {
     ask();
     await untilHeld(1);
     expect((await read('/api/v1/entities?type=small', HERE)).body.data).toHaveLength(1);

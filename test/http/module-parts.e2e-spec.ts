@@ -21,14 +21,14 @@ import {
 import { APP_GUARD, APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
-import { Revisioned } from '../../../src/http/request/route-marks';
-import { createTestApp, type TestApp } from '../../support/application/create-test-app';
-import { SampleModule, SampleRequest } from '../sample.module';
-import { send } from '../../support/application/send';
+import { Revisioned } from '../../src/http/request/route-marks';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { SampleModule, SampleRequest } from './sample.module';
+import { send } from '../support/application/send';
 
 class Brewing extends Error {}
 
-/** Refuses by what the body holds, which is read by then and not yet validated. */
+/** Refuses depending on the body, which has been read by then, but not validated. */
 @Injectable()
 class BodyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -97,7 +97,7 @@ class PartsController {
 })
 class PartsModule {}
 
-describe('What a module of others brings', () => {
+describe('A part that a module of others brings', () => {
   let app: TestApp;
 
   beforeAll(async () => {
@@ -107,7 +107,7 @@ describe('What a module of others brings', () => {
 
   const create = (name: string, more = {}) => send(app, 'POST', '/api/v1/parts', { body: { name, value: 1, ...more } });
 
-  it('as a guard stands behind the key, and sees the body before it is validated', async () => {
+  it('runs as a guard after the key is checked, and sees the body before it is validated', async () => {
     expect(await create('refused', { value: [] })).toMatchObject({ status: 403 });
     expect(await create('let in', { value: [] })).toMatchObject({ status: 400 });
     expect(await send(app, 'POST', '/api/v1/parts', { key: null, body: { name: 'refused' } })).toMatchObject({
@@ -115,7 +115,7 @@ describe('What a module of others brings', () => {
     });
   });
 
-  it('as a guard or an interceptor of all routes holds for ours, too', async () => {
+  it('applies to our routes as well if it is a global guard or interceptor', async () => {
     const refused = await send(app, 'GET', '/api/v1/samples/1', { headers: { 'X-Refuse': 'yes' } });
     expect(refused).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION_DENIED' } } });
     const signed = await send(app, 'GET', '/api/v1/samples/1');
@@ -123,7 +123,7 @@ describe('What a module of others brings', () => {
     expect(signed.headers.get('etag')).toBe('"3"');
   });
 
-  it('as an interceptor changes the answer before its headers are made of it', async () => {
+  it('can change the answer as an interceptor before headers are derived from it', async () => {
     const created = await create('a');
     expect(created).toMatchObject({ status: 201, body: { id: 'prt_2', revision: 2, name: 'a' } });
     expect(created.headers.get('location')).toBe('/api/v1/parts/prt_2');
@@ -132,7 +132,7 @@ describe('What a module of others brings', () => {
     expect(current).toMatchObject({ status: 304, text: '' });
   });
 
-  it('as a pipe reads its parameter', async () => {
+  it('converts its parameter as a pipe', async () => {
     expect(await send(app, 'GET', '/api/v1/parts/5')).toMatchObject({ status: 200, body: { number: 5, revision: 7 } });
     expect(await send(app, 'GET', '/api/v1/parts/five')).toMatchObject({
       status: 400,
@@ -140,7 +140,7 @@ describe('What a module of others brings', () => {
     });
   });
 
-  it('as a filter answers as it likes, without the headers of a record', async () => {
+  it('can answer freely as a filter, without the headers of a record', async () => {
     const answer = await create('tea');
     expect(answer).toMatchObject({ status: 418, body: { id: 'not-made', revision: 1 } });
     expect(answer.headers.get('location')).toBeNull();

@@ -1,0 +1,60 @@
+import { Database } from '../../src/database/database';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createAgent } from '../support/application/factories';
+import { send } from '../support/application/send';
+
+const POLICIES = 40;
+const ROLES = 50;
+
+describe('Warnings about approvers', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+  });
+  afterAll(() => app.close());
+
+  /** The statements that read while the request runs. */
+  async function statements(request: () => Promise<unknown>): Promise<number> {
+    const { points, lists } = app.application.get(Database);
+    const spies = [points, lists].map((connection) => jest.spyOn(connection, 'all'));
+    await request();
+    const count = spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+    for (const spy of spies) spy.mockRestore();
+    return count;
+  }
+
+  it('take few statements, however many roles and agents the policies name, and are right for each', async () => {
+    await createAgent(app, { name: 'person', kind: 'human', roles: ['role 3/7', 'role 5/0'] });
+    await createAgent(app, { name: 'machine', roles: ['role 3/8'] });
+    await createAgent(app, { name: 'absent', kind: 'human', roles: ['role 3/9'] });
+    await send(app, 'POST', '/api/v1/agents/absent/suspend');
+    const names = ['agent 1', 'absent', 'agent:machine', 'person'];
+    const policies = Array.from({ length: POLICIES }, (_, policy) => ({
+      ...{ name: `policy ${policy}`, version: '1', effect: 'require_approval' },
+      ...{ subjects: ['*'], actions: ['*'], resources: ['*'] },
+      approval: {
+        approvers: [
+          ...Array.from({ length: 6 }, (__, group) => ({ subjects: [`role:role ${policy}/${group + 4}`] })),
+          { subjects: Array.from({ length: ROLES }, (__, role) => `role:role ${policy}/${role}`) },
+          { subjects: [names[policy] ?? `agent ${policy}`] },
+        ],
+      },
+    }));
+    let warnings: string[] = [];
+    const count = await statements(async () => {
+      warnings = (await send(app, 'POST', '/api/v1/policies/plan', { body: { policies } })).body.warnings;
+    });
+    expect(count).toBeLessThan(60);
+    const nobody = warnings.filter((warning) => warning.includes('No active agent matches')).length;
+    // Of eight groups each: a role of the person is a group of its own and in a list, another only in a list; one agent
+    // is a person and one a machine.
+    expect(nobody).toBe(8 * POLICIES - 3 - 2);
+    expect(warnings.filter((warning) => warning.includes('Machines can approve'))).toEqual([
+      'policy 2 (version 1): Machines can approve for approval.approvers[7] (agent:machine).',
+    ]);
+    expect(warnings.some((warning) => warning.includes('(role:role 3/7)'))).toBe(false);
+    expect(warnings.some((warning) => warning.includes('(role:role 3/8)'))).toBe(true);
+    expect(warnings.some((warning) => warning.includes('(role:role 3/9)'))).toBe(true);
+  });
+});

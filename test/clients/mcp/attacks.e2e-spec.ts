@@ -1,0 +1,239 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
+import { type Parsed, send } from '../../support/application/send';
+import { describeOnSqlite } from '../../support/database/database-kind';
+import { EXECUTIONS } from '../../approvals/support';
+import { buildCommandLine } from '../command-line';
+import { connectThroughProxy, GOV } from './mcp-clients';
+import { RawConnection } from './raw-connection';
+
+const SERVER = join(__dirname, 'turning-server.mjs');
+const TOOLS = ['echo', 'turn', 'held', 'refund', 'wipe', 'added', 'Echo'];
+/** As many questions as `gov mcp` remembers, and one more. */
+const QUESTIONS = 101;
+const RAN = ['executed', 'failed'];
+
+interface Shopper {
+  readonly environment: NodeJS.ProcessEnv;
+  readonly runs: string;
+  readonly executions: () => Promise<Parsed[]>;
+}
+
+describeOnSqlite('gov mcp, between a client and a server that do not keep to the rules', () => {
+  let app: TestApp;
+  let folder: string;
+  const open: RawConnection[] = [];
+
+  beforeAll(async () => {
+    await buildCommandLine();
+    app = await createTestApp({ environment: { RATE_LIMIT: '1000000', MAX_PENDING_APPROVALS: '1000' } });
+    folder = mkdtempSync(join(tmpdir(), 'gov-mcp-attacks-'));
+    const shop = { resources: ['tool/shop/*'], resourceTypes: ['tool'] };
+    await createPolicy(app, { ...shop, actions: ['echo', 'turn', 'held'] });
+    const approval = { approvers: [{ subjects: ['role:finance'] }] };
+    await createPolicy(app, { ...shop, effect: 'require_approval', actions: ['refund'], approval });
+  });
+  afterEach(async () => {
+    for (const connection of open.splice(0)) await connection.close();
+  });
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await app.close();
+  });
+
+  /** An agent that could do everything, were it not for the policies. */
+  async function shopper(name: string): Promise<Shopper> {
+    const { id } = await createAgent(app, { name, capabilities: TOOLS });
+    const { secret } = await issueKey(app, { name, scopes: ['execute'], agentId: id });
+    const executions = async (): Promise<Parsed[]> =>
+      (await send(app, 'GET', `${EXECUTIONS}?agentId=${id}&limit=1000`)).body.data;
+    const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
+    return { environment, runs: join(folder, name), executions };
+  }
+
+  async function connected({ environment, runs }: Shopper, options: object = {}): Promise<RawConnection> {
+    const connection = await RawConnection.open([SERVER, runs], environment, options);
+    open.push(connection);
+    return connection;
+  }
+
+  function ran({ runs }: Shopper): string[] {
+    return existsSync(runs) ? readFileSync(runs, 'utf8').split('\n').filter(Boolean).sort() : [];
+  }
+
+  /** Each run has an execution of its own that was authorised and reported. */
+  async function expectOnRecord(of: Shopper, expected: readonly string[]): Promise<void> {
+    const carriedOut = (await of.executions()).filter(({ outcome }) => RAN.includes(outcome));
+    expect(ran(of)).toEqual([...expected].sort());
+    expect(carriedOut.map(({ action }) => action).sort()).toEqual([...expected].sort());
+  }
+
+  function call(id: number, name: string, given: object = {}): object {
+    return { id, method: 'tools/call', params: { name, arguments: given } };
+  }
+
+  it('refuses each request of a batch over pipes, runs nothing of it, and goes on', async () => {
+    const one = await shopper('batch');
+    const connection = await connected(one);
+    connection.send([call(1, 'echo'), call(2, 'wipe')]);
+    const refused = await connection.several(2, ({ error }) => error !== undefined);
+    expect(refused.map(({ id }) => id)).toEqual([1, 2]);
+    expect(refused[0].error).toEqual({ code: -32_600, message: expect.stringContaining('Batches are not') });
+    connection.send([]);
+    expect((await connection.until(({ id }) => id === null)).error.code).toBe(-32_600);
+    connection.call(3, 'echo');
+    const { result } = await connection.until(({ id }) => id === 3);
+    expect(result).toMatchObject({ content: [{ text: 'echo' }] });
+    await expectOnRecord(one, ['echo']);
+  });
+
+  it('checks each call of a batch over HTTP', async () => {
+    const one = await shopper('batch over HTTP');
+    const words = ['--hold', '0', '--name', 'shop'];
+    const { runs, environment } = one;
+    const proxy = await connectThroughProxy({ way: 'http', era: 'legacy', runs, environment, words });
+    const post = async (body: unknown, session?: string): Promise<Response> =>
+      fetch(proxy.url, {
+        method: 'POST',
+        headers: {
+          ...{ 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+          ...(session === undefined ? {} : { 'Mcp-Session-Id': session }),
+        },
+        body: JSON.stringify(body),
+      });
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
+    const begun = await post({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+    await begun.text();
+    const batch = [call(1, 'echo', { n: 1 }), call(2, 'wipe'), call(3, 'refund')];
+    const answer = await post(
+      batch.map((one) => ({ jsonrpc: '2.0', ...one })),
+      String(begun.headers.get('Mcp-Session-Id')),
+    );
+    const messages = [...(await answer.text()).matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data));
+    await proxy.close();
+    expect(messages.map(({ id, result }) => [id, result.isError === true]).sort()).toEqual([
+      [1, false],
+      [2, true],
+      [3, true],
+    ]);
+    expect(ran(one)).toEqual(['["echo",{"n":1}]']);
+    expect((await one.executions()).map(({ action, outcome }) => `${action} ${outcome}`).sort()).toEqual([
+      ...['echo executed', 'refund pending_approval', 'wipe denied'],
+    ]);
+  });
+
+  it('answers a request over HTTP that is too large even if its client sends all of it first', async () => {
+    const { runs, environment } = await shopper('large');
+    const proxy = await connectThroughProxy({ way: 'http', era: 'legacy', runs, environment });
+    const { port, host } = new URL(proxy.url);
+    const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8');
+    let answers = '';
+    socket.on('data', (part: string) => (answers += part));
+    const from = `HTTP/1.1\r\nHost: ${host}\r\n`;
+    socket.write(`POST /mcp ${from}Content-Type: application/json\r\nContent-Length: 5000000\r\n\r\n`);
+    await once(socket, 'data');
+    socket.write('x'.repeat(5_000_000));
+    socket.end(`GET /elsewhere ${from}Connection: close\r\n\r\n`);
+    await once(socket, 'close');
+    expect(answers.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 404']);
+    await proxy.close();
+  });
+
+  it('keeps calls apart that have the same id', async () => {
+    const one = await shopper('same id');
+    const connection = await connected(one, { words: ['--hold', '0'] });
+    const names = ['echo', 'wipe', 'refund', 'echo', 'added'];
+    for (const name of names) connection.call(7, name);
+    const answers = await connection.several(names.length, ({ id }) => id === 7);
+    expect(answers.filter(({ result }) => result.isError !== true)).toHaveLength(2);
+    await expectOnRecord(one, ['echo', 'echo']);
+  });
+
+  it('takes no answer to a question that it did not ask for an approval', async () => {
+    const one = await shopper('forged');
+    const connection = await connected(one, { words: ['--hold', '0'], capabilities: { elicitation: {} } });
+    const inputResponses = { approval: { action: 'accept', content: {} } };
+    const params = { name: 'refund', arguments: {}, inputResponses, requestState: 'approved' };
+    connection.send({ id: 1, method: 'tools/call', params });
+    const asked = await connection.until(({ id, method }) => id === 1 || method === 'elicitation/create');
+    if (asked.method !== undefined) connection.send({ id: asked.id, result: { action: 'accept', content: {} } });
+    const { result } = await connection.until(({ id, method }) => id === 1 && method === undefined);
+    expect(result.isError).toBe(true);
+    await expectOnRecord(one, []);
+  });
+
+  it('asks about each tool by the name that it has when it is called, whatever the list said', async () => {
+    const one = await shopper('renamed');
+    const connection = await connected(one);
+    const listed = async (list: string): Promise<string[]> => {
+      connection.send({ id: list, method: 'tools/list' });
+      const { result } = await connection.until(({ id }) => id === list);
+      return result.tools.map(({ name }: Parsed) => name);
+    };
+    expect(await listed('before')).toEqual(['echo', 'turn', 'held', 'refund']);
+    connection.call(1, 'turn');
+    await connection.until(({ method }) => method === 'notifications/tools/list_changed');
+    expect(await listed('after')).toEqual(['turn']);
+    for (const name of ['wipe', 'added', 'Echo']) {
+      connection.call(name, name);
+      const { result } = await connection.until(({ id }) => id === name);
+      expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('no_policy_allows') }] });
+    }
+    await connection.until(({ id }) => id === 1);
+    await expectOnRecord(one, ['turn']);
+  });
+
+  it('reports a call of a client that reads no longer and ends, when the tools change meanwhile', async () => {
+    const one = await shopper('unread');
+    const connection = await connected(one);
+    connection.call(1, 'held');
+    while (ran(one).length === 0) await sleep(20);
+    connection.stopReading();
+    writeFileSync(`${one.runs}.change`, '');
+    expect(await connection.exitCode()).toBe(0);
+    writeFileSync(`${one.runs}.go`, '');
+    await expectOnRecord(one, ['held']);
+  });
+
+  it('ends with an error that says why if its client cannot be read', async () => {
+    const { environment, runs } = await shopper('unreadable');
+    // It is only open for writing.
+    const input = openSync(join(folder, 'input'), 'w');
+    const words = [GOV, 'mcp', '--', process.execPath, SERVER, runs];
+    const program = spawn(process.execPath, words, {
+      ...{ env: { ...process.env, ...environment }, stdio: [input, 'ignore', 'pipe'] },
+    });
+    const said: string[] = [];
+    program.stderr?.setEncoding('utf8').on('data', (text: string) => said.push(text));
+    expect(await once(program, 'close')).toEqual([1, null]);
+    closeSync(input);
+    expect(said.join('')).toMatch(/^The client cannot be read: EBADF.*\n$/);
+  });
+
+  it('does not remember for ever a question that nobody answers', async () => {
+    const one = await shopper('unanswered');
+    const options = { words: ['--hold', '1'], capabilities: { elicitation: {} } };
+    const connection = await connected(one, options);
+    const questions = (count: number): Promise<Parsed[]> =>
+      connection.several(count, ({ method }) => method === 'elicitation/create');
+    connection.call(0, 'refund', { order: 0 });
+    await questions(1);
+    for (let order = 1; order < QUESTIONS; order += 1) connection.call(order, 'refund', { order });
+    await questions(QUESTIONS);
+    const first = async (): Promise<Parsed> =>
+      (await one.executions()).find(({ parameters }) => parameters.order === 0);
+    expect((await first()).outcome).toBe('pending_approval');
+    connection.call('again', 'refund', { order: 0 });
+    connection.send({ method: 'notifications/cancelled', params: { requestId: 'again' } });
+    for (let looks = 0; looks < 500 && (await first()).outcome !== 'cancelled'; looks += 1) await sleep(20);
+    expect((await first()).outcome).toBe('cancelled');
+    await expectOnRecord(one, []);
+  });
+});

@@ -1,0 +1,78 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Parsed } from '../../support/application/send';
+import { GOV } from './mcp-clients';
+
+/** Lines to and from `gov mcp`, as no client of the SDK would send them. */
+export class RawConnection {
+  /** What has come so far, in its order. */
+  readonly received: Parsed[] = [];
+  private wake: (() => void)[] = [];
+
+  private constructor(private readonly program: ChildProcessWithoutNullStreams) {
+    createInterface({ input: program.stdout }).on('line', (line) => {
+      this.received.push(JSON.parse(line));
+      this.wake.splice(0).forEach((wake) => wake());
+    });
+  }
+
+  /** Starts it in front of a server, and shakes hands. */
+  static async open(
+    server: readonly string[],
+    environment: NodeJS.ProcessEnv,
+    { words = [], capabilities = {} }: { words?: readonly string[]; capabilities?: object } = {},
+  ): Promise<RawConnection> {
+    const line = [GOV, 'mcp', ...words, '--', process.execPath, ...server];
+    const program = spawn(process.execPath, line, { env: { ...process.env, ...environment } });
+    program.stderr.resume();
+    const connection = new RawConnection(program);
+    const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'raw', version: '1' } };
+    connection.send({ id: 'first', method: 'initialize', params });
+    await connection.until(({ id }) => id === 'first');
+    connection.send({ method: 'notifications/initialized' });
+    return connection;
+  }
+
+  /** One line; a list becomes a batch. */
+  send(message: object | readonly object[]): void {
+    const whole = (one: object): object => ({ jsonrpc: '2.0', ...one });
+    const sent = Array.isArray(message) ? message.map(whole) : whole(message);
+    this.program.stdin.write(`${JSON.stringify(sent)}\n`);
+  }
+
+  call(id: number | string, name: string, given: object = {}): void {
+    this.send({ id, method: 'tools/call', params: { name, arguments: given } });
+  }
+
+  /** The first message of this kind; it waits until there is one. */
+  async until(isWanted: (message: Parsed) => boolean): Promise<Parsed> {
+    const [found] = await this.several(1, isWanted);
+    return found;
+  }
+
+  /** So many of this kind. */
+  async several(count: number, isWanted: (message: Parsed) => boolean): Promise<Parsed[]> {
+    for (;;) {
+      const found = this.received.filter(isWanted);
+      if (found.length >= count) return found;
+      await new Promise<void>((resolve) => this.wake.push(resolve));
+    }
+  }
+
+  /** From now on nobody reads what it says. */
+  stopReading(): void {
+    this.program.stdout.destroy();
+  }
+
+  /** Its exit code, once it has ended by itself. */
+  async exitCode(): Promise<number | null> {
+    if (this.program.exitCode === null) await once(this.program, 'close');
+    return this.program.exitCode;
+  }
+
+  async close(): Promise<void> {
+    this.program.stdin.end();
+    await this.exitCode();
+  }
+}

@@ -1,0 +1,118 @@
+import type { Route } from '../../console/node_modules/playwright-core';
+import { addClaim, createAgent, createEntity, createPolicy } from '../support/application/factories';
+import { send } from '../support/application/send';
+import { describeInBrowser, type Page, signIn } from './browser';
+import { askToPay, companyStage } from './company';
+
+describeInBrowser("The console's activity", () => {
+  const stage = companyStage();
+
+  async function open(): Promise<Page> {
+    const page = await stage.browser.open(`${stage.company.program.url}/console/activity`);
+    await signIn(page, stage.company.sara.key);
+    await page.getByText('Live', { exact: true }).waitFor();
+    return page;
+  }
+
+  function entries(page: Page, text: string | RegExp): ReturnType<Page['locator']> {
+    return page.getByRole('main').getByRole('listitem').filter({ hasText: text });
+  }
+
+  it('shows what happened while the page was hidden', async () => {
+    const page = await open();
+    const show = (hidden: boolean): Promise<unknown> =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${hidden} });
+        document.dispatchEvent(new Event('visibilitychange'));`);
+    await entries(page, 'Claim added').first().waitFor();
+    const before = await entries(page, 'sent for approval').count();
+    await show(true);
+    await page.getByText('Paused').waitFor();
+    await askToPay(stage.company);
+    await show(false);
+    await entries(page, 'sent for approval').nth(before).waitFor();
+  });
+
+  it('filters by the name of any agent, and follows that one alone', async () => {
+    const { program, supplier } = stage.company;
+    await createAgent(program, { name: 'a late one' });
+    const page = await open();
+    const field = page.getByLabel('Agent');
+    await field.fill('a late one');
+    await field.press('Enter');
+    await entries(page, 'Agent created').waitFor();
+    await askToPay(stage.company);
+    await addClaim(program, supplier.id, { predicate: 'seen', value: 'by another' });
+    await send(program, 'POST', '/api/v1/agents/a%20late%20one/suspend', { key: program.key, body: {} });
+    await entries(page, 'Agent suspended').waitFor();
+    expect(await page.getByRole('main').getByRole('listitem').count()).toBe(2);
+    await field.fill('nobody at all');
+    await field.press('Enter');
+    await page.getByText('Nothing matches.').waitFor();
+    await page.getByText('An agent is found by its exact name.').waitFor();
+    const policy = { name: 'of no agent', actions: ['nothing'] };
+    await Promise.all([page.waitForResponse('**/audit?*'), createPolicy(program, policy)]);
+    expect(await entries(page, 'Policy').count()).toBe(0);
+    await createAgent(program, { name: 'nobody at all' });
+    await entries(page, 'Agent created').waitFor();
+  });
+
+  it('does not mix the answer to an earlier filter into the list of another', async () => {
+    const { program, supplier } = stage.company;
+    for (let claim = 0; claim < 60; claim += 1) await addClaim(program, supplier.id, { predicate: 'n', value: claim });
+    const page = await open();
+    const held = new Promise<Route>((resolve) => void page.route(/audit\?.*cursor/, resolve, { times: 1 }));
+    await page.getByRole('button', { name: 'Show older' }).click();
+    const late = await held;
+    await page.getByLabel('What').selectOption('execution.approval_requested');
+    await entries(page, 'sent for approval').first().waitFor();
+    await Promise.all([page.waitForResponse(/audit\?.*cursor/), late.continue()]);
+    await page.getByLabel('Outcome').focus();
+    expect(await entries(page, 'Claim added').count()).toBe(0);
+  });
+
+  it('is not read again and again while much happens that the filter leaves out', async () => {
+    const { program, supplier } = stage.company;
+    const { id } = await createAgent(program, { name: 'a quiet one' });
+    const page = await open();
+    const field = page.getByLabel('Agent');
+    await field.fill('a quiet one');
+    await field.press('Enter');
+    await entries(page, 'Agent created').waitFor();
+    let reads = 0;
+    page.on('request', (request) => (reads += request.url().includes('/audit?') ? 1 : 0));
+    for (let first = 0; first < 600; first += 100) {
+      const claims = Array.from({ length: 100 }, (_, index) =>
+        addClaim(program, supplier.id, { predicate: 'tick', value: first + index }),
+      );
+      await Promise.all(claims);
+    }
+    await send(program, 'POST', `/api/v1/agents/${id}/suspend`, { key: program.key, body: {} });
+    await entries(page, 'Agent suspended').waitFor();
+    expect(reads).toBe(0);
+  });
+
+  it('shows the name that an entity has now', async () => {
+    const { program } = stage.company;
+    const { id } = await createEntity(program, { name: 'Before GmbH' });
+    const page = await open();
+    await entries(page, 'Before GmbH').waitFor();
+    await send(program, 'PUT', `/api/v1/entities/${id}`, { key: program.key, body: { name: 'After GmbH' } });
+    await entries(page, 'After GmbH').nth(1).waitFor();
+    expect(await entries(page, 'Before GmbH').count()).toBe(0);
+  });
+
+  it('shows the names of all agents, however many are new', async () => {
+    const { program } = stage.company;
+    const page = await open();
+    await page.clock.install();
+    await page.reload();
+    await signIn(page, stage.company.sara.key);
+    await page.getByText('Live', { exact: true }).waitFor();
+    for (let guest = 0; guest < 25; guest += 1) await createAgent(program, { name: `guest ${guest}` });
+    await entries(page, 'Agent created').nth(24).waitFor();
+    await page.clock.fastForward('02:00');
+    await createAgent(program, { name: 'guest 25' });
+    for (let guest = 0; guest <= 25; guest += 1)
+      await page.getByRole('link', { name: `guest ${guest}`, exact: true }).waitFor();
+  });
+});

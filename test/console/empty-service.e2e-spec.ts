@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { ROOT } from '../support/documents/markdown';
+import { startProgram, type StartedProgram } from '../support/processes/started-program';
+import { describeInBrowser, signIn, TestBrowser } from './browser';
+
+describeInBrowser('The console of an empty service', () => {
+  it('shows what failed when only a part of the demo company could be made', async () => {
+    const empty = await startProgram(join(ROOT, 'dist', 'main.js'));
+    const own = await TestBrowser.launch();
+    const page = await own.open(`${empty.url}/console`, { expected: [/status of 40[03]/] });
+    await signIn(page, empty.key);
+    // The last of its parts, when decisions are waiting already.
+    await page.route('**/api/v1/decisions', async (route) => {
+      if (route.request().method() === 'GET') return route.continue();
+      return route.fulfill({ status: 400, json: { error: { code: 'VALIDATION_ERROR', message: 'Not this one.' } } });
+    });
+    await page.getByRole('button', { name: 'Create the demo company' }).click();
+    await page.getByRole('link', { name: /pay-invoice on/ }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Not this one.' }).waitFor();
+    await own.close();
+    await empty.stop();
+  });
+
+  let program: StartedProgram;
+  let browser: TestBrowser;
+
+  beforeAll(async () => {
+    program = await startProgram(join(ROOT, 'dist', 'main.js'));
+    browser = await TestBrowser.launch();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await program.stop();
+  });
+
+  it('shows how to begin, and creates the demo company at the press of a button, once', async () => {
+    // A policy denies one of the company's requests: that is part of its story.
+    const page = await browser.open(`${program.url}/console`, { expected: [/status of 403/] });
+    await signIn(page, program.key);
+    await page.getByRole('button', { name: 'Create the demo company' }).click();
+    // Looking around loses none of the keys.
+    const go = async (screen: string): Promise<void> => {
+      await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: screen }).click();
+      await page.getByRole('heading', { level: 1, name: screen }).waitFor();
+    };
+    const shown = page.getByText('These keys are shown only once.');
+    for (const screen of ['Policies', 'Inbox']) await go(screen);
+    await shown.waitFor();
+    for (const screen of ['Policies', 'Inbox']) await go(screen);
+    await shown.waitFor();
+    const key = await page.locator('dt:text-is("ann") + dd').innerText();
+    await page.getByRole('button', { name: 'I have saved them' }).click();
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    expect(await page.content()).not.toContain(key);
+    await page.reload();
+    await signIn(page, program.key);
+    await page.getByRole('link', { name: /pay-invoice on supplier\/suppliers\/Lindqvist Timber AB/ }).waitFor();
+    expect(await page.getByRole('button', { name: 'Create the demo company' }).count()).toBe(0);
+    const anns = await browser.open(`${program.url}/console`);
+    await signIn(anns, key);
+    await anns
+      .getByRole('region', { name: 'Waiting for you' })
+      .getByText(/Lindqvist/)
+      .waitFor();
+    expect(browser.takeFaults()).toEqual([]);
+  });
+});

@@ -1,0 +1,33 @@
+import type { AgentResponse } from '../../src/agents/dto/agent.response';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createAgent } from '../support/application/factories';
+import { send, type Answer } from '../support/application/send';
+
+export const DECISIONS = '/api/v1/decisions';
+
+/** An application with agents that propose and review. */
+export interface Reviewers {
+  readonly app: TestApp;
+  readonly proposer: AgentResponse;
+  readonly approver: AgentResponse;
+  readonly second: AgentResponse;
+  readonly suspended: AgentResponse;
+}
+
+/** Decisions of medium risk need two approvals, those of high risk three. */
+export async function startWithReviewers(): Promise<Reviewers> {
+  const app = await createTestApp({ environment: { REQUIRED_APPROVALS: 'medium=2,high=3' } });
+  const suspended = await createAgent(app, { name: 'suspended' });
+  await send(app, 'POST', `/api/v1/agents/${suspended.id}/suspend`);
+  return {
+    app,
+    proposer: await createAgent(app, { name: 'proposer' }),
+    approver: await createAgent(app, { name: 'approver', roles: ['reviewer'] }),
+    second: await createAgent(app, { name: 'second approver' }),
+    suspended,
+  };
+}
+
+export function review(app: TestApp, id: string, verdict: string, body?: object): Promise<Answer> {
+  return send(app, 'POST', `${DECISIONS}/${id}/${verdict}`, { body });
+}

@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import { ROOT } from '../support/documents/markdown';
+import { faults } from '../support/application/send';
+import { type StartedProgram, startProgram } from '../support/processes/started-program';
+
+/** Little memory, so that what multiplies a request cannot go unnoticed. */
+const LITTLE_MEMORY = { NODE_OPTIONS: '--max-old-space-size=144', RATE_LIMIT: '1000000' };
+const READ = { action: 'read', resourceType: 'document', resourceId: 'a' };
+
+/** A small request that the answers, or the work on them, could multiply beyond the memory of the process. */
+describe('What a small request asks for many times over', () => {
+  let program: StartedProgram;
+
+  beforeAll(async () => {
+    program = await startProgram(join(ROOT, 'dist', 'main.js'), LITTLE_MEMORY);
+  });
+  afterAll(async () => {
+    expect((await program.send('GET', '/api/v1/health')).status).toBe(200);
+    expect(await program.stop()).toBe(0);
+  });
+
+  it('is read once: the roles of a subject that all evaluations share', async () => {
+    const roles = Array.from({ length: 100_000 }, (_, index) => `r${index % 10}`);
+    const body = {
+      subject: { type: 'user', id: 'alice', properties: { roles } },
+      ...{ action: { name: 'read' }, resource: { type: 'document', id: 'a' } },
+      evaluations: Array(1_000).fill({}),
+    };
+    const answer = await program.send('POST', '/access/v1/evaluations', { body });
+    expect(answer.status).toBe(200);
+    expect(answer.body.evaluations).toHaveLength(1_000);
+  });
+
+  it('is refused where each answer names thousands of approvers', async () => {
+    const subjects = (group: number): string[] =>
+      Array.from({ length: 100 }, (_, index) => `role:${group}-${index}-`.padEnd(480, 'x'));
+    const approval = { approvers: Array.from({ length: 10 }, (_, group) => ({ subjects: subjects(group) })) };
+    const policy = { name: 'large', version: '1', effect: 'require_approval', approval };
+    const everything = { subjects: ['*'], actions: ['*'], resources: ['*'] };
+    await program.send('POST', '/api/v1/policies', { body: { ...policy, ...everything } });
+
+    const evaluate = { subject: {}, ...READ, requests: Array(1_000).fill({}) };
+    const evaluated = await program.send('POST', '/api/v1/policies/evaluate', { body: evaluate });
+    expect([evaluated.status, Object.keys(faults(evaluated))]).toEqual([400, ['requests']]);
+    const evaluations = {
+      ...{ subject: { type: 'user', id: 'x' }, action: { name: 'read' }, resource: { type: 'document', id: 'a' } },
+      evaluations: Array(1_000).fill({}),
+    };
+    const decided = await program.send('POST', '/access/v1/evaluations', { body: evaluations });
+    expect([decided.status, Object.keys(faults(decided))]).toEqual([400, ['evaluations']]);
+
+    const few = { ...evaluate, requests: Array(10).fill({}) };
+    expect((await program.send('POST', '/api/v1/policies/evaluate', { body: few })).body.results).toHaveLength(10);
+  });
+
+  it('waits its turn, or is refused: the policies of an earlier time, of which each question needs all', async () => {
+    const body = { base: '', policies: manyPolicies() };
+    body.base = (await program.send('POST', '/api/v1/policies/plan', { body: { policies: [] } })).body.base;
+    expect((await program.send('POST', '/api/v1/policies/apply', { body })).status).toBe(200);
+    const { data } = (await program.send('GET', '/api/v1/provenance?order=desc&limit=1')).body;
+    const question = { subject: {}, ...READ, asOf: data[0].sequence };
+    const asked = Array.from({ length: 40 }, () =>
+      program.send('POST', '/api/v1/policies/evaluate', { body: question }),
+    );
+    const answers = await Promise.all(asked);
+    const [answered, refused] = [200, 503].map((status) => answers.filter((answer) => answer.status === status));
+    expect((answered?.length ?? 0) + (refused?.length ?? 0)).toBe(40);
+    expect(answered).not.toEqual([]);
+    expect(refused).not.toEqual([]);
+    for (const { body: answer } of answered ?? [])
+      expect(answer.policies).toEqual([expect.objectContaining({ name: 'large' })]);
+    for (const { headers } of refused ?? []) expect(headers.get('retry-after')).toBe('5');
+  });
+});
+
+function manyPolicies(): object[] {
+  return Array.from({ length: 1_000 }, (_, index) => ({
+    ...{ name: `policy-${index}`, version: '1', effect: 'allow', subjects: ['*'], actions: ['read'] },
+    resources: Array.from({ length: 20 }, (__, nth) => `area-${index}/${nth}/${'x'.repeat(40)}`),
+  }));
+}

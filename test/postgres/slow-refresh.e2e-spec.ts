@@ -1,0 +1,68 @@
+import { Injectable, Module } from '@nestjs/common';
+import { LedgerModule } from '../../src/ledger/ledger.module';
+import { LedgerService } from '../../src/ledger/ledger.service';
+import type { Projection } from '../../src/ledger/writing/projections';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createPolicy, issueKey } from '../support/application/factories';
+import { send, type Answer } from '../support/application/send';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+import { untilStatus } from './support/sessions';
+
+/** Memory that takes as long as the test wants to follow what another replica has committed. */
+@Injectable()
+class SlowMemory implements Projection {
+  /** Resolves when a refresh has begun. */
+  readonly begun: Promise<void>;
+  private begin: () => void = () => undefined;
+  private release: () => void = () => undefined;
+  private readonly released = new Promise<void>((resolve) => (this.release = resolve));
+
+  constructor(ledger: LedgerService) {
+    this.begun = new Promise((resolve) => (this.begin = resolve));
+    ledger.follow(this, 0);
+  }
+
+  catchUp(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async refresh(): Promise<boolean> {
+    this.begin();
+    await this.released;
+    return true;
+  }
+
+  end(): void {
+    this.release();
+  }
+}
+
+@Module({ imports: [LedgerModule], providers: [SlowMemory] })
+class SlowMemoryModule {}
+
+describe('A replica whose memory of one kind takes long to follow another replica', () => {
+  let database: TemporaryDatabase;
+  let writer: TestApp;
+  let reader: TestApp;
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    writer = await createTestApp({ environment: database.environment });
+    reader = await createTestApp({ environment: database.environment, modules: [SlowMemoryModule] });
+  });
+  afterAll(async () => {
+    reader.application.get(SlowMemory, { strict: false }).end();
+    await Promise.all([writer.close(), reader.close()]);
+    await database.remove();
+  });
+
+  it('refuses keys that are revoked meanwhile', async () => {
+    const { id, secret } = await issueKey(writer);
+    const read = (): Promise<Answer> => send(reader, 'GET', '/api/v1/entities', { headers: { 'X-API-Key': secret } });
+    await createPolicy(writer, {});
+    await reader.application.get(SlowMemory, { strict: false }).begun;
+    await untilStatus(read, 200);
+    expect((await send(writer, 'POST', `/api/v1/api-keys/${id}/revoke`, { body: {} })).status).toBe(200);
+    await untilStatus(read, 401);
+  });
+});

@@ -1,0 +1,112 @@
+import { chainIsValid, createEntity } from '../support/application/factories';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { moveTime, restoreTime } from '../support/database/moved-time';
+import { isReplayed } from '../support/application/send';
+import { temporaryDatabase } from '../support/database/temporary-database';
+import { answered, DOCUMENT, KeyedRequests } from './keyed-requests';
+
+const DAY = 24 * 60 * 60 * 1000;
+
+describe('A POST with an Idempotency-Key, over time', () => {
+  let requests: KeyedRequests;
+
+  beforeAll(async () => {
+    requests = await KeyedRequests.start(await temporaryDatabase());
+  });
+  afterEach(() => chainIsValid(requests.app));
+  afterAll(() => requests.end());
+
+  it('has its answer replayed after a restart', async () => {
+    const body = { type: 'restart', name: 'x' };
+    const first = await requests.post('entities', body, 'restart');
+    const refused = await requests.post('agents/bot/execute', { action: 'unknown', ...DOCUMENT }, 'restart');
+    await requests.restart();
+    expect(answered(await requests.post('entities', body, 'restart'))).toEqual(answered(first));
+    expect(answered(await requests.post('agents/bot/execute', { action: 'unknown', ...DOCUMENT }, 'restart'))).toEqual(
+      answered(refused),
+    );
+  });
+
+  it('that names a future time has its answer replayed after that time has passed', async () => {
+    const proposedBy = await requests.newAgent();
+    const expiresAt = new Date(Date.now() + 2_000).toISOString();
+    const body = { type: 'a', title: 'b', proposedBy, riskLevel: 'low', expiresAt };
+    const key = requests.newKey();
+    const first = await requests.post('decisions', body, key);
+    expect(first.status).toBe(201);
+    while (Date.now() <= Date.parse(expiresAt)) await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(answered(await requests.post('decisions', body, key))).toEqual(answered(first));
+    expect(await requests.post('decisions', body, requests.newKey())).toMatchObject({ status: 400 });
+  });
+
+  describe('as time goes by', () => {
+    afterEach(restoreTime);
+
+    async function keptKeys(): Promise<number> {
+      const foreign = await foreignConnection(requests.app);
+      try {
+        const [row] = await foreign.all<{ count: number | string }>(
+          'SELECT count(*) AS "count" FROM "idempotency_keys"',
+        );
+        return Number(row?.count);
+      } finally {
+        await foreign.close();
+      }
+    }
+
+    it('is remembered for 24 hours, then free again; stored answers are removed as others write', async () => {
+      const body = { type: 'day', name: 'x' };
+      const first = await requests.post('entities', body, 'day');
+      const verified = await requests.post('provenance/verify', {}, 'day');
+      await moveTime(DAY - 60_000);
+      expect(answered(await requests.post('entities', body, 'day'))).toEqual(answered(first));
+      expect(answered(await requests.post('provenance/verify', {}, 'day'))).toEqual(answered(verified));
+      await restoreTime();
+      await Promise.all(Array.from({ length: 40 }, () => requests.post('entities', body, requests.newKey())));
+      expect(await keptKeys()).toBeGreaterThan(40);
+      await moveTime(DAY + 60_000);
+      const anew = await requests.post('entities', { ...body, name: 'y' }, 'day');
+      expect(anew.status).toBe(201);
+      expect(isReplayed(anew)).toBe(false);
+      expect(await keptKeys()).toBe(1);
+      expect(isReplayed(await requests.post('provenance/verify', {}, 'day'))).toBe(false);
+      expect(isReplayed(await requests.post('entities', { ...body, name: 'y' }, 'day'))).toBe(true);
+    });
+
+    it("is remembered for 24 hours of the ledger's clock, which waits if the machine's is set back", async () => {
+      const body = { type: 'back', name: 'x' };
+      const before = await requests.post('entities', body, 'back');
+      await moveTime(-10 * DAY);
+      expect(answered(await requests.post('entities', body, 'back'))).toEqual(answered(before));
+      expect(isReplayed(await requests.post('entities', { ...body, name: 'y' }, 'behind'))).toBe(false);
+      await restoreTime();
+      await moveTime(3 * DAY);
+      const ahead = await requests.post('entities', body, 'back');
+      expect(isReplayed(ahead)).toBe(false);
+      expect(ahead.body.id).not.toBe(before.body.id);
+      // The ledger has reached that day, and does not go back.
+      await restoreTime();
+      expect(answered(await requests.post('entities', body, 'back'))).toEqual(answered(ahead));
+      expect(isReplayed(await requests.post('entities', { ...body, name: 'y' }, 'behind'))).toBe(false);
+    });
+
+    it('is not forgotten because of a clock that ran ahead while nothing was recorded', async () => {
+      const [key, body] = [requests.newKey(), { type: 'ahead', name: requests.newKey() }];
+      await moveTime(5 * DAY);
+      const first = await requests.post('entities', body, key);
+      await restoreTime();
+      await moveTime(7 * DAY);
+      expect(isReplayed(await requests.post('provenance/verify', {}, requests.newKey()))).toBe(false);
+      await restoreTime();
+      const again = await requests.post('entities', body, key);
+      expect([again.status, again.text]).toEqual([first.status, first.text]);
+      expect(isReplayed(again)).toBe(true);
+    });
+
+    it('is also removed by writes without a key', async () => {
+      await requests.post('entities', { type: 'a', name: 'b' }, requests.newKey());
+      await moveTime(9 * DAY);
+      while ((await keptKeys()) > 0) await createEntity(requests.app);
+    });
+  });
+});

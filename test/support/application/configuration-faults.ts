@@ -1,0 +1,13 @@
+import { ConfigurationError, readConfiguration } from '../../../src/config/read-configuration';
+import type { Environment } from '../../../src/config/variables/variable';
+
+/** The faults with which an environment is refused; empty if it is accepted. */
+export function configurationFaults(environment: Environment): readonly string[] {
+  try {
+    readConfiguration(environment);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.faults;
+    throw error;
+  }
+  return [];
+}

@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Database } from '../../src/database/database';
+import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
+import { OPEN_READWRITE } from '../../src/database/sqlite/sqlite-driver';
+import { ActionsModule } from '../support/application/actions.module';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { doEverything, EVERY_ACTION_ENVIRONMENT } from '../support/requests/every-action';
+import { createEntity } from '../support/application/factories';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { runVerifier } from '../support/processes/run-verifier';
+import { send } from '../support/application/send';
+
+describeOnSqlite('The offline verifier on a database', () => {
+  let app: TestApp;
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'verifier-test-'));
+    app = await createTestApp({ modules: [ActionsModule], environment: EVERY_ACTION_ENVIRONMENT });
+    await doEverything(app);
+    await createEntity(app, { properties: { 'é"\\': [1e21, -0, 'a:b', {}], constructor: null } });
+  });
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await app.close();
+  });
+
+  it('finds it valid while the service runs and writes, and does not touch it', async () => {
+    const { location } = app.application.get(Database);
+    const writing = Array.from({ length: 120 }, () => createEntity(app));
+    const { exitCode, output } = await runVerifier([location, '--json']);
+    await Promise.all(writing);
+    expect([exitCode, JSON.parse(output)]).toMatchObject([0, { valid: true, faults: 0, notes: [] }]);
+    const { records } = JSON.parse((await runVerifier([location, '--json'])).output);
+    const { body } = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+    expect(body).toMatchObject({ valid: true, recordsVerified: records });
+  });
+
+  /** A copy of the database that somebody changed. */
+  async function altered(...statements: readonly string[]): Promise<string> {
+    const path = join(mkdtempSync(join(folder, 'altered-')), 'governance.db');
+    const foreign = await foreignConnection(app);
+    await foreign.run('VACUUM INTO $1', [path]);
+    await foreign.close();
+    const copy = await SqliteConnection.open(path, OPEN_READWRITE);
+    for (const statement of statements) await copy.run(statement);
+    await copy.close();
+    return path;
+  }
+
+  async function faultsIn(path: string): Promise<string[]> {
+    const { firstFaults } = JSON.parse((await runVerifier([path, '--json'])).output);
+    return firstFaults.map(({ layer, fault }: Record<string, string>) => `${layer}: ${fault}`);
+  }
+
+  it.each([
+    ['"constructor":null', '"constructor":1e400'],
+    ['1e+21', '1000000000000000000001'],
+  ])('finds %s of a record written as %s', async (before, after) => {
+    const path = await altered(`UPDATE entities SET properties = replace(properties, '${before}', '${after}')`);
+    expect(await faultsIn(path)).toEqual(['records: it is not as its last entry left it']);
+    expect(await faultsIn(await altered())).toEqual([]);
+  });
+
+  it.each(['9007199254740993', '9223372036854775807', '-9223372036854775808', '0', `'x'`])(
+    'finds an entry with the sequence %s',
+    async (sequence) => {
+      const path = await altered(
+        ...added('ledger_entries', `sequence = ${sequence}, id = 'x', "auditId" = 'x', "subjectId" = 'x'`),
+      );
+      expect(await faultsIn(path)).toEqual(['chain: 1 have a sequence outside 1 to 2^53 - 1']);
+    },
+  );
+
+  it.each(['9007199254740993', '9223372036854775807', '-9223372036854775808'])(
+    'reads records with the row id %s',
+    async (row) => {
+      const moved = `UPDATE entities SET rowid = ${row} WHERE id = (SELECT max(id) FROM entities)`;
+      expect(await faultsIn(await altered(moved))).toEqual([]);
+      const path = await altered(
+        ...added('entities', `id = 'x', "createdSequence" = 0`),
+        `UPDATE entities SET rowid = ${row} WHERE id = 'x'`,
+      );
+      expect(await faultsIn(path)).toEqual(['records: no entry made it']);
+    },
+  );
+
+  it.each([
+    ['no UTF-8', `CAST(x'7aff' AS TEXT)`, 'no entry made it'],
+    ['empty', `''`, 'no entry made it'],
+    ['bytes', `x'7a'`, 'its id is not text'],
+  ])('finds a record whose id is %s', async (_what, id, fault) => {
+    expect(await faultsIn(await altered(...added('entities', `id = ${id}, "createdSequence" = 0`)))).toEqual([
+      `records: ${fault}`,
+    ]);
+  });
+
+  it('finds a duplicate record, in a table altered to allow it', async () => {
+    const path = await altered(
+      'CREATE TABLE others AS SELECT * FROM entities',
+      'DROP TABLE entities',
+      'ALTER TABLE others RENAME TO entities',
+      ...added('entities', `name = 'other'`),
+    );
+    expect(await faultsIn(path)).toEqual(Array(2).fill('records: its id is there twice'));
+  });
+
+  it('says what to do if no files can be created next to the database', async () => {
+    const path = await altered('PRAGMA journal_mode = WAL');
+    symlinkSync(join(folder, 'nowhere', 'file'), `${path}-shm`);
+    const { exitCode, errors } = await runVerifier([path]);
+    expect([exitCode, errors]).toEqual([2, expect.stringMatching(/Verify a copy in a folder .* \(SQLITE_CANTOPEN/)]);
+  });
+
+  it('reports a file that is not a database of the service as unreadable', async () => {
+    const broken = join(folder, 'broken.db');
+    writeFileSync(broken, `SQLite format 3\0${'x'.repeat(5000)}`);
+    expect(await runVerifier([broken])).toMatchObject({
+      exitCode: 2,
+      errors: expect.stringMatching(/Could not be read/),
+    });
+  });
+});
+
+/** Statements that add a copy of a row with some columns changed. */
+function added(table: string, columns: string): string[] {
+  return [
+    `CREATE TEMPORARY TABLE added AS SELECT * FROM ${table} LIMIT 1`,
+    `UPDATE added SET ${columns}`,
+    `INSERT INTO ${table} SELECT * FROM added`,
+  ];
+}
