@@ -45,8 +45,13 @@ function* partsOf(value: unknown): Generator<string> {
 function* partsOfList(list: readonly unknown[]): Generator<string> {
   let before = '[';
   for (const item of list) {
-    yield before;
-    yield* partsOf(item);
+    // Most items are rendered at once, which needs no generator of their own.
+    if (holdsParts(item)) {
+      yield before;
+      yield* partsOf(item);
+    } else {
+      yield before + JSON.stringify(item ?? null);
+    }
     before = ',';
   }
   yield list.length === 0 ? '[]' : ']';
@@ -97,10 +102,13 @@ function remaining(value: unknown, most: number): number {
   if (typeof value === 'string') return most - value.length;
   let left = most - 1;
   if (typeof value !== 'object' || value === null) return left;
-  const isList = Array.isArray(value);
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && left >= 0; index += 1) left = remaining(value[index], left);
+    return left;
+  }
   for (const name in value) {
     if (left < 0) return left;
-    left = remaining((value as Record<string, unknown>)[name], left - (isList ? 0 : name.length));
+    left = remaining((value as Record<string, unknown>)[name], left - name.length);
   }
   return left;
 }
