@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ROOT } from '../support/documents/markdown';
+import { run } from '../support/processes/shell';
+
+/** A short test that passes, standing for one that failed because the machine was busy. */
+const PASSES = 'test/documents/your-first-test.e2e-spec.ts';
+const MISSING = 'test/documents/missing.e2e-spec.ts';
+
+describe('Test files that failed in CI', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'repeat-failed-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const repeated = (...files: readonly string[]): ReturnType<typeof run> => {
+    const list = join(folder, 'failed.json');
+    const failed = files.map((file) => ({ project: 'sqlite', path: join(ROOT, file), passed: 0 }));
+    writeFileSync(list, JSON.stringify({ passed: 7, files: failed }));
+    return run('node', ['scripts/repeat-failed.mjs', list]);
+  };
+
+  it('are repeated, and named where they pass only then', async () => {
+    const { exitCode, output } = await repeated(PASSES);
+    expect(exitCode).toBe(0);
+    expect(output).toContain(`PASSED ONLY WHEN REPEATED: sqlite ${join(ROOT, PASSES)}`);
+    expect(output).toMatch(/\n8 passed, 0 failed\n$/);
+  });
+
+  it('fail the run where one fails again, or cannot run', async () => {
+    const { exitCode, output } = await repeated(PASSES, MISSING);
+    expect(exitCode).toBe(1);
+    expect(output).toContain(`FAILED TWICE: sqlite ${join(ROOT, MISSING)}`);
+    expect(output).toMatch(/\n8 passed, 1 failed\n$/);
+  });
+
+  it('are not repeated where there are many, or where nothing is known about them', async () => {
+    expect(await repeated(PASSES, PASSES, PASSES, PASSES)).toMatchObject({ exitCode: 1, output: '' });
+    expect(await repeated()).toMatchObject({ exitCode: 1, output: '' });
+    expect(await run('node', ['scripts/repeat-failed.mjs', join(folder, 'none')])).toMatchObject({ exitCode: 1 });
+  });
+});
