@@ -14,9 +14,9 @@ export interface LoadFigures {
   readonly processorMicroseconds: number;
 }
 
-export type ClientOptions = Pick<Options, 'idReplacement'>;
+export type ClientOptions = Pick<Options, 'idReplacement' | 'connections'>;
 
-/** Sends the requests over and over on 64 connections. Throws when an answer is anything but 2xx. */
+/** Sends the requests over and over, on 64 connections unless the options say otherwise. Throws when an answer is anything but 2xx. */
 export async function load(
   server: ServerProcess,
   requests: Request[],
@@ -43,7 +43,7 @@ export async function load(
 function run(options: Options, times: number[]): Promise<autocannon.Result> {
   return new Promise((resolve, reject) => {
     const headers = { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' };
-    const instance = autocannon({ ...options, connections: CONNECTIONS, headers }, (error, result) => {
+    const instance = autocannon({ connections: CONNECTIONS, ...options, headers }, (error, result) => {
       if (error === null || error === undefined) resolve(result);
       else reject(error instanceof Error ? error : new Error(String(error)));
     });
