@@ -12,10 +12,10 @@ import { LedgerService } from '../ledger/ledger.service';
 import { RecordHistory, type Moment } from '../ledger/record-history';
 import { ActivePolicies } from '../policies/active-policies';
 import { PastPolicies } from '../policies/past-policies';
-import type { MatchedPolicy, NearPolicy } from '../policies/evaluation/explanation';
 import type { PolicySnapshot } from '../policies/evaluation/policy-evaluator';
 import type { EvaluationSubject } from '../policies/patterns/subject';
 import { inSlices, Slices } from '../shared/slices';
+import { type AnswerExplanation, explained } from './answer-explanation';
 import { AnsweredApprovals } from './answered-approvals';
 import { type Agents, agentsOf, type KnownAgent } from './asked-agents';
 import type { AskedPermission } from './asked-permission';
@@ -28,12 +28,6 @@ export interface ExplainedAnswer {
   readonly answer: PermissionAnswer;
   /** Null if none was asked for. */
   readonly explanation: AnswerExplanation | null;
-}
-
-export interface AnswerExplanation {
-  readonly inForce: number;
-  readonly matched: readonly MatchedPolicy[];
-  readonly nearest: readonly NearPolicy[];
 }
 
 /** How questions are to be answered. */
@@ -182,7 +176,10 @@ export class Evaluations {
     const { policyDefaultEffect: defaultEffect } = this.configuration;
     const who = resolved(question, agents);
     const answer = answerTo(who, question, { evaluate: policies.evaluate, defaultEffect });
-    return { answer, explanation: explains ? explained(who, question, answer, policies) : null };
+    return {
+      answer,
+      explanation: explains ? explained(subjectOf(who), question, answer, policies, defaultEffect) : null,
+    };
   }
 }
 
@@ -218,18 +215,8 @@ function answerTo(who: Resolved, question: AskedPermission, rules: DecidingRules
     : answerForSubject(who, question, rules);
 }
 
-/** For an agent that is suspended or lacks the capability: evaluated as if it could act, and without near misses. */
-function explained(
-  who: Resolved,
-  { action, resourceType, resourceId, parameters }: AskedPermission,
-  { effect, reason }: PermissionAnswer,
-  policies: PolicySnapshot,
-): AnswerExplanation {
-  const subject = 'agent' in who ? who.subject : who;
-  const explanation = policies.explain({ subject, action, resourceType, resourceId, parameters });
-  const { inForce, matched } = explanation;
-  const isUnable = reason === 'agent_suspended' || reason === 'capability_missing';
-  return { inForce, matched, nearest: isUnable ? [] : explanation.nearMisses(effect) };
+function subjectOf(who: Resolved): EvaluationSubject {
+  return 'agent' in who ? who.subject : who;
 }
 
 function resolved({ who }: AskedPermission, agents: Agents): Resolved {

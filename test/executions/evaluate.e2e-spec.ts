@@ -149,6 +149,20 @@ describe('POST /policies/evaluate', () => {
     expect((await evaluate({ agent: 'bot', ...READ, explain: false })).body).not.toHaveProperty('explanation');
   });
 
+  it('says the best effect that any parameters could have', async () => {
+    const conditions = [{ parameter: '/amount', op: 'gt', value: 5 }];
+    await createPolicy(app, { actions: ['tip'] });
+    await createPolicy(app, { actions: ['tip'], effect: 'deny', priority: 1, conditions });
+    const bestFor = async (body: object): Promise<string> =>
+      (await evaluate({ ...DOCUMENT, action: 'tip', explain: true, ...body })).body.explanation.bestEffect;
+    expect(await bestFor({ subject: {}, parameters: { amount: 9 } })).toBe('allow');
+    expect(await bestFor({ subject: {}, action: 'tap' })).toBe('deny');
+    await createAgent(app, { name: 'never tips', capabilities: [] });
+    expect(await bestFor({ agent: 'never tips' })).toBe('deny');
+    await createPolicy(app, { actions: ['tip'], effect: 'deny', priority: 1 });
+    expect(await bestFor({ subject: {} })).toBe('deny');
+  });
+
   it('shows ten policies that decided, a hundred that matched and twenty that are near', async () => {
     for (let count = 0; count < 110; count += 1) await createPolicy(app, { actions: ['crowd'] });
     for (let count = 0; count < 25; count += 1)

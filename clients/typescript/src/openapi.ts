@@ -1709,6 +1709,11 @@ export interface components {
             matched: components["schemas"]["MatchedPolicyResponse"][];
             /** @description Policies that do not match in one part only, and would otherwise have improved the answer; by priority, then age. */
             nearest: components["schemas"]["NearPolicyResponse"][];
+            /**
+             * @description The best effect that this request could have with any parameters: each policy with conditions may match or not. `deny`: no parameters could make it allowed.
+             * @example allow
+             */
+            bestEffect: components["schemas"]["PolicyEffect"];
         };
         EvaluationResponse: {
             /** @example allow */

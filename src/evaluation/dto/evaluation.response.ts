@@ -11,7 +11,8 @@ import {
   type PolicyPart,
 } from '../../policies/evaluation/explanation';
 import { POLICY_EFFECTS, type PolicyEffect } from '../../policies/evaluation/policy-effect';
-import type { AnswerExplanation, ExplainedAnswer } from '../evaluations.service';
+import type { AnswerExplanation } from '../answer-explanation';
+import type { ExplainedAnswer } from '../evaluations.service';
 
 const POLICY_SET = {
   example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
@@ -72,8 +73,21 @@ export class ExplanationResponse {
   })
   readonly nearest!: readonly NearPolicyResponse[];
 
-  static from(this: void, { inForce, matched, nearest }: AnswerExplanation): ExplanationResponse {
-    return { inForce, matched: matched.map(MatchedPolicyResponse.from), nearest: nearest.map(NearPolicyResponse.from) };
+  @ApiProperty({
+    enum: POLICY_EFFECTS,
+    enumName: 'PolicyEffect',
+    example: 'allow',
+    description:
+      'The best effect that this request could have with any parameters: each policy with conditions may match or not. `deny`: no parameters could make it allowed.',
+  })
+  readonly bestEffect!: PolicyEffect;
+
+  static from(this: void, { inForce, matched, nearest, bestEffect }: AnswerExplanation): ExplanationResponse {
+    return {
+      ...{ inForce, bestEffect },
+      matched: matched.map(MatchedPolicyResponse.from),
+      nearest: nearest.map(NearPolicyResponse.from),
+    };
   }
 }
 

@@ -125,4 +125,32 @@ describe('The explanation of an answer', () => {
       { numRuns: RUNS },
     );
   });
+
+  it('says the best effect that parameters could have: policies with conditions match, or not, as it suits', () => {
+    const effects = fc.constantFrom(...POLICY_EFFECTS);
+    fc.assert(
+      fc.property(fc.array(rules, { maxLength: 8 }), request, effects, (made, asked, otherwise) => {
+        const policies = made.map(policyOf);
+        const evaluator = new PolicyEvaluator();
+        evaluator.addAll(policies);
+        const possible = setsOf(policies).map((some) =>
+          oracle(some, asked).effect === null ? otherwise : answerBy(some, asked),
+        );
+        const best = POLICY_EFFECTS.find((effect) => possible.includes(effect));
+        expect(evaluator.snapshot().explain(asked).bestEffect(otherwise)).toBe(best);
+      }),
+      { numRuns: RUNS },
+    );
+  });
 });
+
+/** The policies without their conditions, where each that has some is there or not. */
+function setsOf(policies: readonly PolicyRules[]): PolicyRules[][] {
+  return policies.reduce<PolicyRules[][]>(
+    (sets, policy) => {
+      const having = sets.map((some) => [...some, { ...policy, conditions: [] }]);
+      return policy.conditions.length > 0 ? [...sets, ...having] : having;
+    },
+    [[]],
+  );
+}

@@ -1,3 +1,4 @@
+import { bestEffectOf } from './best-effect';
 import { isForSubject, isInForceAt, matchesConditions, usesPath } from './compiled-policy';
 import type { CompiledPolicy, PathUse } from './compiled-policy';
 import type { DecidingPolicy, EvaluationRequest } from './evaluation-request';
@@ -34,6 +35,12 @@ export interface Explanation {
   readonly matched: readonly MatchedPolicy[];
   /** Policies that fail in one part, and would otherwise change the effect. By priority, then the oldest. */
   readonly nearMisses: (answered: PolicyEffect) => readonly NearPolicy[];
+  /**
+   * The best effect that any parameters could have. Each policy with conditions may match or not, as if no conditions
+   * depended on each other.
+   * @param otherwise what holds where no policy matches.
+   */
+  readonly bestEffect: (otherwise: PolicyEffect) => PolicyEffect;
 }
 
 /** Where policies that match a resource are looked up. */
@@ -59,10 +66,12 @@ export function explanationOf(
   const meets = resourceMeets(resources, request);
   const matching: CompiledPolicy[] = [];
   const near: Near[] = [];
+  const conceivable: CompiledPolicy[] = [];
   for (const policy of ordered) {
     if (!isInForceAt(policy, at)) continue;
     const missing = missingParts(policy, asked, meets);
     const [only] = missing;
+    if (missing.every((part) => part === 'conditions')) conceivable.push(policy);
     if (only === undefined) matching.push(policy);
     else if (missing.length === 1) near.push({ policy, part: only });
   }
@@ -71,6 +80,7 @@ export function explanationOf(
     inForce,
     matched: matching.slice(0, MOST_MATCHED).map((policy) => matchedBy(policy, rank)),
     nearMisses: (answered) => nearestOf(near, rank, answered),
+    bestEffect: (otherwise) => bestEffectOf(conceivable, otherwise),
   };
 }
 

@@ -78,7 +78,7 @@ export class Verdict {
 }
 
 /** All policies have the same effect, the oldest comes first. */
-function evaluationOf(deciding: readonly CompiledPolicy[]): Evaluation {
+export function evaluationOf(deciding: readonly CompiledPolicy[]): Evaluation {
   const [first] = deciding;
   if (first === undefined) return NOTHING_MATCHES;
   const shown = deciding.length > MAX_DECIDING_POLICIES ? deciding.slice(0, MAX_DECIDING_POLICIES) : deciding;

@@ -46,6 +46,8 @@ export interface ProxyOptions {
   readonly words?: readonly string[];
   /** The test's own server; only over pipes to the proxy. */
   readonly server?: string;
+  /** The names of its tools, unless it is the test's own. */
+  readonly tools?: readonly string[];
   /** The kinds of questions that the client supports. */
   readonly elicitation?: 'form' | 'url';
 }
@@ -64,7 +66,7 @@ export async function connectThroughProxy(options: ProxyOptions): Promise<Connec
   const mode = era === 'modern' ? { pin: '2026-07-28' } : 'legacy';
   const capabilities = elicitation === undefined ? {} : { elicitation: { [elicitation]: {} } };
   const client: McpClient = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, capabilities });
-  const toolServer = [TOOL_SERVER, CLI, runs, way, era];
+  const toolServer = [TOOL_SERVER, CLI, runs, way, era, ...(options.tools ?? [])];
   if (way === 'stdio') {
     const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
     const env = { ...process.env, ...environment };

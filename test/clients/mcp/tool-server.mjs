@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 // A typical MCP server, based on the official SDK. It records each run of a tool, so that tests can count them.
-const [folder, runs, way, era] = process.argv.slice(2);
+const [folder, runs, way, era, ...own] = process.argv.slice(2);
 const require = createRequire(join(folder, 'package.json'));
 const { McpServer, createMcpHandler } = require('@modelcontextprotocol/server');
 const { serveStdio } = require('@modelcontextprotocol/server/stdio');
@@ -53,7 +53,8 @@ function make() {
   const { server } = new McpServer({ name: 'shop', version: '1.0.0' }, { capabilities: { tools: {} } });
   // False annotations: nothing may depend on them.
   const annotations = { readOnlyHint: true, destructiveHint: false };
-  const tools = [...TOOLS, ...CROOKED].map((name) => ({ name, inputSchema: { type: 'object' }, annotations }));
+  const names = own.length > 0 ? own : [...TOOLS, ...CROOKED];
+  const tools = names.map((name) => ({ name, inputSchema: { type: 'object' }, annotations }));
   server.setRequestHandler('tools/list', () => ({ tools }));
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { signal } }) => {
     appendFileSync(runs, `${JSON.stringify([params.name, params.arguments ?? null])}\n`);

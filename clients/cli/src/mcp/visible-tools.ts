@@ -38,9 +38,7 @@ export async function visibleTools(
 
 /** A tool whose name the service refuses as a name gets no answer: its calls would be refused, too. */
 function mayBeAllowed(answer: Answer | undefined): boolean {
-  if (answer === undefined) return false;
-  if (answer.effect !== 'deny') return true;
-  return answer.explanation?.nearest.some(({ missing }) => missing.includes('conditions')) ?? false;
+  return answer !== undefined && answer.explanation?.bestEffect !== 'deny';
 }
 
 async function answersTo(

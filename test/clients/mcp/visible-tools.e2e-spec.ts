@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { describeOnSqlite } from '../../support/database/database-kind';
+import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { buildCommandLine } from '../command-line';
+import { connectThroughProxy } from './mcp-clients';
+
+const SHOP = { resources: ['tool/shop/*'], resourceTypes: ['tool'] };
+const IS_LARGE = [{ parameter: '/amount', op: 'gt', value: 100 }];
+const IS_URGENT = [{ parameter: '/urgent', op: 'eq', value: true }];
+/** More than two questions with `explain` hold. */
+const MANY = Array.from({ length: 120 }, (_, at) => `tool-${at}`);
+
+describeOnSqlite('The tools that gov mcp lists', () => {
+  let app: TestApp;
+  let folder: string;
+  let environment: NodeJS.ProcessEnv;
+
+  beforeAll(async () => {
+    await buildCommandLine();
+    app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
+    folder = mkdtempSync(join(tmpdir(), 'gov-mcp-tools-'));
+    const { id } = await createAgent(app, { name: 'bot', capabilities: ['pay', 'ship', 'hire', 'fire', ...MANY] });
+    const { secret } = await issueKey(app, { name: 'bot', scopes: ['execute'], agentId: id });
+    environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret };
+    const policy = (effect: string, action: string, rest: object = {}): Promise<unknown> =>
+      createPolicy(app, { ...SHOP, effect, actions: [action], ...rest });
+    await policy('allow', 'pay');
+    await policy('deny', 'pay', { conditions: IS_LARGE, priority: 1 });
+    await policy('allow', 'ship', { conditions: IS_URGENT });
+    await policy('deny', 'ship', { conditions: IS_LARGE });
+    await policy('deny', 'hire', { conditions: IS_LARGE });
+    await policy('allow', 'fire');
+    await policy('deny', 'fire');
+    await policy('allow', 'tool-*');
+  });
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await app.close();
+  });
+
+  async function listed(tools: readonly string[]): Promise<string[]> {
+    const options = { way: 'stdio', era: 'legacy', runs: join(folder, 'runs'), environment, tools } as const;
+    const { client, close } = await connectThroughProxy({ ...options });
+    try {
+      return (await client.listTools()).tools.map(({ name }) => name);
+    } finally {
+      await close();
+    }
+  }
+
+  async function requestsLeft(): Promise<number> {
+    return Number((await send(app, 'GET', '/api/v1/me')).headers.get('X-RateLimit-Remaining'));
+  }
+
+  it('include those that a policy denies under conditions, if other arguments could be allowed', async () => {
+    expect(await listed(['pay', 'ship', 'hire', 'fire'])).toEqual(['pay', 'ship']);
+  });
+
+  it('are asked about fifty at a time', async () => {
+    const before = await requestsLeft();
+    expect(await listed(MANY)).toEqual(MANY);
+    // Three questions, who the agent is, and the request that shows what is left.
+    expect(before - (await requestsLeft())).toBe(5);
+  });
+});
