@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createHmac, webcrypto } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,28 +10,21 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { auditOf, chainIsValid, createAgent, createPolicy, propose } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';
 import { signedTokens } from '../support/application/signed-tokens';
-
-const { subtle } = webcrypto;
-const ISSUER = 'https://login.example.org';
-const AUDIENCE = 'governance';
-const BITS = { modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' };
-
-type Pair = webcrypto.CryptoKeyPair;
-type Parts = Readonly<Record<string, unknown>>;
-
-/** Signs with another implementation than the one that verifies. */
-const SIGNING = {
-  RS256: { make: { name: 'RSASSA-PKCS1-v1_5', ...BITS }, sign: { name: 'RSASSA-PKCS1-v1_5' } },
-  PS256: { make: { name: 'RSA-PSS', ...BITS }, sign: { name: 'RSA-PSS', saltLength: 32 } },
-  ES256: { make: { name: 'ECDSA', namedCurve: 'P-256' }, sign: { name: 'ECDSA', hash: 'SHA-256' } },
-  EdDSA: { make: { name: 'Ed25519' }, sign: { name: 'Ed25519' } },
-} as const;
-type Algorithm = keyof typeof SIGNING;
-const ALGORITHMS = Object.keys(SIGNING) as Algorithm[];
-
-function encoded(part: unknown): string {
-  return Buffer.from(JSON.stringify(part)).toString('base64url');
-}
+import {
+  type Algorithm,
+  ALGORITHMS,
+  AUDIENCE,
+  claims,
+  encoded,
+  ISSUER,
+  newPair,
+  type Pair,
+  type Parts,
+  publicKey,
+  secondsFromNow,
+  sendAs,
+  signedToken,
+} from './token-signing';
 
 describe('Tokens of an issuer', () => {
   const pairs = new Map<Algorithm, Pair>();
@@ -45,13 +38,13 @@ describe('Tokens of an issuer', () => {
   let tokensOfJose: Readonly<Record<string, string>>;
 
   beforeAll(async () => {
-    for (const algorithm of ALGORITHMS) pairs.set(algorithm, await pair(algorithm));
+    for (const algorithm of ALGORITHMS) pairs.set(algorithm, await newPair(algorithm));
     const {
       tokens: [tokens = {}],
       keys: keysOfJose,
     } = await signedTokens(claims({ iss: `${ISSUER}/jose`, aud: [AUDIENCE, 'b'] }));
     tokensOfJose = tokens;
-    keys = await Promise.all(ALGORITHMS.map((algorithm) => published(algorithm)));
+    keys = await Promise.all(ALGORITHMS.map((algorithm) => publicKey(pairOf(algorithm), algorithm)));
     server = createServer((_request, response) => {
       fetches += 1;
       response.end(JSON.stringify({ keys }));
@@ -86,36 +79,18 @@ describe('Tokens of an issuer', () => {
     rmSync(folder, { recursive: true });
   });
 
-  async function pair(algorithm: Algorithm): Promise<Pair> {
-    return (await subtle.generateKey(SIGNING[algorithm].make, true, ['sign', 'verify'])) as Pair;
-  }
-
   function pairOf(algorithm: Algorithm): Pair {
     const found = pairs.get(algorithm);
     if (found === undefined) throw new Error(`There is no pair of keys for ${algorithm}.`);
     return found;
   }
 
-  async function published(algorithm: Algorithm, name: string = algorithm): Promise<Parts> {
-    const { publicKey } = pairOf(algorithm);
-    const { kty, n, e, crv, x, y } = await subtle.exportKey('jwk', publicKey);
-    return { kty, n, e, crv, x, y, kid: name, use: 'sig' };
+  function token(algorithm: Algorithm, payload: Parts = claims(), header: Parts = {}): Promise<string> {
+    return signedToken(algorithm, pairOf(algorithm), { kid: algorithm, ...header }, payload);
   }
 
-  function claims(more: Parts = {}): Parts {
-    return { iss: ISSUER, aud: AUDIENCE, sub: 'invoice-bot', exp: Math.floor(Date.now() / 1000) + 600, ...more };
-  }
-
-  async function token(algorithm: Algorithm, payload: Parts = claims(), header: Parts = {}): Promise<string> {
-    const text = `${encoded({ alg: algorithm, kid: algorithm, typ: 'JWT', ...header })}.${encoded(payload)}`;
-    const { privateKey } = pairOf(algorithm);
-    const signature = await subtle.sign(SIGNING[algorithm].sign, privateKey, Buffer.from(text));
-    return `${text}.${Buffer.from(signature).toString('base64url')}`;
-  }
-
-  function ask(bearer: string, url = '/api/v1/me', method = 'GET', body?: object): Promise<Answer> {
-    const headers = { Authorization: `Bearer ${bearer}` };
-    return send(app, method, url, { key: null, headers, ...(body && { body }) });
+  function ask(bearer: string, path?: string, method?: string, body?: object): Promise<Answer> {
+    return sendAs(app, bearer, path, method, body);
   }
 
   it.each(ALGORITHMS)('signed with %s are accepted', async (algorithm) => {
@@ -166,7 +141,7 @@ describe('Tokens of an issuer', () => {
 
   it('end a waiting request when they expire, although new requests are accepted for a little longer', async () => {
     const { id } = await propose(app, agentId);
-    const bearer = await token('ES256', claims({ exp: Math.floor(Date.now() / 1000) + 1 }));
+    const bearer = await token('ES256', claims({ exp: secondsFromNow(1) }));
     expect((await ask(bearer, `/api/v1/decisions/${id}?wait=60`)).status).toBe(401);
     expect((await ask(bearer)).status).toBe(200);
   });
@@ -240,8 +215,8 @@ describe('Tokens of an issuer', () => {
     ['another audience', { aud: ['x'] }],
     ['no audience', { aud: undefined }],
     ['no end', { exp: undefined }],
-    ['an end that is over', { exp: Math.floor(Date.now() / 1000) - 31 }],
-    ['a beginning ahead', { nbf: Math.floor(Date.now() / 1000) + 3_600 }],
+    ['an end that is over', { exp: secondsFromNow(-31) }],
+    ['a beginning ahead', { nbf: secondsFromNow(3_600) }],
     ['no subject', { sub: undefined }],
     ['a subject with a control character', { sub: 'a\n' }],
     ['a long subject', { sub: 'x'.repeat(256) }],
@@ -311,7 +286,7 @@ describe('An issuer', () => {
     const path = join(folder, 'unreachable.json');
     writeFileSync(path, JSON.stringify([{ ...sound, jwks: 'http://127.0.0.1:1/jwks' }]));
     const app = await createTestApp({ environment: { TOKEN_ISSUERS: path } });
-    const claims = { iss: ISSUER, aud: 'a', sub: 'x', exp: Math.floor(Date.now() / 1000) + 600 };
+    const claims = { iss: ISSUER, aud: 'a', sub: 'x', exp: secondsFromNow(600) };
     const Authorization = `Bearer ${encoded({ alg: 'ES256' })}.${encoded(claims)}.AAAA`;
     expect((await send(app, 'GET', '/api/v1/me', { key: null, headers: { Authorization } })).status).toBe(503);
     await app.close();
