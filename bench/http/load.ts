@@ -16,7 +16,10 @@ export interface LoadFigures {
 
 export type ClientOptions = Pick<Options, 'idReplacement' | 'connections'>;
 
-/** Sends the requests over and over, on 64 connections unless the options say otherwise. Throws when an answer is anything but 2xx. */
+/**
+ * Sends the requests over and over, on 64 connections unless the options say otherwise. Throws when an answer is anything
+ * but 2xx.
+ */
 export async function load(
   server: ServerProcess,
   requests: Request[],
