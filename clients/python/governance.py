@@ -15,6 +15,8 @@ came of it, also when it raises.
 
 from __future__ import annotations
 
+import datetime
+import email.utils
 import functools
 import http.client
 import inspect
@@ -183,6 +185,8 @@ class Governance:
             headers["Content-Type"] = "application/json"
         if method == "POST" and not has_secret:
             headers["Idempotency-Key"] = str(uuid.uuid4())
+        # A change that is sent again could undo what others have changed since. What was deleted stays deleted.
+        is_harmless = "Idempotency-Key" in headers if method == "POST" else method not in ("PUT", "PATCH")
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         patience = self._patience if patience is None else patience
         timeout = self._timeout + float((query or {}).get("wait") or 0)
@@ -201,7 +205,8 @@ class Governance:
                 wait = max(pause * random.uniform(0.75, 1.25), error.retry_after)
                 is_first_silence = _is_silence(error) and pause == _FIRST_PAUSE and patience > 0
                 is_over = time.monotonic() + wait > end and not is_first_silence
-                if not _is_temporary(error, has_secret) or is_over:
+                may_repeat = is_harmless or not _may_have_happened(error)
+                if not _is_temporary(error) or not may_repeat or is_over:
                     raise
             except Exception:
                 # There is no key this time. What an earlier attempt has done is still not known.
@@ -398,7 +403,7 @@ class Guard:
                 execution = self._look(execution, min(math.ceil(left), _LONGEST_HOLD), patience=0)
                 away = None
             except GovernanceError as error:
-                if not _is_temporary(error, False):
+                if not _is_temporary(error):
                     raise
                 away = error
             left = end - time.monotonic()
@@ -549,11 +554,8 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def _is_temporary(error: GovernanceError, has_secret: bool) -> bool:
-    if error.status in _TEMPORARY:
-        return True
-    is_unknown = error.code == "UNREACHABLE" or error.status in _UNKNOWN
-    return is_unknown and not has_secret
+def _is_temporary(error: GovernanceError) -> bool:
+    return error.code == "UNREACHABLE" or error.status in _TEMPORARY | _UNKNOWN
 
 
 def _is_silence(error: GovernanceError) -> bool:
@@ -606,6 +608,20 @@ def _error_of(answer: urllib.error.HTTPError) -> GovernanceError:
         is_redirect = 300 <= answer.code < 400
         place = answer.headers.get("Location", "somewhere else")
         error = _unexpected(f"a redirect to {place}. Check the URL." if is_redirect else text, answer.code)
-    seconds = answer.headers.get("Retry-After", "0")
-    error.retry_after = float(seconds) if seconds.isdigit() else 0.0
+    error.retry_after = _retry_after(answer.headers)
     return error
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """The service, or a proxy in front of it, gives seconds, or a date by its own clock."""
+    asked = headers.get("Retry-After", "0")
+    if asked.isascii() and asked.isdigit():
+        return float(asked)
+    try:
+        return max(0.0, (_date(asked) - _date(headers.get("Date", ""))).total_seconds())
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def _date(text: str) -> datetime.datetime:
+    return email.utils.parsedate_to_datetime(text)

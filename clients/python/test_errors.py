@@ -32,14 +32,14 @@ class Service(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         text = content if isinstance(content, bytes) else json.dumps(content).encode()
-        self.send_response(status)
+        self.send_response_only(status)
         self.send_header("Content-Length", str(len(text)))
         for name, value in headers:
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(text)
 
-    do_GET = do_POST = answer
+    do_GET = do_POST = do_PUT = do_DELETE = answer
 
     def log_message(self, *_):
         pass
@@ -116,6 +116,22 @@ class ErrorsTest(unittest.TestCase):
             self.service(busy, patience=1).request("GET", "/api/v1/stats")
         self.assertEqual((caught.exception.code, caught.exception.retry_after), ("RATE_LIMITED", 3600))
         self.assertEqual(len(Service.received), 1)
+
+    def test_date_until_which_the_service_asks_to_wait_is_by_its_own_clock(self):
+        for asked, seconds in (("Fri, 01 Jan 2999 01:00:00 GMT", 3600), ("Thu, 31 Dec 2998 23:00:00 GMT", 0), ("soon", 0)):
+            busy = (*refusal(503, "UNAVAILABLE"), ("Date", "Fri, 01 Jan 2999 00:00:00 GMT"), ("Retry-After", asked))
+            with self.assertRaises(GovernanceError) as caught:
+                self.service(busy).request("GET", "/api/v1/stats")
+            self.assertEqual((caught.exception.retry_after, len(Service.received)), (seconds, 1))
+
+    def test_lost_change_is_not_sent_again_as_it_could_undo_what_others_changed(self):
+        with self.assertRaises(GovernanceError) as caught:
+            self.service(LOST, (200, {}), patience=30).request("PUT", "/api/v1/entities/ent_1", {"name": "x"})
+        self.assertEqual((caught.exception.is_outcome_unknown, len(Service.received)), (True, 1))
+        busy = refusal(503, "UNAVAILABLE")
+        self.service(busy, (200, {}), patience=30).request("PUT", "/api/v1/entities/ent_1", {"name": "x"})
+        self.service(LOST, (204, b""), patience=30).request("DELETE", "/api/v1/entities/ent_1")
+        self.assertEqual(len(Service.received), 2)
 
     def test_lost_secret_is_not_asked_for_again(self):
         for route in ("/api/v1/api-keys", "/api/v1/webhooks", "/api/v1/webhooks/whk_1/rotate-secret"):

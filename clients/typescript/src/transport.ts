@@ -65,6 +65,7 @@ export class Transport {
   async send<Result>(request: SentRequest, read: (response: Response) => Promise<Result>): Promise<Result> {
     const hasSecret = request.method === 'post' && SECRETS.test(request.path);
     const headers = headersOf(request, hasSecret);
+    const isHarmless = isHarmlessTwice(request.method, headers);
     // Here, as what JSON cannot carry must not pass for a service that cannot be reached.
     const body = request.body === undefined ? null : JSON.stringify(request.body);
     const patience = request.patience ?? this.options.patience ?? 30_000;
@@ -85,7 +86,8 @@ export class Transport {
       // One answer that was lost on its way must not use up all patience: it is asked for once more.
       const isFirstSilence = attempt.isSilence && pause === FIRST_PAUSE && patience > 0;
       const isOver = Date.now() + wait > end && !isFirstSilence;
-      if (!isTemporary(attempt.error, hasSecret) || isOver) throw attempt.error;
+      const mayRepeat = isHarmless || !mayHaveHappened(attempt.error);
+      if (!isTemporary(attempt.error) || !mayRepeat || isOver) throw attempt.error;
       await sleep(wait, request.signal);
     }
   }
@@ -192,10 +194,19 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Whether the same request may be answered later; without an `Idempotency-Key` only where nothing was done. */
-export function isTemporary({ code, status }: GovernanceError, hasSecret = false): boolean {
-  if (status !== null && TEMPORARY.has(status)) return true;
-  return !hasSecret && (code === 'UNREACHABLE' || (status !== null && UNKNOWN.has(status)));
+/** Whether the same request may be answered later. */
+export function isTemporary({ code, status }: GovernanceError): boolean {
+  return code === 'UNREACHABLE' || (status !== null && (TEMPORARY.has(status) || UNKNOWN.has(status)));
+}
+
+/**
+ * Whether a request that may have taken effect can be sent again. A change without `If-Match` cannot: it could undo what others
+ * have changed since. What was deleted stays deleted.
+ */
+function isHarmlessTwice(method: Method, headers: Headers): boolean {
+  if (method === 'post') return headers.has('Idempotency-Key');
+  if (method === 'put' || method === 'patch') return (headers.get('If-Match') ?? '*') !== '*';
+  return true;
 }
 
 function mayHaveHappened({ status, cause }: GovernanceError): boolean {
@@ -204,10 +215,12 @@ function mayHaveHappened({ status, cause }: GovernanceError): boolean {
   return !NEVER_CONNECTED.has(fault?.code);
 }
 
-/** Milliseconds that the service asks to wait. */
-function retryAfter(response: Response): number {
-  const seconds = Number(response.headers.get('Retry-After') ?? 0);
-  return Number.isFinite(seconds) ? seconds * 1_000 : 0;
+/** Milliseconds that the service, or a proxy in front of it, asks to wait: it gives seconds, or a date by its own clock. */
+function retryAfter({ headers }: Response): number {
+  const asked = headers.get('Retry-After') ?? '';
+  if (/^\d+$/.test(asked)) return Number(asked) * 1_000;
+  const now = Date.parse(headers.get('Date') ?? '') || Date.now();
+  return Math.max(0, (Date.parse(asked) || now) - now);
 }
 
 /** @throws the reason of `signal` as soon as that is aborted. */
