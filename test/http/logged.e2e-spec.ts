@@ -1,6 +1,40 @@
+import { Controller, Get, Module, type Type } from '@nestjs/common';
+import { Public, RequiresScope } from '../../src/http/request/route-marks';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { SampleModule } from './sample.module';
 import { send } from '../support/application/send';
+
+@Controller('scoped')
+@RequiresScope('read')
+class ScopedController {
+  @Get()
+  list(): unknown {
+    return [];
+  }
+}
+
+@Controller('forgotten')
+class ForgottenController {
+  @Get()
+  @RequiresScope('read')
+  list(): unknown {
+    return [];
+  }
+
+  @Get('open')
+  @Public()
+  open(): unknown {
+    return {};
+  }
+
+  @Get('unscoped')
+  unscoped(): unknown {
+    return {};
+  }
+}
+
+@Module({ controllers: [ScopedController, ForgottenController] })
+class ForgottenModule {}
 
 describe('The log of the HTTP layer', () => {
   let app: TestApp;
@@ -38,5 +72,25 @@ describe('The log of the HTTP layer', () => {
     await send(app, 'GET', '/nothing');
     await send(app, 'POST', '/api/v1/samples', { body: '{' });
     expect(otherLines()).toEqual([]);
+  });
+});
+
+describe('The log of the start', () => {
+  async function warnings(modules: readonly Type[] = []): Promise<unknown[]> {
+    const lines: Record<string, unknown>[] = [];
+    const write = (line: string): unknown => lines.push(JSON.parse(line));
+    const app = await createTestApp({ modules: [...modules], logStream: { write } });
+    await app.close();
+    return lines.filter(({ level, msg }) => level === 'warn' && String(msg).includes('scope')).map(({ msg }) => msg);
+  }
+
+  it('names each route of a module that names no scope, and what to do', async () => {
+    expect(await warnings([ForgottenModule])).toEqual([
+      "ForgottenController.unscoped names no scope, so its route needs admin. Give it @RequiresScope('…'), or @Public().",
+    ]);
+  });
+
+  it('names none of our own routes', async () => {
+    expect(await warnings()).toEqual([]);
   });
 });
