@@ -169,6 +169,37 @@ describe('Webhooks', () => {
     expect(head()).toBe(entries);
   });
 
+  it('receive the entries of the agent they name, and no others', async () => {
+    const target = await endpoint();
+    await createAgent(app, { name: 'followed' });
+    await create({ url: target.url, agentId: 'followed', actions: ['agent.*'] });
+    const suspend = (name: string): Promise<Answer> => send(app, 'POST', `/api/v1/agents/${name}/suspend`);
+    await createAgent(app, { name: 'passed over' });
+    await suspend('passed%20over');
+    await suspend('followed');
+    await send(app, 'POST', '/api/v1/agents/followed/resume');
+    await target.until(2);
+    expect(target.received.map(({ body }) => body.type)).toEqual(['agent.suspended', 'agent.resumed']);
+  });
+
+  it('are continued at their position when the endpoint moves', async () => {
+    const away = await endpoint((response) => response.writeHead(503, { 'Retry-After': '3000' }).end());
+    const created = await create({ url: away.url, actions: ['entity.*'] });
+    const before = head();
+    await createEntity(app);
+    await createEntity(app);
+    await away.until(1);
+    const target = await endpoint();
+    const moved = await send(app, 'PATCH', path(created), { body: { url: target.url } });
+    expect([moved.status, moved.body.url]).toEqual([200, target.url]);
+    expect((await send(app, 'POST', path(created, '/resume'))).status).toBe(200);
+    await createEntity(app);
+    await target.until(3);
+    // Between them is the entry of the change itself.
+    expect(target.sequences).toEqual([before + 1, before + 2, before + 4]);
+    expect(away.sequences).toEqual([before + 1]);
+  });
+
   it('are retried until they confirm, without delaying others', async () => {
     const failing = await endpoint((response, _received, index) => response.writeHead(index < 2 ? 500 : 200).end());
     const silent = await endpoint(() => undefined);
@@ -244,6 +275,24 @@ describe('Webhooks', () => {
     await createEntity(app);
     await target.until(9);
     expect(target.sequences.at(-1)).toBe(head());
+  });
+
+  it('continue where a replay says, even if the endpoint had failed', async () => {
+    const target = await endpoint((response) => response.writeHead(410).end());
+    const created = await create({ url: target.url, actions: ['entity.*'] });
+    const before = head();
+    await createEntity(app);
+    await createEntity(app);
+    await until(async () => (await send(app, 'GET', path(created))).body.status === 'failing');
+    target.answering = (response) => response.writeHead(204).end();
+    const replayed = await send(app, 'POST', path(created, '/replay'), { body: { after: before + 1 } });
+    expect([replayed.status, replayed.body.status]).toEqual([200, 'active']);
+    await target.until(2);
+    expect(target.sequences).toEqual([before + 1, before + 2]);
+    expect((await auditOf(app, created.body.id)).at(-1)).toMatchObject({
+      action: 'webhook.updated',
+      details: { fields: ['status'] },
+    });
   });
 
   it('are signed with the two newest secrets after a rotation', async () => {

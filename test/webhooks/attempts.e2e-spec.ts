@@ -1,0 +1,154 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createAgent } from '../support/application/factories';
+import { send } from '../support/application/send';
+import { type Answering, WebhookEndpoint } from '../support/application/webhook-endpoint';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { temporaryDatabase } from '../support/database/temporary-database';
+import { ROOT } from '../support/documents/markdown';
+import { startCommand } from '../support/processes/started-program';
+
+const WEBHOOKS = '/api/v1/webhooks';
+const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true' };
+/** What an attempt may take, in milliseconds, and how much of its answer is read, in bytes. */
+const LONGEST_ATTEMPT = 15_000;
+const MOST_READ = 64 * 1024;
+const A_DAY = 24 * 3_600_000;
+
+/** Whether names can be given to a process alone: it needs a file of names of its own. */
+const canNameHosts = spawnSync('unshare', ['-Urm', 'mount', '--bind', '/etc/hosts', '/etc/hosts']).status === 0;
+if (!canNameHosts) process.stdout.write('SKIPPED: names with several addresses need unshare and user namespaces.\n');
+
+describeOnSqlite('An attempt to deliver', () => {
+  let app: TestApp;
+  let logged: string;
+  const endpoints: WebhookEndpoint[] = [];
+
+  beforeAll(async () => {
+    logged = '';
+    app = await createTestApp({ environment: DELIVERING, logStream: { write: (line) => (logged += line) } });
+  });
+  afterEach(() => Promise.all(endpoints.splice(0).map((endpoint) => endpoint.close())));
+  afterAll(() => app.close());
+
+  async function endpoint(answering: Answering): Promise<WebhookEndpoint> {
+    const started = await WebhookEndpoint.start(answering);
+    endpoints.push(started);
+    return started;
+  }
+
+  async function webhookTo(url: string, at: TestApp = app): Promise<{ path: string; secret: string }> {
+    const { status, body } = await send(at, 'POST', WEBHOOKS, { body: { url, actions: ['agent.created'] } });
+    expect(status).toBe(201);
+    return { path: `${WEBHOOKS}/${body.id}`, secret: body.secret };
+  }
+
+  /** One attempt, at an endpoint that answers so. */
+  async function attemptAt(answering: Answering): Promise<{ status: number | null; durationMs: number }> {
+    const { path } = await webhookTo((await endpoint(answering)).url);
+    return (await send(app, 'POST', `${path}/test`)).body;
+  }
+
+  /** An answer with this many bytes, which does not end. */
+  const unended =
+    (bytes: number): Answering =>
+    (response) =>
+      void response.writeHead(200).write(Buffer.alloc(bytes));
+
+  it('is given up after 15 seconds, and reads 64 KiB of an answer', async () => {
+    const [silent, short, long] = await Promise.all([
+      attemptAt(() => undefined),
+      attemptAt(unended(MOST_READ)),
+      attemptAt(unended(MOST_READ + 1)),
+    ]);
+    expect([silent.status, short.status, long.status]).toEqual([null, 200, 200]);
+    for (const { durationMs } of [silent, short]) {
+      // Timers may come a moment early.
+      expect(durationMs).toBeGreaterThan(LONGEST_ATTEMPT - 100);
+      expect(durationMs).toBeLessThan(5 * LONGEST_ATTEMPT);
+    }
+    expect(long.durationMs).toBeLessThan(LONGEST_ATTEMPT);
+  });
+
+  it('leaves neither the URL nor a secret in the log', async () => {
+    const target = await endpoint((response) => response.writeHead(500).end());
+    const { path, secret } = await webhookTo(`${target.url}/4711?token=hidden-in-the-url`);
+    const { secret: next } = (await send(app, 'POST', `${path}/rotate-secret`)).body;
+    const closed = await WebhookEndpoint.start();
+    await closed.close();
+    const { path: gone } = await webhookTo('http://nowhere.invalid/?token=hidden-in-the-url');
+    await createAgent(app, { name: 'logged' });
+    await target.until(2);
+    for (const tried of [path, gone]) await send(app, 'POST', `${tried}/test`);
+    await send(app, 'PATCH', path, { body: { url: 'http://user:hidden-password@127.0.0.1/hidden-in-the-url' } });
+    await send(app, 'DELETE', path);
+    expect(logged).toContain('webhooks');
+    for (const hidden of [secret, next, 'hidden-in-the-url', 'hidden-password', 'nowhere.invalid', '/hook'])
+      expect([hidden, logged.includes(hidden)]).toEqual([hidden, false]);
+  });
+
+  it('is signed by the previous secret for a day, which ends while the service is down, too', async () => {
+    const database = await temporaryDatabase();
+    const environment = { ...DELIVERING, ...database.environment };
+    const target = await endpoint((response) => response.writeHead(204).end());
+    const before = await createTestApp({ environment });
+    const { path } = await webhookTo(target.url, before);
+    const { updatedAt } = (await send(before, 'POST', `${path}/rotate-secret`)).body;
+    await createAgent(before, { name: 'today' });
+    await target.until(1);
+    const foreign = await foreignConnection(before);
+    const [row] = await foreign.all<{ secrets: string }>('SELECT "secrets" FROM "webhooks"');
+    const [newest, previous] = JSON.parse(row?.secrets ?? '');
+    expect([newest.until, Date.parse(previous.until)]).toEqual([null, Date.parse(updatedAt) + A_DAY]);
+    await before.close();
+    // A day passes.
+    const until = new Date(Date.parse(updatedAt) - 1).toISOString();
+    await foreign.run('UPDATE "webhooks" SET "secrets" = ?', [JSON.stringify([newest, { ...previous, until }])]);
+    await foreign.close();
+    const after = await createTestApp({ environment });
+    await createAgent(after, { name: 'tomorrow' });
+    await target.until(2);
+    await after.close();
+    await database.remove();
+    expect(target.received.map(({ signature }) => signature.split(' ').length)).toEqual([2, 1]);
+  });
+
+  (canNameHosts ? it : it.skip)('is not made where one of the addresses of a name is private', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'webhook-names-'));
+    const names = join(folder, 'hosts');
+    writeFileSync(names, '93.184.215.14 two.example\n127.0.0.1 two.example\n127.0.0.1 one.example localhost\n');
+    const target = await endpoint((response) => response.writeHead(204).end());
+    const shell = 'mount --bind "$0" /etc/hosts && exec "$@"';
+    const program = [process.execPath, join(ROOT, 'dist', 'main.js')];
+    const statusesBy = async (environment: Record<string, string>): Promise<unknown[]> => {
+      const database = await temporaryDatabase();
+      const variables = { WEBHOOK_ALLOW_HTTP: 'true', ...database.environment, ...environment };
+      const words = ['-Urm', 'sh', '-c', shell, names, ...program];
+      const started = await startCommand('unshare', words, folder, variables);
+      const statuses: unknown[] = [];
+      for (const name of ['one.example', 'two.example']) {
+        const url = target.url.replace('127.0.0.1', name);
+        const { body } = await started.send('POST', WEBHOOKS, { body: { url, actions: ['*'] } });
+        statuses.push((await started.send('POST', `${WEBHOOKS}/${body.id}/test`)).body.status);
+      }
+      const ended = once(started.process, 'close');
+      started.process.kill('SIGTERM');
+      await ended;
+      await database.remove();
+      return statuses;
+    };
+    try {
+      expect(await statusesBy({})).toEqual([null, null]);
+      expect(target.received).toEqual([]);
+      // The names themselves are known.
+      expect((await statusesBy({ WEBHOOK_ALLOW_PRIVATE: 'true' }))[0]).toBe(204);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
