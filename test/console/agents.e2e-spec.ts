@@ -1,4 +1,5 @@
-import { createAgent, createPolicy } from '../support/application/factories';
+import { createAgent, createPolicy, issueKey } from '../support/application/factories';
+import { send } from '../support/application/send';
 import { describeInBrowser, signIn } from './browser';
 import { companyStage } from './company';
 
@@ -57,11 +58,10 @@ describeInBrowser("The console's agents", () => {
     const secrets = page.getByRole('status').getByText(/^agk_/);
     expect(await secrets.count()).toBe(2);
     const asked = page.waitForEvent('dialog');
-    const left = page.reload().catch(() => undefined);
+    await page.close({ runBeforeUnload: true });
     const dialog = await asked;
     expect(dialog.type()).toBe('beforeunload');
     await dialog.dismiss();
-    await left;
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('alert').filter({ hasText: 'not saved yet' }).waitFor();
     expect(await secrets.count()).toBe(2);
@@ -69,6 +69,72 @@ describeInBrowser("The console's agents", () => {
       await page.getByRole('button', { name: 'I have saved it' }).first().click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Your key').waitFor();
+  });
+
+  it.each([
+    ['after the key is shown', false],
+    ['while its secret is on the way', true],
+  ])('are issued keys that stay until somebody has saved them when the session ends %s', async (_, isOnItsWay) => {
+    const { program } = stage.company;
+    const own = await issueKey(program, { name: `ends soon ${String(isOnItsWay)}`, scopes: ['admin'] });
+    const page = await stage.browser.open(`${program.url}/console/agents`, { expected: [/status of 401/] });
+    await signIn(page, own.secret);
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/api-keys', async (route) => {
+      const response = await route.fetch();
+      if (route.request().method() === 'POST') await released;
+      await route.fulfill({ response });
+    });
+    const notice = page.getByRole('status').filter({ hasText: 'The key of a guest is issued.' });
+    await page.getByRole('button', { name: 'Issue a key' }).click();
+    await page.getByLabel('Name').fill('of a guest');
+    const isIssued = page.waitForRequest((request) => request.method() === 'POST');
+    await page.getByRole('button', { name: 'Issue the key' }).click();
+    await isIssued;
+    if (!isOnItsWay) {
+      release();
+      await notice.waitFor();
+    }
+    await send(program, 'POST', `/api/v1/api-keys/${own.id}/revoke`, { key: program.key, body: {} });
+    await page.getByText('The service no longer accepts your key').waitFor();
+    await page.getByLabel('Your key').pressSequentially('agk_');
+    release();
+    const secret = await notice.getByText(/^agk_/).innerText();
+    // Whoever signs in here again finds it, too.
+    await page.getByLabel('Your key').pressSequentially(program.key);
+    expect(await page.getByLabel('Your key').inputValue()).toBe(`agk_${program.key}`);
+    await signIn(page, program.key);
+    expect(await notice.getByText(/^agk_/).innerText()).toBe(secret);
+    await notice.getByRole('button', { name: 'I have saved it' }).click();
+    expect(await page.content()).not.toContain(secret);
+  });
+
+  it('are issued keys that do not appear once their issuer has signed out', async () => {
+    const { program } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/agents`);
+    await signIn(page, program.key);
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/api-keys', async (route) => {
+      if (route.request().method() === 'POST') await released;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Issue a key' }).click();
+    await page.getByLabel('Name').fill('to nobody');
+    const isSent = page.waitForRequest((request) => request.method() === 'POST');
+    await page.getByRole('button', { name: 'Issue the key' }).click();
+    await isSent;
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('alert').filter({ hasText: 'not saved yet' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out and lose it' }).click();
+    await page.getByLabel('Your key').waitFor();
+    const isAnswered = page.waitForResponse((response) => response.request().method() === 'POST');
+    release();
+    await (await isAnswered).finished();
+    await signIn(page, program.key);
+    await page.getByRole('listitem').filter({ hasText: 'to nobody' }).waitFor();
+    expect(await page.getByRole('status').getByText(/^agk_/).count()).toBe(0);
   });
 
   it('are listed further without losing the place, and one that is not listed can be named', async () => {

@@ -1,9 +1,8 @@
 import { errorOf } from '../../../clients/typescript/src/governance-error.js';
-import { createContext } from 'preact';
-import { useContext } from 'preact/hooks';
 import { noteServiceTime } from './clock.js';
 import { Feed } from './feed.js';
 import { Names, type NameSource } from './names.js';
+import { requiredContext } from './required-context.js';
 import { Turns } from './turns.js';
 import { GovernanceClient, GovernanceError, type Me, type Scope, type TransportOptions } from './types.js';
 
@@ -114,13 +113,7 @@ export function forgetKey(): void {
   if (keptKey() !== null) sessionStorage.removeItem(KEPT_KEY);
 }
 
-export const SessionContext = createContext<Session | null>(null);
-
-export function useSession(): Session {
-  const session = useContext(SessionContext);
-  if (session === null) throw new Error('Nobody is signed in here.');
-  return session;
-}
+export const [SessionProvider, useSession] = requiredContext<Session>('Nobody is signed in here.');
 
 /** A mistake that the page itself finds. */
 export class Fault extends Error {

@@ -8,10 +8,11 @@ import {
   keptKey,
   openSession,
   type Session,
-  SessionContext,
+  SessionProvider,
 } from '../api/session.js';
 import { cameFromIssuer, issuerOfPage, takeToken } from '../api/oidc.js';
 import { GovernanceError } from '../api/types.js';
+import { UnsavedKeysProvider, useKeptKeys, useUnsavedKeys } from '../ui/unsaved-keys.js';
 import { Shell } from './shell.js';
 import { NotOpened } from './not-opened.js';
 import { SignIn } from './sign-in.js';
@@ -19,8 +20,19 @@ import { SignIn } from './sign-in.js';
 const ENDED =
   'The service no longer accepts your key: it was revoked or has expired, or its agent was suspended. Sign in with another one.';
 
-/** The screens for whoever is signed in, or the sign-in page. */
+/** The console. Issued keys are kept above the session, which may end before they are saved. */
 export function App(): JSX.Element {
+  const unsaved = useKeptKeys();
+  return (
+    <UnsavedKeysProvider value={unsaved}>
+      <Visit />
+    </UnsavedKeysProvider>
+  );
+}
+
+/** The screens for whoever is signed in, or the sign-in page. */
+function Visit(): JSX.Element {
+  const { forget } = useUnsavedKeys();
   const [session, setSession] = useState<Session | null>(null);
   const [opening, setOpening] = useState(keptKey() !== null || cameFromIssuer());
   const [message, setMessage] = useState<string | null>(null);
@@ -80,16 +92,21 @@ export function App(): JSX.Element {
 
   useEffect(() => session?.feed.start(), [session]);
 
+  const signOut = (): void => {
+    forget();
+    leave(null);
+  };
+
   if (opening) return <p class="loading">Signing in …</p>;
   const kept = keptKey();
   if (fault !== null && kept !== null) {
-    return <NotOpened error={fault} retry={() => void resume(kept)} leave={() => leave(null)} />;
+    return <NotOpened error={fault} retry={() => void resume(kept)} leave={signOut} />;
   }
   if (session === null) return <SignIn enter={enter} message={message} />;
   return (
-    <SessionContext.Provider value={session}>
-      <Shell signOut={() => leave(null)} />
-    </SessionContext.Provider>
+    <SessionProvider value={session}>
+      <Shell signOut={signOut} />
+    </SessionProvider>
   );
 }
 

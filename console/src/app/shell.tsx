@@ -3,13 +3,13 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useFeedMode } from '../api/feed.js';
 import { useNames } from '../api/names.js';
 import { useSession } from '../api/session.js';
-import { UnsavedKeyList, UnsavedKeysContext, useKeptKeys } from '../screens/agents/unsaved-keys.js';
-import { CreationContext, useCreation } from '../screens/inbox/creation.js';
-import { useWaiting, WaitingContext } from '../screens/inbox/waiting.js';
+import { CreationProvider, useCreation } from '../screens/inbox/creation.js';
+import { useWaiting, WaitingProvider } from '../screens/inbox/waiting.js';
 import { revealed } from '../ui/format.js';
 import { Icon, Shield } from '../ui/icons.js';
 import { Link } from '../ui/link.js';
 import { Empty, Needs } from '../ui/parts.js';
+import { UnsavedKeyList, useUnsavedKeys } from '../ui/unsaved-keys.js';
 import { showCount } from './count.js';
 import { PlaceContext, usePlace } from './router.js';
 import { RECORDS, type Screen, SCREENS } from './screens.js';
@@ -27,9 +27,6 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
   const place = usePlace();
   const waiting = useWaiting(place.path === '');
   const creation = useCreation();
-  const unsaved = useKeptKeys();
-  const hasUnsaved = unsaved.keys.length > 0 || creation.keys !== null;
-  useWarning(hasUnsaved);
   const main = useRef<HTMLElement>(null);
   const [root = '', id = ''] = place.path.split('/');
   const screen = SCREENS.find(({ path }) => path === root);
@@ -41,7 +38,7 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
 
   return (
     <PlaceContext.Provider value={place}>
-      <WaitingContext.Provider value={waiting}>
+      <WaitingProvider value={waiting}>
         <a class="skip" href="#main">
           Skip to the content
         </a>
@@ -60,30 +57,18 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
                 />
               ))}
             </nav>
-            <Who signOut={signOut} hasUnsaved={hasUnsaved} />
+            <Who signOut={signOut} />
           </aside>
           <main id="main" ref={main} tabIndex={-1} aria-label={title}>
-            <UnsavedKeysContext.Provider value={unsaved}>
-              <UnsavedKeyList />
-              <CreationContext.Provider value={creation}>
-                {record === undefined ? <Shown screen={screen} id={id} /> : <record.show key={id} id={id} />}
-              </CreationContext.Provider>
-            </UnsavedKeysContext.Provider>
+            <UnsavedKeyList />
+            <CreationProvider value={creation}>
+              {record === undefined ? <Shown screen={screen} id={id} /> : <record.show key={id} id={id} />}
+            </CreationProvider>
           </main>
         </div>
-      </WaitingContext.Provider>
+      </WaitingProvider>
     </PlaceContext.Provider>
   );
-}
-
-/** Has the browser ask before it leaves the page. */
-function useWarning(isWanted: boolean): void {
-  useEffect(() => {
-    if (!isWanted) return;
-    const warn = (event: BeforeUnloadEvent): void => event.preventDefault();
-    addEventListener('beforeunload', warn);
-    return () => removeEventListener('beforeunload', warn);
-  }, [isWanted]);
 }
 
 interface ShownProps {
@@ -129,14 +114,9 @@ function NavLink({ screen: { path, name, icon, scopes }, current, count }: NavLi
   );
 }
 
-interface WhoProps {
-  readonly signOut: () => void;
-  /** Whether keys are on screen that are shown only once. */
-  readonly hasUnsaved: boolean;
-}
-
-function Who({ signOut, hasUnsaved }: WhoProps): JSX.Element {
+function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
   const [asks, setAsks] = useState(false);
+  const { areAtRisk } = useUnsavedKeys();
   const { me } = useSession();
   const nameOf = useNames();
   const mode = useFeedMode();
@@ -150,17 +130,17 @@ function Who({ signOut, hasUnsaved }: WhoProps): JSX.Element {
       <p class={`mode ${mode}`} role="status">
         {MODES[mode]}
       </p>
-      {asks && hasUnsaved ? (
+      {asks && areAtRisk ? (
         <p class="notice warn" role="alert">
-          A key is shown only once and not saved yet.
+          A key that is shown only once is not saved yet.
         </p>
       ) : null}
       <button
         type="button"
-        onClick={() => (hasUnsaved && !asks ? setAsks(true) : signOut())}
+        onClick={() => (areAtRisk && !asks ? setAsks(true) : signOut())}
         onBlur={() => setAsks(false)}
       >
-        {asks && hasUnsaved ? 'Sign out and lose it' : 'Sign out'}
+        {asks && areAtRisk ? 'Sign out and lose it' : 'Sign out'}
       </button>
     </div>
   );

@@ -4,6 +4,7 @@ import { issuerOfPage, leaveForIssuer, unreachableIssuer } from '../api/oidc.js'
 import { Fault } from '../api/session.js';
 import { Problem } from '../ui/parts.js';
 import { Shield } from '../ui/icons.js';
+import { UnsavedKeyList } from '../ui/unsaved-keys.js';
 import { showCount } from './count.js';
 
 interface SignInProps {
@@ -45,7 +46,7 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
   };
 
   return (
-    <main class="sign-in">
+    <main id="main" class="sign-in" tabIndex={-1}>
       <Shield />
       <h1>Governance console</h1>
       <p class="lead">See what agents want to do, decide, and check the proof.</p>
@@ -54,6 +55,7 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
           {message}
         </p>
       )}
+      <UnsavedKeyList />
       <AtIssuer />
       <form onSubmit={onSubmit}>
         <label for="key">Your key</label>

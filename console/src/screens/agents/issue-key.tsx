@@ -4,8 +4,9 @@ import { useSession } from '../../api/session.js';
 import type { Scope } from '../../api/types.js';
 import { AgentField } from '../../ui/agent-field.js';
 import { useDisclosure } from '../../ui/disclosure.js';
+import { revealed } from '../../ui/format.js';
 import { Problem } from '../../ui/parts.js';
-import { useUnsavedKeys } from './unsaved-keys.js';
+import { type IssuedKeys, useUnsavedKeys } from '../../ui/unsaved-keys.js';
 
 const SCOPES: readonly (readonly [Scope, string])[] = [
   ['read', 'see records, ask what policies say'],
@@ -25,7 +26,7 @@ const REVIEWER: readonly Scope[] = ['read', 'review'];
 export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
   const { client } = useSession();
   const { isOpen, button, close } = useDisclosure();
-  const unsaved = useUnsavedKeys();
+  const { receive } = useUnsavedKeys();
   const [error, setError] = useState<unknown>(null);
 
   const issue = async (form: HTMLFormElement): Promise<void> => {
@@ -44,9 +45,11 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
         ...(agentId === '' ? {} : { agentId }),
         ...(expires === '' ? {} : { expiresAt: new Date(expires).toISOString() }),
       };
-      const issued = await client.post('/api/v1/api-keys', { body });
-      close();
-      unsaved.add({ name: issued.name, secret: issued.secret });
+      await receive(async () => {
+        const issued = await client.post('/api/v1/api-keys', { body });
+        close();
+        return shownOnce(issued);
+      });
       done();
     } catch (reason) {
       setError(reason);
@@ -95,4 +98,12 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
       ) : null}
     </div>
   );
+}
+
+function shownOnce({ name, secret }: { readonly name: string; readonly secret: string }): IssuedKeys {
+  return {
+    title: `The key ${revealed(name)} is issued. Its secret is shown only once:`,
+    advice: 'copy it now and give it to its holder.',
+    keys: [{ name: revealed(name), secret }],
+  };
 }

@@ -1,58 +1,45 @@
-import { createContext } from 'preact';
-import { useContext, useState } from 'preact/hooks';
-import {
-  type DemoCompany,
-  type IssuedDemoKey,
-  makeDemoCompany,
-} from '../../../../clients/typescript/src/demo-company.js';
+import { useState } from 'preact/hooks';
+import { type DemoCompany, makeDemoCompany } from '../../../../clients/typescript/src/demo-company.js';
 import demo from '../../../../examples/demo.json';
+import { requiredContext } from '../../api/required-context.js';
 import { useSession } from '../../api/session.js';
+import { useUnsavedKeys } from '../../ui/unsaved-keys.js';
 
 /** The creation of the company checks the file. */
 export const COMPANY = demo as unknown as DemoCompany;
 
+const ADVICE = `These keys are shown only once. Open a second window and sign in with a person's key (such as ann's) to
+  decide what waits for them. The bots' keys are for trying the API.`;
+
 /** The creation of the demo company. */
 export interface Creation {
-  /** Whether it has begun, and its outcome has not been dismissed. */
-  readonly isBegun: boolean;
   /** The part that is being created; null if none is. */
   readonly part: string | null;
   readonly error: unknown;
-  /** Null until it is complete. */
-  readonly keys: readonly IssuedDemoKey[] | null;
   begin(this: void): Promise<void>;
-  dismiss(this: void): void;
 }
 
-export const CreationContext = createContext<Creation | null>(null);
+export const [CreationProvider, useCreationHere] = requiredContext<Creation>('Nothing is created here.');
 
-export function useCreationHere(): Creation {
-  const creation = useContext(CreationContext);
-  if (creation === null) throw new Error('Nothing is created here.');
-  return creation;
-}
-
-/** Maintained for every screen: the keys are issued only once, and must not be lost with the screen that began it. */
+/** Maintained for every screen: it goes on when the screen that began it is left. */
 export function useCreation(): Creation {
   const { connection } = useSession();
-  const [isBegun, setBegun] = useState(false);
+  const { receive } = useUnsavedKeys();
   const [part, setPart] = useState<string | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const [keys, setKeys] = useState<readonly IssuedDemoKey[] | null>(null);
   const begin = async (): Promise<void> => {
-    setBegun(true);
     setPart('Starting');
     setError(null);
     try {
-      setKeys(await makeDemoCompany(connection, COMPANY, { onPart: setPart }));
+      await receive(async () => {
+        const issued = await makeDemoCompany(connection, COMPANY, { onPart: setPart });
+        const keys = issued.map(({ agent, secret }) => ({ name: agent, secret }));
+        return { title: `${COMPANY.name} is ready.`, advice: ADVICE, keys };
+      });
     } catch (reason) {
       setError(reason);
     }
     setPart(null);
   };
-  const dismiss = (): void => {
-    setBegun(false);
-    setKeys(null);
-  };
-  return { isBegun, part, error, keys, begin, dismiss };
+  return { part, error, begin };
 }

@@ -31,8 +31,8 @@ export function Inbox(): JSX.Element {
           </select>
         </label>
       </header>
-      {/* The first records end the emptiness; progress, errors and keys are shown nevertheless. */}
-      {isEmpty || creation.isBegun ? <Welcome creation={creation} /> : null}
+      {/* The first records end the emptiness; progress and errors are shown nevertheless. */}
+      {isEmpty || creation.part !== null || creation.error !== null ? <Welcome creation={creation} /> : null}
       <When of={pending} what="the inbox">
         {(data) => <Lists data={data} />}
       </When>

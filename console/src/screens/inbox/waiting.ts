@@ -1,7 +1,7 @@
-import { createContext } from 'preact';
-import { useContext, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { useFeed } from '../../api/feed.js';
 import { type Loaded, useLoad } from '../../api/load.js';
+import { requiredContext } from '../../api/required-context.js';
 import { type Session, useSession } from '../../api/session.js';
 import type { Decision } from '../../api/types.js';
 
@@ -35,13 +35,7 @@ export interface Waiting {
   showMore(this: void): void;
 }
 
-export const WaitingContext = createContext<Waiting | null>(null);
-
-export function useWaitingHere(): Waiting {
-  const waiting = useContext(WaitingContext);
-  if (waiting === null) throw new Error('The inbox is not loaded here.');
-  return waiting;
-}
+export const [WaitingProvider, useWaitingHere] = requiredContext<Waiting>('The inbox is not loaded here.');
 
 /** Maintained for every screen, since all show the count; the list itself is loaded only where it is `shown`. */
 export function useWaiting(shown: boolean): Waiting {
