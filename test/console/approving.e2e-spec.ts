@@ -14,6 +14,8 @@ describeInBrowser('Approving in the console', () => {
     const sarasPage = await stage.browser.open(`${program.url}/console`);
     await signIn(sarasPage, sara.key);
     await sarasPage.getByText('Nothing is waiting for you.').waitFor();
+    // The time that is promised begins once the page follows the trail.
+    await sarasPage.getByText('Live', { exact: true }).waitFor();
 
     const asked = await askToPay(stage.company);
     // Live for people who may follow the trail; others see it on reload. A second is promised; a busy machine gets
@@ -184,7 +186,10 @@ describeInBrowser('Approving in the console', () => {
     await page.getByLabel('Stay signed in').check();
     await signIn(page, sara.key);
     const error = { code: 'UNAUTHORIZED', message: 'refused' };
-    await Promise.all([page.waitForResponse(/\/agents\?/), late.fulfill({ status: 401, json: { error } })]);
+    await Promise.all([
+      page.waitForResponse((response) => response.status() === 401),
+      late.fulfill({ status: 401, json: { error } }),
+    ]);
     await page.getByText('Live', { exact: true }).waitFor();
 
     const busy = { status: 503, headers: { 'Retry-After': '60' }, json: { error: { ...error, code: 'BUSY' } } };

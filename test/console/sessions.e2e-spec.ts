@@ -106,7 +106,15 @@ describeInBrowser('A session in the console', () => {
     const page = await open(`/decisions/${decisionId}`, [/status of 401/]);
     await signIn(page, secret);
     await page.locator('button:enabled', { hasText: 'Approve' }).waitFor();
-    await send(program, 'POST', `/api/v1/api-keys/${id}/revoke`, { key: program.key, body: {} });
+    // Not before the button is pressed: the page looks by itself whether its key still works.
+    await page.route(
+      '**/policies/evaluate',
+      async (route) => {
+        await send(program, 'POST', `/api/v1/api-keys/${id}/revoke`, { key: program.key, body: {} });
+        await route.continue();
+      },
+      { times: 1 },
+    );
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByText(/The service no longer accepts your key/).waitFor();
     const { body } = await send(program, 'GET', `/api/v1/decisions/${decisionId}`, { key: program.key });
