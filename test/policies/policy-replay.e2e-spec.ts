@@ -124,3 +124,34 @@ describe('A plan with replay', () => {
     expect(body.replay).toMatchObject({ executions: 1, changed: 1, examples: [{ executionId: own.id }] });
   });
 });
+
+describe('A replay that takes long', () => {
+  /** Milliseconds that appear to pass whenever the service looks at its clock. */
+  const STEP = 200;
+  const LONGEST = 30_000;
+  const EXECUTIONS = 160;
+
+  it('ends after 30 seconds, with the newest executions, and says so', async () => {
+    const app = await createTestApp();
+    await createAgent(app, { name: 'bot', roles: ['reader'], capabilities: ['read'] });
+    await createPolicy(app, MAY_READ);
+    const execute = (body: object): Promise<Answer> => send(app, 'POST', '/api/v1/agents/bot/execute', { body });
+    let last: Parsed = null;
+    for (let index = 0; index < EXECUTIONS; index += 1)
+      last = (await execute({ action: 'read', resourceType: 'doc', resourceId: `${index}` })).body;
+    const body = { policies: [{ ...CLOSED, resources: ['*'] }], replay: {} };
+    const plan = async (): Promise<Parsed> => (await send(app, 'POST', '/api/v1/policies/plan', { body })).body.replay;
+    expect(await plan()).toMatchObject({ executions: EXECUTIONS, changed: EXECUTIONS, cut: false });
+    const now = performance.now.bind(performance);
+    let passed = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + (passed += STEP));
+    const { executions, changed, cut, examples } = await plan();
+    clock.mockRestore();
+    expect(cut).toBe(true);
+    expect(executions).toBeGreaterThan(0);
+    expect(executions).toBeLessThanOrEqual(LONGEST / STEP);
+    expect([changed, examples.length]).toEqual([executions, executions]);
+    expect(examples[0].executionId).toBe(last.id);
+    await app.close();
+  });
+});

@@ -13,9 +13,9 @@ import type {
 } from '../../../src/policy-plans/effects/effect';
 
 // With one text for whatever lies in a pattern and in none inside it.
-const ACTIONS = ['read', 'send-mail', 'send-mail-now', 'send-fax', 'sum', 'x', 'y'];
-const TYPES = ['a', 'b', 'c', 'doc', 'other', 'free', 'c d', 'c%20d', 'c%2520d'];
-const IDS = [
+export const ACTIONS = ['read', 'send-mail', 'send-mail-now', 'send-fax', 'sum', 'x', 'y'];
+export const TYPES = ['a', 'b', 'c', 'doc', 'other', 'free', 'c d', 'c%20d', 'c%2520d'];
+export const IDS = [
   ...['z', 'z/z', 'doc/z', 'doc/a/z', 'a/b/z', 'https://h/z', 'https://h/a/z'],
   ...['a', 'b', 'c', '+', 'a/b', 'a/b/c', 'a/c', 'b/b', 'b/c', 'b/a', 'c/d/e', 'b/c/d', 'doc', 'doc/b'],
   ...['https://h/a', 'https://h/a/b', 'https://g/a', 's3://a/b'],
@@ -28,7 +28,7 @@ export const AGENTS: readonly AgentSubject[] = [
   { agentId: 'agt_3', agentName: 'ben', kind: 'human', roles: ['r', 's'] },
   { agentId: 'agt_4', agentName: 'two', kind: 'machine', roles: [] },
 ];
-const OTHERS = (['machine', 'human'] as const).map((kind) => ({
+export const OTHERS = (['machine', 'human'] as const).map((kind) => ({
   agentId: `other:${kind}`,
   agentName: '\0',
   kind,
@@ -36,7 +36,9 @@ const OTHERS = (['machine', 'human'] as const).map((kind) => ({
 }));
 const SIDES = ['from', 'to'] as const;
 type Side = (typeof SIDES)[number];
-const PARAMETERS: readonly JsonObject[] = [{}, { c: 1 }, { c: 2 }, { d: 1 }, { c: 1, d: 1 }, { c: 2, d: 2 }];
+export const PARAMETERS: readonly JsonObject[] = [{}, { c: 1 }, { c: 2 }, { d: 1 }, { c: 1, d: 1 }, { c: 2, d: 2 }];
+
+export type AgentRequest = EvaluationRequest & { readonly subject: AgentSubject };
 
 /** Faults of regions, compared with every request that can be built from the texts above. */
 export function* faultsOf(policies: readonly PlannedPolicy[], effects: readonly Effect[]): Generator<string> {
@@ -99,8 +101,22 @@ class DecidingPolicies {
   }
 }
 
-function* faultsAt(
-  request: EvaluationRequest & { readonly subject: AgentSubject },
+/** Those of the regions in which a request lies. */
+export function regionsOf(request: AgentRequest, effects: readonly Effect[], letting: Letting): Effect[] {
+  const { subject, action, resourceType, resourceId, parameters } = request;
+  return effects.filter(
+    (region) =>
+      region.subjects.includes(subject.agentId) &&
+      isIn(region.actions, (pattern) => actionMatches(pattern, action)) &&
+      isIn(region.resourceTypes, (pattern) => matches(pattern, resourceType)) &&
+      isIn(region.resources, (pattern) => matches(pattern, resourceId)) &&
+      holds(region.when, parameters, letting),
+  );
+}
+
+/** Faults of the regions in which a request lies. */
+export function* faultsAt(
+  request: AgentRequest,
   regions: readonly Effect[],
   from: PlannedVerdict,
   to: PlannedVerdict,
@@ -136,10 +152,10 @@ function textOf({ effect, approvers = [] }: PlannedVerdict): string {
     .join(';')}`;
 }
 
-type Letting = ReadonlyMap<string, (parameters: JsonObject) => boolean>;
+export type Letting = ReadonlyMap<string, (parameters: JsonObject) => boolean>;
 
 /** Whether the conditions of a policy, given by name and version, let it match. */
-function lettingOf(policies: readonly PlannedPolicy[]): Letting {
+export function lettingOf(policies: readonly PlannedPolicy[]): Letting {
   return new Map(
     policies.map((policy) => {
       const conditions = compileConditions(policy.conditions) ?? [];
