@@ -6,14 +6,12 @@ import type { GovernanceClient, GovernanceError } from '../../clients/typescript
   'resolution-mode': 'import',
 };
 import { approve, company, execution, EXECUTIONS, reject, requireApproval, type Company } from '../approvals/support';
-import { seededRandom } from '../faults/support/random';
 import { ActionsModule } from '../support/application/actions.module';
 import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { createPolicy, issueKey } from '../support/application/factories';
 import { ROOT } from '../support/documents/markdown';
 import { send } from '../support/application/send';
-import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { openTcpGate } from '../support/application/tcp-gate';
 import { builtClient, CLIENT, succeed } from './typescript-client';
 
@@ -317,48 +315,5 @@ describeOnSqlite('The TypeScript client', () => {
       expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       expect(run).toHaveBeenCalledTimes(1);
     });
-  });
-
-  it('runs once and finally reports, however often the service is killed', async () => {
-    const random = seededRandom(String(Date.now()));
-    const folder = mkdtempSync(join(tmpdir(), 'client-kill-'));
-    const { hostname } = new URL(app.url);
-    const gate = await openTcpGate(hostname, 1);
-    const environment = { DATABASE_URL: `sqlite:${join(folder, 'governance.db')}`, RATE_LIMIT: '100000' };
-    const start = async (): Promise<StartedProgram> => {
-      const started = await startProgram(join(ROOT, 'dist', 'main.js'), environment);
-      gate.aim(Number(new URL(started.url).port));
-      return started;
-    };
-    let program = await start();
-    // A busy machine may take long to restart the service.
-    const options = { url: `http://127.0.0.1:${gate.port}`, key: API_KEY, patience: 120_000 };
-    const client = new module.GovernanceClient(options);
-    await client.post('/api/v1/agents', { body: { name: 'mailer', capabilities: ['send'] } });
-    const rules = { subjects: ['*'], actions: ['*'], resources: ['*'] };
-    await client.post('/api/v1/policies', { body: { name: 'all', version: '1', effect: 'allow', ...rules } });
-    const runs = new Map<number, number>();
-    const guarding = Array.from({ length: 8 }, async (_, worker) => {
-      for (let made = 0; made < 5; made += 1) {
-        const number = 10 * worker + made;
-        await client.guard({ ...SEND, agent: 'mailer', resourceId: `mails/${number}` }, async () => {
-          runs.set(number, (runs.get(number) ?? 0) + 1);
-          await sleep(random.below(120));
-        });
-      }
-    });
-    for (let kills = 0; kills < 2; kills += 1) {
-      await sleep(random.below(300));
-      await program.stop('SIGKILL');
-      program = await start();
-    }
-    await Promise.all(guarding);
-    expect([...runs.values()]).toEqual(Array(40).fill(1));
-    const { total } = await client.get('/api/v1/executions', { query: { outcome: 'executed' } });
-    const open = await client.get('/api/v1/executions', { query: { outcome: 'authorized' } });
-    expect([total, open.total]).toEqual([40, 0]);
-    await gate.close();
-    await program.stop();
-    rmSync(folder, { recursive: true });
   });
 });
