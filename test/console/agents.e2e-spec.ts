@@ -81,15 +81,18 @@ describeInBrowser("The console's agents", () => {
     await signIn(page, own.secret);
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
+    let onIssue = (): void => undefined;
+    const isIssued = new Promise<void>((resolve) => (onIssue = resolve));
     await page.route('**/api-keys', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
       const response = await route.fetch();
-      if (route.request().method() === 'POST') await released;
+      onIssue();
+      await released;
       await route.fulfill({ response });
     });
     const notice = page.getByRole('status').filter({ hasText: 'The key of a guest is issued.' });
     await page.getByRole('button', { name: 'Issue a key' }).click();
     await page.getByLabel('Name').fill('of a guest');
-    const isIssued = page.waitForRequest((request) => request.method() === 'POST');
     await page.getByRole('button', { name: 'Issue the key' }).click();
     await isIssued;
     if (!isOnItsWay) {
