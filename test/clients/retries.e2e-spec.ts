@@ -1,7 +1,3 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GovernanceClient } from '../../clients/typescript/src/index.js' with { 'resolution-mode': 'import' };
 import type { EntityResponse } from '../../src/entities/dto/entity.response';
@@ -9,11 +5,9 @@ import { API_KEY, createTestApp, type TestApp } from '../support/application/cre
 import { describeOnSqlite } from '../support/database/database-kind';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { createAgent, createEntity } from '../support/application/factories';
+import { type HttpProxy, openHttpProxy, type Treatment } from '../support/application/http-proxy';
 import { send } from '../support/application/send';
 import { builtClient } from './typescript-client';
-
-/** What the proxy in front of the service does with a request. */
-type Treatment = 'pass' | 'lose the answer' | ((response: ServerResponse) => void);
 
 /** How many requests an address has in a window. */
 const LIMIT = 10;
@@ -21,49 +15,28 @@ const LIMIT = 10;
 describeOnSqlite('What the TypeScript client sends again', () => {
   let module: Awaited<ReturnType<typeof builtClient>>;
   let app: TestApp;
-  let proxy: Server;
+  let proxy: HttpProxy;
   let client: GovernanceClient;
-  /** Of the next requests; later ones pass. */
-  let treatments: Treatment[];
-  /** The time, method and Idempotency-Key of each request. */
-  let received: { at: number; method: unknown; key: unknown }[];
+  let received: HttpProxy['received'];
+  let treatments: HttpProxy['treatments'];
 
   beforeAll(async () => {
     module = await builtClient();
     app = await createTestApp();
-    proxy = createServer((request, response) => void forward(request, response)).listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
-    client = clientOf(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    proxy = await openHttpProxy(app.url);
+    client = clientOf(proxy.url);
   });
   beforeEach(() => {
-    [treatments, received] = [[], []];
+    ({ received, treatments } = proxy);
+    received.splice(0);
   });
   afterAll(async () => {
-    proxy.closeAllConnections();
     proxy.close();
     await app.close();
   });
 
   function clientOf(url: string, patience = 60_000): GovernanceClient {
     return new module.GovernanceClient({ url, key: API_KEY, patience });
-  }
-
-  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = '', url = '', headers } = request;
-    received.push({ at: Date.now(), method, key: headers['idempotency-key'] });
-    const body = await buffer(request);
-    const treatment = treatments.shift() ?? 'pass';
-    if (typeof treatment === 'function') {
-      treatment(response);
-      return;
-    }
-    const names = ['authorization', 'content-type', 'if-match', 'idempotency-key'];
-    const passed = names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]));
-    const sent = { method, headers: Object.fromEntries(passed), ...(body.length > 0 ? { body } : {}) };
-    const answer = await fetch(app.url + url, sent);
-    const text = await answer.text();
-    if (treatment === 'lose the answer') response.destroy();
-    else response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(text);
   }
 
   const entity = (id: string): Promise<EntityResponse> =>
@@ -99,7 +72,7 @@ describeOnSqlite('What the TypeScript client sends again', () => {
     await foreign.close();
     const { id } = await creating;
     expect((await entity(id)).name).toBe('locked');
-    expect(new Set(received.map(({ key }) => key)).size).toBe(1);
+    expect(new Set(received.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
   });
 
   it('comes back at the date that a proxy names, by its clock, or not at all', async () => {
@@ -107,35 +80,35 @@ describeOnSqlite('What the TypeScript client sends again', () => {
       return (response) => void response.writeHead(503, headers).end();
     };
     const date = new Date(Date.now() + 3_000).toUTCString();
-    treatments = [until({ 'Retry-After': date })];
+    treatments.push(until({ 'Retry-After': date }));
     await client.get('/api/v1/stats');
     expect(received).toHaveLength(2);
     expect(Number(received[1]?.at)).toBeGreaterThanOrEqual(Date.parse(date) - 1_000);
-    treatments = [until({ 'Retry-After': 'Fri, 01 Jan 2999 00:00:01 GMT', Date: 'Fri, 01 Jan 2999 00:00:00 GMT' })];
+    treatments.push(until({ 'Retry-After': 'Fri, 01 Jan 2999 00:00:01 GMT', Date: 'Fri, 01 Jan 2999 00:00:00 GMT' }));
     await client.get('/api/v1/stats');
     expect(received).toHaveLength(4);
-    treatments = [until({ 'Retry-After': 'Fri, 01 Jan 2999 00:00:00 GMT' })];
+    treatments.push(until({ 'Retry-After': 'Fri, 01 Jan 2999 00:00:00 GMT' }));
     await expect(client.get('/api/v1/stats')).rejects.toMatchObject({ status: 503 });
     expect(received).toHaveLength(5);
   });
 
   it('repeats a POST whose answer was lost, which takes effect once', async () => {
-    treatments = ['lose the answer', (response) => void response.writeHead(504).end()];
+    treatments.push('lose the answer', (response) => void response.writeHead(504).end());
     const body = { type: 'lost', name: 'once' };
     const { id } = await client.post('/api/v1/entities', { body });
     const { body: found } = await send(app, 'GET', '/api/v1/entities?type=lost');
     expect(found.data.map((each: EntityResponse) => each.id)).toEqual([id]);
-    expect(received).toEqual(Array(3).fill({ at: expect.any(Number), method: 'POST', key: received[0]?.key }));
+    expect(received.map(({ idempotencyKey }) => idempotencyKey)).toEqual(Array(3).fill(received[0]?.idempotencyKey));
   });
 
   it('does not repeat a change whose answer was lost, as others may have changed the record since', async () => {
     const { id } = await createEntity(app, { name: 'before' });
-    treatments = ['lose the answer'];
+    treatments.push('lose the answer');
     const changing = client.put('/api/v1/entities/{id}', { path: { id }, body: { name: 'after' } });
     await expect(changing).rejects.toMatchObject({ code: 'UNREACHABLE', isOutcomeUnknown: true });
     expect((await entity(id)).name).toBe('after');
     const { name } = await createAgent(app, { name: 'lost' });
-    treatments = ['lose the answer'];
+    treatments.push('lose the answer');
     const headers = { 'If-Match': '*' };
     const patching = client.patch('/api/v1/agents/{id}', { path: { id: name }, body: { description: 'x' }, headers });
     await expect(patching).rejects.toMatchObject({ code: 'UNREACHABLE', isOutcomeUnknown: true });
@@ -145,10 +118,10 @@ describeOnSqlite('What the TypeScript client sends again', () => {
   it('repeats one with If-Match, which changes nothing if it had taken effect', async () => {
     const { id } = await createEntity(app, { name: 'before' });
     const headers = { 'If-Match': '"1"' };
-    treatments = [(response) => void response.destroy()];
+    treatments.push((response) => void response.destroy());
     await client.put('/api/v1/entities/{id}', { path: { id }, body: { name: 'after' }, headers });
     expect((await entity(id)).revision).toBe(2);
-    treatments = ['lose the answer'];
+    treatments.push('lose the answer');
     const again = client.put('/api/v1/entities/{id}', {
       ...{ path: { id }, body: { name: 'last' } },
       headers: { 'If-Match': '"2"' },
@@ -159,7 +132,7 @@ describeOnSqlite('What the TypeScript client sends again', () => {
 
   it('repeats a DELETE whose answer was lost, and says that it may have taken effect', async () => {
     const { id } = await createEntity(app);
-    treatments = ['lose the answer'];
+    treatments.push('lose the answer');
     const deleting = client.delete('/api/v1/entities/{id}', { path: { id } });
     await expect(deleting).rejects.toMatchObject({ status: 404, isOutcomeUnknown: true });
     expect(received.map(({ method }) => method)).toEqual(['DELETE', 'DELETE']);

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describeOnSqlite } from '../../support/database/database-kind';
+import { type Connection, connectThroughProxy, textOf } from './mcp-clients';
+import { type Customer, openShop, type Shop, WAYS } from './shop';
+
+/** Names that the server under test has, and others. */
+const CROOKED = [
+  'a/../b',
+  'echo ',
+  'echo\n',
+  'ec\u200bho',
+  'e\u0301cho',
+  '/echo',
+  'echo/',
+  'x/%2e%2e/echo',
+  'echo?',
+  '',
+];
+
+describeOnSqlite('Calls through gov mcp', () => {
+  let shop: Shop;
+
+  beforeAll(async () => {
+    shop = await openShop();
+  });
+  afterAll(() => shop.close());
+
+  describe.each(WAYS)('over %s, %s protocol', (way, era) => {
+    let connection: Connection;
+    let customer: Customer;
+
+    beforeAll(async () => {
+      customer = await shop.customer(`${way}-${era}`);
+      const { environment, runs } = customer;
+      connection = await connectThroughProxy({ way, era, runs, environment, elicitation: 'form' });
+    });
+    afterAll(() => connection.close());
+
+    it('shows the tools that some arguments could make allowed', async () => {
+      expect(connection.client.getProtocolEra()).toBe(era);
+      const names = (await connection.client.listTools()).tools.map(({ name }) => name);
+      expect(names).toEqual(['echo', 'refund', 'brief', 'limited', 'fail', 'slow', 'spoof', 'large']);
+    });
+
+    it('runs what is allowed, once, and reports its result', async () => {
+      const result = await connection.client.callTool({ name: 'echo', arguments: { n: 1 } });
+      expect(textOf(result)).toBe('{"n":1}');
+      expect(customer.ran('echo')).toEqual([{ n: 1 }]);
+      const [only] = await customer.asked('echo');
+      expect(only).toMatchObject({
+        outcome: 'executed',
+        resourceType: 'tool',
+        resourceId: 'shop/echo',
+        parameters: { n: 1 },
+      });
+      expect(only?.result).toMatchObject({ content: [{ type: 'text', text: '{"n":1}' }] });
+    });
+
+    it('reports what the tool calls a failure as a failure', async () => {
+      expect(await connection.client.callTool({ name: 'fail' })).toMatchObject({ isError: true });
+      expect(await customer.asked('fail')).toEqual([
+        expect.objectContaining({ outcome: 'failed', failureReason: 'The till is empty.' }),
+      ]);
+    });
+
+    it('explains what is denied, and does not run it', async () => {
+      const hidden = await connection.client.callTool({ name: 'wipe' });
+      expect(hidden).toMatchObject({ isError: true });
+      expect(textOf(hidden)).toContain('no_policy_allows');
+      const limited = await connection.client.callTool({ name: 'limited', arguments: { amount: 9 } });
+      expect(textOf(limited)).toContain('but for its conditions');
+      expect([customer.ran('wipe'), customer.ran('limited')]).toEqual([[], []]);
+      await connection.client.callTool({ name: 'limited', arguments: { amount: 3 } });
+      expect(customer.ran('limited')).toEqual([{ amount: 3 }]);
+    });
+
+    it('runs no tool whose name could be taken for another', async () => {
+      const { client } = connection;
+      for (const name of CROOKED) {
+        const refused = await client.callTool({ name, arguments: { crooked: name } });
+        expect(refused).toMatchObject({ isError: true });
+        expect(textOf(refused)).toContain('can be neither an action nor part of a resource');
+      }
+      expect(textOf(await client.callTool({ name: 'Echo' }))).toContain('was not run');
+      expect([...CROOKED, 'Echo'].flatMap((name) => customer.ran(name))).toEqual([]);
+    });
+
+    it('passes a result on, and nothing else that a server says', async () => {
+      const asked: unknown[] = [];
+      connection.client.setRequestHandler('elicitation/create', async ({ params }) => {
+        asked.push(params);
+        return { action: 'accept', content: {} };
+      });
+      const result = await connection.client.callTool({ name: 'spoof' });
+      expect(result).not.toHaveProperty('inputRequests');
+      expect(asked).toEqual([]);
+      expect(customer.ran('spoof')).toHaveLength(1);
+      expect(await customer.asked('spoof')).toHaveLength(1);
+    });
+
+    it('passes on a result that is too large for the record, in which only the outcome is kept', async () => {
+      expect(textOf(await connection.client.callTool({ name: 'large' }))).toHaveLength(12_000_000);
+      expect(await customer.asked('large')).toEqual([expect.objectContaining({ outcome: 'executed', result: null })]);
+    });
+
+    it('reports a tool that the client cancels while it runs', async () => {
+      const cancelling = new AbortController();
+      const calling = connection.client.callTool({ name: 'slow' }, { signal: cancelling.signal });
+      await customer.askedAndIs('slow', 'authorized');
+      while (customer.ran('slow').length === 0) await sleep(20);
+      cancelling.abort();
+      await expect(calling).rejects.toThrow();
+      const { failureReason } = await customer.askedAndIs('slow', 'failed');
+      expect(failureReason).toContain('cancelled');
+    });
+
+    it('handles a hundred calls at once, each with its own answer', async () => {
+      const before = customer.ran('echo').length;
+      const calls = Array.from({ length: 100 }, (_, n) =>
+        connection.client.callTool({ name: 'echo', arguments: { n } }),
+      );
+      const texts = (await Promise.all(calls)).map(textOf);
+      expect(texts).toEqual(Array.from({ length: 100 }, (_, n) => `{"n":${n}}`));
+      expect(customer.ran('echo')).toHaveLength(before + 100);
+      expect((await customer.asked('echo')).every(({ outcome }) => outcome === 'executed')).toBe(true);
+    });
+  });
+});

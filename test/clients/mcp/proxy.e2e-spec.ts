@@ -1,0 +1,246 @@
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { approve } from '../../approvals/support';
+import { createPolicy } from '../../support/application/factories';
+import { openHttpProxy } from '../../support/application/http-proxy';
+import { describeOnSqlite } from '../../support/database/database-kind';
+import { codeBlocks, readDocument, section } from '../../support/documents/markdown';
+import { run } from '../../support/processes/shell';
+import { connectThroughProxy, GOV, textOf } from './mcp-clients';
+import { openShop, type Shop, WAYS } from './shop';
+
+describeOnSqlite('gov mcp', () => {
+  let shop: Shop;
+
+  beforeAll(async () => {
+    shop = await openShop();
+  });
+  afterAll(() => shop.close());
+
+  it('is configured as docs/integrations.md shows, including the mapping', async () => {
+    const customer = await shop.customer('mapped');
+    const { environment, runs } = customer;
+    await createPolicy(shop.app, { actions: ['file.read'], resources: ['reports/*'] });
+    const [configuration, mapping] = codeBlocks(
+      section(readDocument('docs/integrations.md'), '## In front of an MCP server'),
+    );
+    const map = join(shop.folder, 'tools.json');
+    writeFileSync(map, mapping?.code ?? '');
+    const { args } = JSON.parse(configuration?.code ?? '').mcpServers.shop;
+    const words = args.slice(1, args.indexOf('--')).map((word: string) => (word === 'tools.json' ? map : word));
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment, words });
+    try {
+      expect((await client.listTools()).tools).toContainEqual(expect.objectContaining({ name: 'open' }));
+      const open = (given?: object): Promise<unknown> => client.callTool({ name: 'open', arguments: { ...given } });
+      expect(await open({ path: 'reports/may' })).not.toHaveProperty('isError');
+      for (const given of [{ path: 'secrets/may' }, { path: 'reports/../secrets' }, { path: ['reports/may'] }, {}]) {
+        expect(await open(given)).toMatchObject({ isError: true });
+      }
+      expect(readFileSync(runs, 'utf8')).toBe('["open",{"path":"reports/may"}]\n');
+      expect((await customer.asked('file.read')).map(({ resourceId }) => resourceId)).toEqual([
+        'reports/may',
+        'secrets/may',
+      ]);
+    } finally {
+      await close();
+    }
+  });
+
+  it.each(WAYS)(
+    'runs nothing while the service is away, over %s, %s protocol',
+    async (way, era) => {
+      const runs = join(shop.folder, `away-${way}-${era}`);
+      const environment = { GOVERNANCE_URL: 'http://127.0.0.1:9', GOVERNANCE_API_KEY: 'any' };
+      const words = ['--patience', '0', '--agent', 'bot'];
+      const { client, close } = await connectThroughProxy({ way, era, runs, environment, words });
+      try {
+        const result = await client.callTool({ name: 'echo' });
+        expect(result).toMatchObject({ isError: true });
+        expect(textOf(result)).toContain('the governance service does not answer');
+        await expect(client.listTools()).rejects.toThrow('cannot be reached');
+        expect(existsSync(runs)).toBe(false);
+      } finally {
+        await close();
+      }
+    },
+    300_000,
+  );
+
+  it('runs nothing while the service is silent', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const runs = join(shop.folder, 'silent');
+    const { port } = silent.address() as AddressInfo;
+    const environment = { GOVERNANCE_URL: `http://127.0.0.1:${port}`, GOVERNANCE_API_KEY: 'any' };
+    const words = ['--patience', '0', '--timeout', '1', '--agent', 'bot'];
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment, words });
+    try {
+      const result = await client.callTool({ name: 'echo' });
+      expect(result).toMatchObject({ isError: true });
+      expect(textOf(result)).toContain('did not answer within 1 seconds');
+      expect(existsSync(runs)).toBe(false);
+    } finally {
+      await close();
+      silent.closeAllConnections();
+      silent.close();
+    }
+  });
+
+  it('ends its session with a server over HTTP after a failure', async () => {
+    const methods: string[] = [];
+    const server = createServer((request, response) => {
+      methods.push(String(request.method));
+      void text(request).then((body) => {
+        if (body === '') return response.writeHead(request.method === 'DELETE' ? 200 : 405).end();
+        const { id, method, params } = JSON.parse(body);
+        if (id === undefined) return response.writeHead(202).end();
+        if (method === 'tools/call') return response.writeHead(500).end();
+        const { protocolVersion } = params ?? {};
+        const result = { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'shop', version: '1' } };
+        const answer = method === 'initialize' ? { result } : { error: { code: -32601, message: 'No such method.' } };
+        response.writeHead(200, { 'Content-Type': 'application/json', 'Mcp-Session-Id': 'one' });
+        return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { environment, runs } = await shop.customer('failing');
+    const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    const { client, close } = await connectThroughProxy({
+      way: 'stdio',
+      era: 'legacy',
+      runs,
+      environment,
+      server: own,
+    });
+    try {
+      expect(await client.callTool({ name: 'echo' })).toMatchObject({ isError: true });
+      while (!methods.includes('DELETE')) await sleep(20);
+    } finally {
+      await close();
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  it('holds a call for 45 seconds unless it is told otherwise, as its help says', async () => {
+    const { output } = await run(process.execPath, [GOV, 'mcp', '--help']);
+    expect(output).toMatch(/--hold <seconds> [^]*?\(default: 45\)/);
+    const customer = await shop.customer('held');
+    const service = await openHttpProxy(shop.app.url);
+    const environment = { ...customer.environment, GOVERNANCE_URL: service.url };
+    const { runs } = customer;
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
+    try {
+      const calling = client.callTool({ name: 'refund', arguments: { order: 'default' } });
+      const { decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+      const waits = (): string[] => service.received.flatMap(({ path }) => /wait=(\d+)/.exec(path)?.[1] ?? []);
+      while (waits().length === 0) await sleep(20);
+      await approve(shop.app, decisionId, shop.people.ann);
+      expect(textOf(await calling)).toBe('{"order":"default"}');
+      expect(waits()).toEqual(['45']);
+    } finally {
+      await close();
+      service.close();
+    }
+  });
+
+  it('listens on 127.0.0.1 only', async () => {
+    const { environment, runs } = await shop.customer('listening');
+    const { url, close } = await connectThroughProxy({ way: 'http', era: 'modern', runs, environment });
+    try {
+      const { hostname, port } = new URL(url);
+      expect([hostname, await connected('127.0.0.1', port)]).toEqual(['127.0.0.1', 'connected']);
+      // This machine has these addresses, too.
+      const others = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+      for (const { address } of others.filter(({ address, family }) => family === 'IPv4' && address !== '127.0.0.1'))
+        expect([address, await connected(address, port)]).toEqual([address, 'ECONNREFUSED']);
+      if (process.platform === 'linux') expect(await connected('127.0.0.2', port)).toBe('ECONNREFUSED');
+    } finally {
+      await close();
+    }
+  });
+
+  it('answers over HTTP only to names of this machine', async () => {
+    const { environment, runs } = await shop.customer('names');
+    const { url, close } = await connectThroughProxy({ way: 'http', era: 'modern', runs, environment });
+    try {
+      const port = new URL(url).port;
+      const headers = { 'Content-Type': 'application/json' };
+      const asPage = await fetch(url, {
+        method: 'POST',
+        headers: { ...headers, Origin: 'https://evil.example' },
+        body: '{}',
+      });
+      expect(asPage.status).toBe(403);
+      const rebound = await run('curl', [
+        '-s',
+        '-o',
+        '/dev/null',
+        '-w',
+        '%{http_code}',
+        '-H',
+        `Host: evil.example:${port}`,
+        url,
+      ]);
+      expect(rebound.output).toBe('403');
+      const large = await fetch(url, { method: 'POST', headers, body: JSON.stringify('x'.repeat(5_000_000)) });
+      expect(large.status).toBe(413);
+    } finally {
+      await close();
+    }
+  });
+
+  it('says what is wrong with its arguments', async () => {
+    const { environment } = await shop.customer('words');
+    const mcp = (...words: string[]): ReturnType<typeof run> =>
+      run(process.execPath, [GOV, 'mcp', ...words], { environment });
+    expect(await mcp()).toMatchObject({ exitCode: 1, errors: expect.stringContaining('gov mcp -- ') });
+    expect(await mcp('--listen', '0.0.0.0', '--', 'true')).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('10.0.0.5:8080'),
+    });
+    expect(await mcp('--', 'no-such-command')).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('cannot be reached'),
+    });
+    for (const name of ['a/b', '..', 'https:/', 'a b', 'a\n', '', 'caf\u00e9']) {
+      expect(await mcp('--name', name, '--', 'true')).toMatchObject({
+        exitCode: 1,
+        errors: expect.stringContaining("A server's name is"),
+      });
+    }
+    for (const [option, value, least] of [
+      ['--timeout', '0', 1],
+      ['--timeout', '-1', 1],
+      ['--timeout', '1.5', 1],
+      ['--patience', '10000', 0],
+      ['--hold', 'long', 0],
+    ]) {
+      expect(await mcp(`${option}=${value}`, '--', 'true')).toMatchObject({
+        exitCode: 1,
+        errors: expect.stringMatching(new RegExp(`'${option} <seconds>'.* is invalid\\. .*, ${least} to 9999\\.`)),
+      });
+    }
+    expect(await mcp('--map', 'nowhere.json', '--', 'true')).toMatchObject({
+      exitCode: 1,
+      errors: expect.stringContaining('nowhere.json'),
+    });
+  });
+});
+
+/** Whether somebody listens there, or the code of the error. */
+function connected(address: string, port: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), address, () => {
+      socket.destroy();
+      resolve('connected');
+    });
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
+  });
+}

@@ -1,0 +1,97 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExecutionResponse } from '../../../src/executions/dto/execution.response';
+import { company, EXECUTIONS, type Company } from '../../approvals/support';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
+import { send } from '../../support/application/send';
+import { buildCommandLine } from '../command-line';
+import type { Era, Way } from './mcp-clients';
+
+const SAMPLE: [Way, Era][] = [
+  ['stdio', 'legacy'],
+  ['http', 'modern'],
+];
+const REST: [Way, Era][] = [
+  ['stdio', 'modern'],
+  ['http', 'legacy'],
+];
+/** MCP_IN_FULL=true tries every transport in both eras of the protocol. */
+export const WAYS = process.env['MCP_IN_FULL'] === 'true' ? [...SAMPLE, ...REST] : SAMPLE;
+
+const ALLOWED = ['echo', 'fail', 'slow', 'spoof', 'large'];
+const CAPABILITIES = [...ALLOWED, 'file.read', 'limited', 'refund', 'brief', 'wipe', 'open'];
+
+/** A service with policies for the tools of the server under test, and people who approve. */
+export interface Shop {
+  readonly app: TestApp;
+  readonly people: Company;
+  readonly folder: string;
+  /** A separate agent for each connection. */
+  customer(name: string): Promise<Customer>;
+  close(): Promise<void>;
+}
+
+export interface Customer {
+  readonly environment: NodeJS.ProcessEnv;
+  /** The file in which the server records what it ran. */
+  readonly runs: string;
+  /** Its requests for an action. */
+  asked(action: string): Promise<ExecutionResponse[]>;
+  /** The newest request for an action that is in this state; it waits until there is one. */
+  askedAndIs(action: string, outcome: string): Promise<ExecutionResponse>;
+  /** The arguments with which a tool ran. */
+  ran(tool: string): unknown[];
+}
+
+export async function openShop(): Promise<Shop> {
+  await buildCommandLine();
+  const app = await createTestApp({ environment: { RATE_LIMIT: '1000000' } });
+  const people = await company(app);
+  const folder = mkdtempSync(join(tmpdir(), 'gov-mcp-'));
+  await createPolicies(app);
+  return {
+    ...{ app, people, folder },
+    customer: (name) => customerOf(app, name, join(folder, name)),
+    close: async () => {
+      rmSync(folder, { recursive: true });
+      await app.close();
+    },
+  };
+}
+
+async function createPolicies(app: TestApp): Promise<void> {
+  const shop = { resources: ['tool/shop/*'], resourceTypes: ['tool'] };
+  await createPolicy(app, { ...shop, actions: ALLOWED });
+  const conditions = [{ parameter: '/amount', op: 'lt', value: 5 }];
+  await createPolicy(app, { ...shop, actions: ['limited'], conditions });
+  const approval = { approvers: [{ subjects: ['role:finance'] }] };
+  await createPolicy(app, { ...shop, effect: 'require_approval', actions: ['refund'], approval });
+  const short = { ...approval, decideWithin: 'PT1S' };
+  await createPolicy(app, { ...shop, effect: 'require_approval', actions: ['brief'], approval: short });
+}
+
+async function customerOf(app: TestApp, name: string, runs: string): Promise<Customer> {
+  const { id } = await createAgent(app, { name, capabilities: CAPABILITIES });
+  const { secret } = await issueKey(app, { name, scopes: ['execute'], agentId: id });
+  const asked = async (action: string): Promise<ExecutionResponse[]> =>
+    (await send(app, 'GET', `${EXECUTIONS}?agentId=${id}&action=${action}&limit=1000`)).body.data;
+  return {
+    ...{ environment: { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: secret }, runs, asked },
+    askedAndIs: async (action, outcome) => {
+      for (let looks = 0; looks < 1_500; looks += 1) {
+        const found = (await asked(action)).find((one) => one.outcome === outcome);
+        if (found !== undefined) return found;
+        await sleep(20);
+      }
+      throw new Error(`There is no ${action} that is ${outcome}: ${JSON.stringify(await asked(action))}`);
+    },
+    ran: (tool) => {
+      if (!existsSync(runs)) return [];
+      const lines = readFileSync(runs, 'utf8').split('\n').filter(Boolean);
+      return lines.map((line) => JSON.parse(line)).flatMap(([name, given]) => (name === tool ? [given] : []));
+    },
+  };
+}
