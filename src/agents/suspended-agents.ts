@@ -44,7 +44,7 @@ export class SuspendedAgents implements OnModuleInit {
   }
 
   /** Resolves when every agent is known that another process suspended or resumed before the call. */
-  catchUpWithReplicas(): Promise<void> {
+  catchUp(): Promise<void> {
     return this.ledger.catchUp(this.rows);
   }
 

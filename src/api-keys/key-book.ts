@@ -74,7 +74,7 @@ export class KeyBook extends IssuedKeys implements OnModuleInit {
   private async newHolder(prefix: string, digest: Buffer): Promise<Identity | null> {
     await this.ledger.catchUp(this.rows);
     const holder = this.holder(prefix, digest);
-    if (holder !== null && holder.agentId !== null) await this.suspended.catchUpWithReplicas();
+    if (holder !== null && holder.agentId !== null) await this.suspended.catchUp();
     return holder;
   }
 

@@ -8,7 +8,6 @@ import {
 import { Configuration } from '../config/configuration';
 import { invalid, notFound } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
-import { LedgerService } from '../ledger/ledger.service';
 import { RecordHistory, type Moment } from '../ledger/record-history';
 import { ActivePolicies } from '../policies/active-policies';
 import { PastPolicies } from '../policies/past-policies';
@@ -19,7 +18,7 @@ import { type AnswerExplanation, explained } from './answer-explanation';
 import { AnsweredApprovals } from './answered-approvals';
 import { type Agents, agentsOf, type KnownAgent } from './asked-agents';
 import type { AskedPermission } from './asked-permission';
-import { mayAskForAll, requireMayAsk } from './may-ask';
+import { requireMayAsk } from './may-ask';
 
 /** More than an agent can have. */
 const MANY_ROLES = 50;
@@ -57,7 +56,6 @@ export class Evaluations {
     private readonly policies: ActivePolicies,
     private readonly past: PastPolicies,
     private readonly history: RecordHistory,
-    private readonly ledger: LedgerService,
     private readonly configuration: Configuration,
   ) {}
 
@@ -82,25 +80,14 @@ export class Evaluations {
     return this.askingAsOf(caller, everybody, { asOf, leaving }, work);
   }
 
-  /** @throws PERMISSION_DENIED when the caller may only ask for its own agent, and does not. */
-  async requireMayAsk(caller: Caller, everybody: readonly AskedPermission['who'][]): Promise<void> {
-    if (mayAskForAll(caller)) return;
-    requireMayAsk(caller, everybody, await agentsOf(this.history, everybody));
-  }
-
   /**
-   * Answers in the order of the questions, with policies that need not be in force, for agents as they are now.
-   * @throws PERMISSION_DENIED when the caller may only ask for its own agent; VALIDATION_ERROR for agents that do not
-   * exist.
+   * Answers in the order of the questions, with policies that need not be in force, for agents as they are now. Whether
+   * the caller may ask is not checked.
+   * @throws VALIDATION_ERROR for agents that do not exist.
    */
-  async answersBy(
-    policies: PolicySnapshot,
-    caller: Caller,
-    asked: readonly AskedPermission[],
-  ): Promise<PermissionAnswer[]> {
+  async answersBy(policies: PolicySnapshot, asked: readonly AskedPermission[]): Promise<PermissionAnswer[]> {
     const everybody = asked.map(({ who }) => who);
     const agents = await agentsOf(this.history, everybody);
-    requireMayAsk(caller, everybody, agents);
     return (await answersOf(this.askingOf(policies, agents), asked, false)).map(({ answer }) => answer);
   }
 
@@ -115,7 +102,7 @@ export class Evaluations {
     work: (asking: Asking) => Promise<Result>,
   ): Promise<Result> {
     return this.withPolicies(everybody, async (policies, agents) => {
-      requireMayAsk(caller, everybody, agents);
+      await requireMayAsk(caller, everybody, () => agents);
       await prepareSubjects(policies, everybody);
       return work(this.askingOf(policies, agents));
     });
@@ -131,7 +118,7 @@ export class Evaluations {
     const sequence = await this.history.wholeChangeAt(asOf, 'policySet', 'asOf');
     // Nothing existed before the first entry.
     if (sequence === 0) throw notFound('ledger at that time');
-    await this.requireMayAsk(caller, everybody);
+    await requireMayAsk(caller, everybody, () => agentsOf(this.history, everybody));
     const agents = await agentsOf(this.history, everybody, sequence);
     return this.past.inForceAfter(sequence, (policies) => work(this.askingOf(policies, agents)), leaving);
   }
@@ -155,8 +142,7 @@ export class Evaluations {
     for (;;) {
       const { version } = this.policies;
       const agents = await agentsOf(this.history, everybody);
-      await this.ledger.catchUpWithReplicas();
-      await this.policies.upToDate;
+      await this.policies.catchUp();
       if (version !== this.policies.version) continue;
       const policies = this.policies.snapshot();
       try {
@@ -183,7 +169,7 @@ export class Evaluations {
   }
 }
 
-/** In chunks: whoever is no agent may have as many roles as fit into a body. */
+/** In chunks: a subject that is no registered agent may have as many roles as fit into a body. */
 async function prepareSubjects(policies: PolicySnapshot, everybody: readonly AskedPermission['who'][]): Promise<void> {
   const slices = new Slices();
   for (const who of everybody)

@@ -3,13 +3,17 @@ import type { Caller } from '../ledger/caller';
 import type { Agents } from './asked-agents';
 import type { AskedPermission } from './asked-permission';
 
-/** A caller that is bound to an agent and may not read can only ask for that agent. @throws PERMISSION_DENIED */
-export function requireMayAsk(caller: Caller, everybody: readonly AskedPermission['who'][], agents: Agents): void {
-  const { agentId } = caller;
-  if (mayAskForAll(caller)) return;
-  if (!everybody.every((who) => 'agent' in who && agents.get(who.agent)?.agent.id === agentId)) throw notThisAgent();
-}
-
-export function mayAskForAll({ agentId, grants }: Caller): boolean {
-  return agentId === null || grants.has('read');
+/**
+ * A caller that is bound to an agent and may not read can only ask for that agent.
+ * @param agents of the questions, read only for such a caller.
+ * @throws PERMISSION_DENIED
+ */
+export async function requireMayAsk(
+  { agentId, grants }: Caller,
+  everybody: readonly AskedPermission['who'][],
+  agents: () => Agents | Promise<Agents>,
+): Promise<void> {
+  if (agentId === null || grants.has('read')) return;
+  const known = await agents();
+  if (!everybody.every((who) => 'agent' in who && known.get(who.agent)?.agent.id === agentId)) throw notThisAgent();
 }

@@ -129,12 +129,10 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     return this.database.isShared;
   }
 
-  /** Resolves when memory that reads are served from reflects everything other processes committed before the call. */
-  async catchUpWithReplicas(): Promise<void> {
-    if (this.hasOthers) await this.replicaPoll.now();
-  }
-
-  /** @internal The same for one memory, however long others take. */
+  /**
+   * @internal Resolves when this memory reflects everything other processes committed before the call, however long
+   * other memory takes.
+   */
   async catchUp(memory: Projection): Promise<void> {
     if (this.hasOthers) await this.replicaPoll.now(memory);
   }

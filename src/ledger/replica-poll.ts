@@ -31,8 +31,8 @@ export class ReplicaPoll {
     this.repeated.begin();
   }
 
-  /** Resolves when everything committed before the call is known, to one projection or to all. */
-  async now(memory?: Projection): Promise<void> {
+  /** Resolves when everything committed before the call is known to this projection. */
+  async now(memory: Projection): Promise<void> {
     const head = await this.heads.call(0);
     if (head !== undefined) await this.projections.refresh(this.connection, head, memory);
   }

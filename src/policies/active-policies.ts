@@ -66,9 +66,10 @@ export class ActivePolicies implements OnModuleInit {
     return this.evaluator.snapshot();
   }
 
-  /** Resolves when every change that is on disk, as far as this process knows, has taken effect. */
-  get upToDate(): Promise<unknown> {
-    return this.rows.kept;
+  /** Resolves when every change that was on disk before the call has taken effect, whichever process made it. */
+  async catchUp(): Promise<void> {
+    await this.ledger.catchUp(this.rows);
+    await this.rows.kept;
   }
 
   /** Differs whenever another set is in force. */

@@ -63,7 +63,7 @@ export class PlanService {
     const changes = await policyChanges({ policies: wanted, prune }, known, slices);
     await this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes), slices);
     const planned = await plannedPolicies(known.inForce, changes);
-    const results = tests === undefined ? null : await this.tests.results(caller, tests, targetOf(planned));
+    const results = tests === undefined ? null : await this.tests.results(tests, targetOf(planned));
     const compared = await this.comparisons.compare(planned, leaving);
     const answer = {
       base: policySetOf(known.inForce.map(({ id }) => id)),

@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { PermissionAnswer } from '../authorization/permission';
+import { agentsOf } from '../evaluation/asked-agents';
 import { askedPermission, type AskedPermission, type GivenQuestion } from '../evaluation/asked-permission';
 import { Evaluations } from '../evaluation/evaluations.service';
+import { requireMayAsk } from '../evaluation/may-ask';
 import type { Caller } from '../ledger/caller';
+import { RecordHistory } from '../ledger/record-history';
 import { type DecidingPolicy, MAX_DECIDING_POLICIES } from '../policies/evaluation/evaluation-request';
 import type { PolicyEffect } from '../policies/evaluation/policy-effect';
 import type { PlannedPolicy, PlannedReference } from './effects/effect';
@@ -34,7 +37,6 @@ type TestedPolicy = PlannedReference & Pick<DecidingPolicy, 'effect'>;
 
 /** A question with its answer. */
 interface Asked {
-  readonly caller: Caller;
   readonly question: AskedPermission;
   readonly answer: PermissionAnswer;
 }
@@ -42,26 +44,24 @@ interface Asked {
 /** Runs tests against a set of policies that is not in force. */
 @Injectable()
 export class PolicyTests {
-  constructor(private readonly evaluations: Evaluations) {}
+  constructor(
+    private readonly evaluations: Evaluations,
+    private readonly history: RecordHistory,
+  ) {}
 
   /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
   async requireMayAsk(caller: Caller, tests: readonly PolicyTest[]): Promise<void> {
     const everybody = tests.map((test) => askedPermission(test, {}, '').who);
-    await this.evaluations.requireMayAsk(caller, everybody);
+    await requireMayAsk(caller, everybody, () => agentsOf(this.history, everybody));
   }
 
   /**
    * @param target the policies of the set.
-   * @throws PERMISSION_DENIED when the caller may only ask for its own agent; VALIDATION_ERROR for agents that do not
-   * exist.
+   * @throws VALIDATION_ERROR for agents that do not exist.
    */
-  async results(
-    caller: Caller,
-    tests: readonly PolicyTest[],
-    target: readonly PlannedPolicy[],
-  ): Promise<PolicyTestResults> {
+  async results(tests: readonly PolicyTest[], target: readonly PlannedPolicy[]): Promise<PolicyTestResults> {
     const questions = tests.map((test, index) => askedPermission(test, {}, `tests[${index}].`));
-    const answers = await this.evaluations.answersBy((await evaluatorOf(target)).snapshot(), caller, questions);
+    const answers = await this.evaluations.answersBy((await evaluatorOf(target)).snapshot(), questions);
     const byName = new Map(target.map((policy) => [policy.name, policy]));
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicy => {
@@ -72,8 +72,7 @@ export class PolicyTests {
       const [answer, question] = [answers[index], questions[index]];
       if (answer === undefined || question === undefined) throw new Error('A test has no answer.');
       const isAsExpected =
-        answer.effect === expect &&
-        (by === undefined || (await this.decides(by, byName, { caller, question, answer })));
+        answer.effect === expect && (by === undefined || (await this.decides(by, byName, { question, answer })));
       if (!isAsExpected) failed.push({ index, expect, answer, policies: answer.policies.map(tested) });
     }
     return { passed: tests.length - failed.length, failed };
@@ -86,7 +85,7 @@ export class PolicyTests {
   private async decides(
     name: string,
     target: ReadonlyMap<string, PlannedPolicy>,
-    { caller, question, answer: { policies } }: Asked,
+    { question, answer: { policies } }: Asked,
   ): Promise<boolean> {
     const policy = target.get(name);
     const [first] = policies;
@@ -94,7 +93,7 @@ export class PolicyTests {
     if (policy === undefined || deciding === undefined) return false;
     if (policies.length < MAX_DECIDING_POLICIES) return policies.some(({ id }) => id === policy.id);
     const two = await evaluatorOf([deciding, policy]);
-    const [answer] = await this.evaluations.answersBy(two.snapshot(), caller, [question]);
+    const [answer] = await this.evaluations.answersBy(two.snapshot(), [question]);
     return answer?.policies.some(({ id }) => id === policy.id) === true;
   }
 }

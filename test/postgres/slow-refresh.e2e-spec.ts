@@ -56,13 +56,26 @@ describe('A replica whose memory of one kind takes long to follow another replic
     await database.remove();
   });
 
+  /** Resolves while the slow memory is following a change. */
+  async function behind(): Promise<void> {
+    await createPolicy(writer, {});
+    await reader.application.get(SlowMemory, { strict: false }).begun;
+  }
+
   it('refuses keys that are revoked meanwhile', async () => {
     const { id, secret } = await issueKey(writer);
     const read = (): Promise<Answer> => send(reader, 'GET', '/api/v1/entities', { headers: { 'X-API-Key': secret } });
-    await createPolicy(writer, {});
-    await reader.application.get(SlowMemory, { strict: false }).begun;
+    await behind();
     await untilStatus(read, 200);
     expect((await send(writer, 'POST', `/api/v1/api-keys/${id}/revoke`, { body: {} })).status).toBe(200);
     await untilStatus(read, 401);
+  });
+
+  it('evaluates by the policies that were changed meanwhile', async () => {
+    await behind();
+    const deny = await createPolicy(writer, { effect: 'deny', actions: ['burn'] });
+    const body = { subject: { name: 'somebody' }, action: 'burn', resourceType: 'doc', resourceId: 'a' };
+    const evaluated = await send(reader, 'POST', '/api/v1/policies/evaluate', { body });
+    expect(evaluated.body).toMatchObject({ effect: 'deny', policies: [{ id: deny.id }] });
   });
 });
