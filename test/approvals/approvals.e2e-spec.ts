@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { auditOf, chainIsValid } from '../support/application/factories';
+import { createTestApp } from '../support/application/create-test-app';
+import { actionsOf, auditOf } from '../support/application/factories';
 import { send } from '../support/application/send';
 import {
+  approvalStage,
   approve,
   approved,
   ask,
@@ -10,12 +11,12 @@ import {
   DECISIONS,
   execution,
   EXECUTIONS,
+  order,
   pending,
   REFUND,
   reject,
   requireApproval,
   resume,
-  type Company,
 } from './support';
 
 /** The RFC 8785 form of an object whose members are already in order. */
@@ -24,34 +25,12 @@ function hashOf(value: unknown): string {
 }
 
 describe('Approval before execution', () => {
-  let app: TestApp;
-  let people: Company;
-  let orders = 0;
-
-  beforeAll(async () => {
-    app = await createTestApp({ environment: { MAX_PENDING_APPROVALS: '40' } });
-    people = await company(app);
-    await requireApproval(app, { riskLevel: 'high', executeWithin: 'PT30M' });
-  });
-  afterAll(async () => {
-    await chainIsValid(app);
-    await app.close();
-  });
-
-  /** Each test has its own resource. */
-  function order(): { resourceId: string } {
-    orders += 1;
-    return { resourceId: `orders/${orders}` };
-  }
-
-  async function actionsOf(id: string): Promise<string[]> {
-    return (await auditOf(app, id)).map(({ action }) => action);
-  }
+  const stage = approvalStage();
 
   describe('asking', () => {
     it('is answered 202 with an execution that waits for its decision', async () => {
-      const { bot } = people;
-      const answer = await ask(app, bot);
+      const { bot } = stage.people;
+      const answer = await ask(stage.app, bot);
       expect(answer.status).toBe(202);
       expect(answer.headers.get('location')).toBe(`${EXECUTIONS}/${answer.body.id}`);
       const actionHash = hashOf({
@@ -72,7 +51,7 @@ describe('Approval before execution', () => {
         completedAt: null,
         policies: [{ effect: 'require_approval' }],
       });
-      const decision = (await send(app, 'GET', `${DECISIONS}/${answer.body.decisionId}`)).body;
+      const decision = (await send(stage.app, 'GET', `${DECISIONS}/${answer.body.decisionId}`)).body;
       expect(decision).toMatchObject({
         type: 'execution',
         title: 'bot: refund on payment/orders/4711',
@@ -88,46 +67,49 @@ describe('Approval before execution', () => {
         executeWithin: 'PT30M',
         expiresAt: new Date(Date.parse(answer.body.createdAt) + 86_400_000).toISOString(),
       });
-      const [proposed] = await auditOf(app, decision.id);
-      const [requested] = await auditOf(app, answer.body.id);
+      const [proposed] = await auditOf(stage.app, decision.id);
+      const [requested] = await auditOf(stage.app, answer.body.id);
       expect([proposed?.action, requested?.action]).toEqual(['decision.proposed', 'execution.approval_requested']);
       expect(requested?.sequence).toBe((proposed?.sequence ?? 0) + 1);
     });
 
     it('again returns the same answer, without an entry, both before and after the approval', async () => {
       const place = order();
-      const first = await pending(app, people.bot, place);
-      const before = (await send(app, 'GET', '/api/v1/stats')).body.auditEntries;
-      const second = await ask(app, people.bot, place);
+      const first = await pending(stage.app, stage.people.bot, place);
+      const before = (await send(stage.app, 'GET', '/api/v1/stats')).body.auditEntries;
+      const second = await ask(stage.app, stage.people.bot, place);
       expect({ status: second.status, body: second.body }).toEqual({ status: 202, body: first });
-      expect((await send(app, 'GET', '/api/v1/stats')).body.auditEntries).toBe(before);
-      await approve(app, first.decisionId, people.ann);
-      const third = await ask(app, people.bot, place);
+      expect((await send(stage.app, 'GET', '/api/v1/stats')).body.auditEntries).toBe(before);
+      await approve(stage.app, first.decisionId, stage.people.ann);
+      const third = await ask(stage.app, stage.people.bot, place);
       expect(third.status).toBe(202);
       expect(third.body).toMatchObject({ id: first.id, outcome: 'approved' });
     });
 
     it('with other parameters is another request', async () => {
       const place = order();
-      const first = await pending(app, people.bot, place);
-      const other = await pending(app, people.bot, { ...place, parameters: { amount: 81 } });
+      const first = await pending(stage.app, stage.people.bot, place);
+      const other = await pending(stage.app, stage.people.bot, { ...place, parameters: { amount: 81 } });
       expect(other.id).not.toBe(first.id);
       expect(other.actionHash).not.toBe(first.actionHash);
     });
 
     it('after a rejection is refused, naming the decision', async () => {
       const place = order();
-      const asked = await pending(app, people.bot, place);
-      await reject(app, asked.decisionId, people.ann);
-      expect(await execution(app, asked.id)).toMatchObject({ outcome: 'rejected', completedAt: expect.any(String) });
-      const again = await ask(app, people.bot, place);
+      const asked = await pending(stage.app, stage.people.bot, place);
+      await reject(stage.app, asked.decisionId, stage.people.ann);
+      expect(await execution(stage.app, asked.id)).toMatchObject({
+        outcome: 'rejected',
+        completedAt: expect.any(String),
+      });
+      const again = await ask(stage.app, stage.people.bot, place);
       expect(again.status).toBe(403);
       expect(again.body.error).toMatchObject({
         code: 'PERMISSION_DENIED',
         reason: 'approval_rejected',
         decisionId: asked.decisionId,
       });
-      const [denied] = (await send(app, 'GET', `${EXECUTIONS}?order=desc&limit=1`)).body.data;
+      const [denied] = (await send(stage.app, 'GET', `${EXECUTIONS}?order=desc&limit=1`)).body.data;
       expect(denied).toMatchObject({
         outcome: 'denied',
         reason: 'approval_rejected',
@@ -137,31 +119,31 @@ describe('Approval before execution', () => {
     });
 
     it('more than MAX_PENDING_APPROVALS is 409, with nothing written', async () => {
-      const crowd = await company(app, '-crowd');
-      for (let count = 0; count < 40; count += 1) await pending(app, crowd.bot, order());
-      const before = (await send(app, 'GET', '/api/v1/stats')).body.auditEntries;
-      const refused = await ask(app, crowd.bot, order());
+      const crowd = await company(stage.app, '-crowd');
+      for (let count = 0; count < 40; count += 1) await pending(stage.app, crowd.bot, order());
+      const before = (await send(stage.app, 'GET', '/api/v1/stats')).body.auditEntries;
+      const refused = await ask(stage.app, crowd.bot, order());
       expect(refused.status).toBe(409);
       expect(refused.body.error.message).toContain('MAX_PENDING_APPROVALS');
-      expect((await send(app, 'GET', '/api/v1/stats')).body.auditEntries).toBe(before);
+      expect((await send(stage.app, 'GET', '/api/v1/stats')).body.auditEntries).toBe(before);
     });
   });
 
   describe('deciding', () => {
     it('is up to the approvers that the policy names', async () => {
-      const asked = await pending(app, people.bot, order());
-      const refused = await approve(app, asked.decisionId, people.eve);
+      const asked = await pending(stage.app, stage.people.bot, order());
+      const refused = await approve(stage.app, asked.decisionId, stage.people.eve);
       expect(refused.status).toBe(403);
       expect(refused.body.error).toMatchObject({ code: 'PERMISSION_DENIED', reason: 'not_an_approver' });
       expect(refused.body.error.message).toContain('role:finance');
-      expect((await actionsOf(String(asked.decisionId))).at(-1)).toBe('decision.approval_denied');
-      const decided = await approve(app, asked.decisionId, people.ann);
+      expect((await actionsOf(stage.app, String(asked.decisionId))).at(-1)).toBe('decision.approval_denied');
+      const decided = await approve(stage.app, asked.decisionId, stage.people.ann);
       expect(decided.body).toMatchObject({
         status: 'approved',
         approvers: [{ given: 1 }],
-        reviews: [{ approverId: people.ann.id, groups: [0] }],
+        reviews: [{ approverId: stage.people.ann.id, groups: [0] }],
       });
-      const after = await execution(app, asked.id);
+      const after = await execution(stage.app, asked.id);
       expect(after.outcome).toBe('approved');
       expect(Date.parse(String(after.approvedUntil)) - Date.parse(decided.body.resolvedAt)).toBe(1_800_000);
     });
@@ -185,80 +167,83 @@ describe('Approval before execution', () => {
     it('counts nobody twice', async () => {
       const place = order();
       await requireApproval(
-        app,
+        stage.app,
         { approvers: [{ subjects: ['role:finance', 'role:security'], approvals: 2 }, { subjects: ['role:finance'] }] },
         { resources: [place.resourceId], priority: 5 },
       );
-      const asked = await pending(app, people.bot, place);
-      expect((await approve(app, asked.decisionId, people.ann)).body.status).toBe('proposed');
-      expect((await approve(app, asked.decisionId, people.ann)).status).toBe(409);
-      expect((await approve(app, asked.decisionId, people.ben)).body).toMatchObject({
+      const asked = await pending(stage.app, stage.people.bot, place);
+      expect((await approve(stage.app, asked.decisionId, stage.people.ann)).body.status).toBe('proposed');
+      expect((await approve(stage.app, asked.decisionId, stage.people.ann)).status).toBe(409);
+      expect((await approve(stage.app, asked.decisionId, stage.people.ben)).body).toMatchObject({
         status: 'proposed',
         requiredApprovals: 3,
         approvers: [{ given: 2 }, { given: 2 }],
       });
-      expect((await approve(app, asked.decisionId, people.eve)).body.status).toBe('approved');
+      expect((await approve(stage.app, asked.decisionId, stage.people.eve)).body.status).toBe('approved');
     });
 
     it('by cancelling also cancels the execution, with the reason in both entries', async () => {
-      const asked = await pending(app, people.bot, order());
+      const asked = await pending(stage.app, stage.people.bot, order());
       const body = { reason: 'not needed' };
-      const cancelled = await send(app, 'POST', `${DECISIONS}/${asked.decisionId}/cancel`, { body });
+      const cancelled = await send(stage.app, 'POST', `${DECISIONS}/${asked.decisionId}/cancel`, { body });
       expect(cancelled.body.status).toBe('cancelled');
-      expect((await execution(app, asked.id)).outcome).toBe('cancelled');
-      expect((await auditOf(app, asked.id)).at(-1)).toMatchObject({ action: 'execution.cancelled', ...body });
-      expect((await auditOf(app, String(asked.decisionId))).at(-1)).toMatchObject({
+      expect((await execution(stage.app, asked.id)).outcome).toBe('cancelled');
+      expect((await auditOf(stage.app, asked.id)).at(-1)).toMatchObject({ action: 'execution.cancelled', ...body });
+      expect((await auditOf(stage.app, String(asked.decisionId))).at(-1)).toMatchObject({
         action: 'decision.cancelled',
-        agentId: people.bot.id,
+        agentId: stage.people.bot.id,
         ...body,
       });
-      expect((await send(app, 'POST', `${DECISIONS}/${asked.decisionId}/cancel`)).status).toBe(409);
+      expect((await send(stage.app, 'POST', `${DECISIONS}/${asked.decisionId}/cancel`)).status).toBe(409);
     });
   });
 
   describe('time', () => {
     it('ends a request that nobody decides, and an approval that nobody uses', async () => {
       const [place, other] = [order(), order()];
-      await requireApproval(app, { decideWithin: 'PT1S' }, { resources: [place.resourceId], priority: 9 });
-      await requireApproval(app, { executeWithin: 'PT1S' }, { resources: [other.resourceId], priority: 9 });
-      const asked = await pending(app, people.bot, place);
-      const waited = await send(app, 'GET', `${EXECUTIONS}/${asked.id}?wait=10`);
+      await requireApproval(stage.app, { decideWithin: 'PT1S' }, { resources: [place.resourceId], priority: 9 });
+      await requireApproval(stage.app, { executeWithin: 'PT1S' }, { resources: [other.resourceId], priority: 9 });
+      const asked = await pending(stage.app, stage.people.bot, place);
+      const waited = await send(stage.app, 'GET', `${EXECUTIONS}/${asked.id}?wait=10`);
       expect(waited.body.outcome).toBe('expired');
-      expect((await send(app, 'GET', `${DECISIONS}/${asked.decisionId}`)).body.status).toBe('expired');
-      const ready = await approved(app, people, other);
+      expect((await send(stage.app, 'GET', `${DECISIONS}/${asked.decisionId}`)).body.status).toBe('expired');
+      const ready = await approved(stage.app, stage.people, other);
       await new Promise((resolve) => setTimeout(resolve, 1_100));
-      const late = await resume(app, ready.id);
+      const late = await resume(stage.app, ready.id);
       expect(late.status).toBe(409);
-      expect(await execution(app, ready.id)).toMatchObject({ outcome: 'expired', completedAt: expect.any(String) });
-      expect((await auditOf(app, ready.id)).at(-1)).toMatchObject({
+      expect(await execution(stage.app, ready.id)).toMatchObject({
+        outcome: 'expired',
+        completedAt: expect.any(String),
+      });
+      expect((await auditOf(stage.app, ready.id)).at(-1)).toMatchObject({
         action: 'execution.expired',
         actor: { type: 'system', id: 'service' },
       });
-      expect((await pending(app, people.bot, other)).id).not.toBe(ready.id);
+      expect((await pending(stage.app, stage.people.bot, other)).id).not.toBe(ready.id);
     });
   });
 
   describe('waiting', () => {
     it('answers as soon as there is an outcome, for the execution and for the decision', async () => {
-      const asked = await pending(app, people.bot, order());
+      const asked = await pending(stage.app, stage.people.bot, order());
       const waiting = [`${EXECUTIONS}/${asked.id}`, `${DECISIONS}/${asked.decisionId}`].map((path) =>
-        send(app, 'GET', `${path}?wait=60`),
+        send(stage.app, 'GET', `${path}?wait=60`),
       );
-      await approve(app, asked.decisionId, people.ann);
+      await approve(stage.app, asked.decisionId, stage.people.ann);
       const [execution, decision] = await Promise.all(waiting);
       expect(execution?.body.outcome).toBe('approved');
       expect(decision?.body.status).toBe('approved');
     });
 
     it('answers with the current state when the time is over, and at once when there is nothing to wait for', async () => {
-      const asked = await pending(app, people.bot, order());
-      expect((await send(app, 'GET', `${EXECUTIONS}/${asked.id}?wait=1`)).body.outcome).toBe('pending_approval');
-      const done = await approved(app, people, order());
-      expect((await send(app, 'GET', `${EXECUTIONS}/${done.id}?wait=60`)).body.outcome).toBe('approved');
+      const asked = await pending(stage.app, stage.people.bot, order());
+      expect((await send(stage.app, 'GET', `${EXECUTIONS}/${asked.id}?wait=1`)).body.outcome).toBe('pending_approval');
+      const done = await approved(stage.app, stage.people, order());
+      expect((await send(stage.app, 'GET', `${EXECUTIONS}/${done.id}?wait=60`)).body.outcome).toBe('approved');
     });
 
     it.each(['0', '61', 'x', '1.5'])('refuses wait=%s', async (wait) => {
-      const refused = await send(app, 'GET', `${EXECUTIONS}/exe_1?wait=${wait}`);
+      const refused = await send(stage.app, 'GET', `${EXECUTIONS}/exe_1?wait=${wait}`);
       expect(refused.status).toBe(400);
       expect(refused.body.error.details[0].field).toBe('query.wait');
     });

@@ -1,56 +1,34 @@
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { auditOf, chainIsValid, createPolicy } from '../support/application/factories';
+import { actionsOf, auditOf, createPolicy } from '../support/application/factories';
 import { send } from '../support/application/send';
 import {
+  approvalStage,
   approved,
   ask,
   company,
   DECISIONS,
   execution,
   EXECUTIONS,
+  order,
   pending,
   requireApproval,
   resume,
-  type Company,
 } from './support';
 
 describe('An approved execution', () => {
-  let app: TestApp;
-  let people: Company;
-  let orders = 0;
-
-  beforeAll(async () => {
-    app = await createTestApp({ environment: { MAX_PENDING_APPROVALS: '40' } });
-    people = await company(app);
-    await requireApproval(app, { riskLevel: 'high', executeWithin: 'PT30M' });
-  });
-  afterAll(async () => {
-    await chainIsValid(app);
-    await app.close();
-  });
-
-  /** Each test has its own resource. */
-  function order(): { resourceId: string } {
-    orders += 1;
-    return { resourceId: `orders/${orders}` };
-  }
-
-  async function actionsOf(id: string): Promise<string[]> {
-    return (await auditOf(app, id)).map(({ action }) => action);
-  }
+  const stage = approvalStage();
 
   describe('going on', () => {
     it('uses the approval once, and reports the result once', async () => {
-      const { id } = await approved(app, people, order());
-      const resumed = await resume(app, id);
+      const { id } = await approved(stage.app, stage.people, order());
+      const resumed = await resume(stage.app, id);
       expect({ status: resumed.status, outcome: resumed.body.outcome }).toEqual({ status: 200, outcome: 'authorized' });
-      const again = await resume(app, id);
+      const again = await resume(stage.app, id);
       expect({ status: again.status, message: again.body.error.message }).toEqual({
         status: 409,
         message: expect.stringContaining('authorized'),
       });
       const report = (body: object): ReturnType<typeof send> =>
-        send(app, 'POST', `${EXECUTIONS}/${id}/result`, { body });
+        send(stage.app, 'POST', `${EXECUTIONS}/${id}/result`, { body });
       const reported = await report({ outcome: 'executed', result: { refunded: 80 } });
       expect(reported.body).toMatchObject({
         outcome: 'executed',
@@ -58,7 +36,7 @@ describe('An approved execution', () => {
         completedAt: expect.any(String),
       });
       expect((await report({ outcome: 'failed', failureReason: 'x' })).status).toBe(409);
-      expect(await actionsOf(id)).toEqual([
+      expect(await actionsOf(stage.app, id)).toEqual([
         'execution.approval_requested',
         'execution.approved',
         'execution.resumed',
@@ -72,75 +50,79 @@ describe('An approved execution', () => {
       [{ outcome: 'denied' }, 'outcome'],
       [{ outcome: 'failed', failureReason: 'x'.repeat(2001) }, 'failureReason'],
     ])('refuses the result %j', async (body, field) => {
-      const { id } = await approved(app, people, order());
-      const refused = await send(app, 'POST', `${EXECUTIONS}/${id}/result`, { body });
+      const { id } = await approved(stage.app, stage.people, order());
+      const refused = await send(stage.app, 'POST', `${EXECUTIONS}/${id}/result`, { body });
       expect(refused.status).toBe(400);
       expect(refused.body.error.details[0].field).toBe(field);
     });
 
     it('is refused before the approval', async () => {
-      const asked = await pending(app, people.bot, order());
-      const refused = await resume(app, asked.id);
+      const asked = await pending(stage.app, stage.people.bot, order());
+      const refused = await resume(stage.app, asked.id);
       expect(refused.status).toBe(409);
       expect(refused.body.error.message).toContain('pending_approval');
     });
 
     it('is refused after a new deny, for a suspended agent, and recorded', async () => {
       const place = order();
-      const { id } = await approved(app, people, place);
-      const deny = await createPolicy(app, { effect: 'deny', actions: ['refund'], resources: [place.resourceId] });
-      const denied = await resume(app, id);
+      const { id } = await approved(stage.app, stage.people, place);
+      const deny = await createPolicy(stage.app, {
+        effect: 'deny',
+        actions: ['refund'],
+        resources: [place.resourceId],
+      });
+      const denied = await resume(stage.app, id);
       expect(denied.body.error).toMatchObject({ code: 'POLICY_DENIED', policy: { id: deny.id } });
-      await send(app, 'POST', `/api/v1/policies/${deny.id}/deactivate`);
-      await send(app, 'POST', `/api/v1/agents/${people.bot.id}/suspend`);
-      expect((await resume(app, id)).body.error.reason).toBe('agent_suspended');
-      await send(app, 'POST', `/api/v1/agents/${people.bot.id}/resume`);
-      expect((await execution(app, id)).outcome).toBe('approved');
-      expect((await auditOf(app, id)).slice(2)).toEqual([
+      await send(stage.app, 'POST', `/api/v1/policies/${deny.id}/deactivate`);
+      await send(stage.app, 'POST', `/api/v1/agents/${stage.people.bot.id}/suspend`);
+      expect((await resume(stage.app, id)).body.error.reason).toBe('agent_suspended');
+      await send(stage.app, 'POST', `/api/v1/agents/${stage.people.bot.id}/resume`);
+      expect((await execution(stage.app, id)).outcome).toBe('approved');
+      expect((await auditOf(stage.app, id)).slice(2)).toEqual([
         expect.objectContaining({ action: 'execution.resume_denied', outcome: 'denied', reason: 'policy_denied' }),
         expect.objectContaining({ action: 'execution.resume_denied', outcome: 'denied', reason: 'agent_suspended' }),
       ]);
-      expect((await resume(app, id)).status).toBe(200);
+      expect((await resume(stage.app, id)).status).toBe(200);
     });
 
     it('compares the approval with what the policies require now', async () => {
       const place = order();
-      const { id } = await approved(app, people, place);
+      const { id } = await approved(stage.app, stage.people, place);
       const stricter = await requireApproval(
-        app,
+        stage.app,
         { approvers: [{ subjects: ['role:security'] }] },
         { resources: [place.resourceId] },
       );
-      const refused = await resume(app, id);
+      const refused = await resume(stage.app, id);
       expect(refused.body.error).toMatchObject({ code: 'PERMISSION_DENIED', reason: 'approval_insufficient' });
-      await send(app, 'POST', `/api/v1/policies/${stricter.id}/deactivate`);
-      expect((await resume(app, id)).status).toBe(200);
+      await send(stage.app, 'POST', `/api/v1/policies/${stricter.id}/deactivate`);
+      expect((await resume(stage.app, id)).status).toBe(200);
     });
 
     it('counts an approval that was given while the approver had the role, but none of a suspended approver', async () => {
-      const lost = await company(app, '-lost');
-      const { id } = await approved(app, lost, order());
-      await send(app, 'PATCH', `/api/v1/agents/${lost.ann.id}`, { body: { roles: [] } });
-      await send(app, 'POST', `/api/v1/agents/${lost.ann.id}/suspend`);
-      expect((await resume(app, id)).body.error.reason).toBe('approval_insufficient');
-      await send(app, 'POST', `/api/v1/agents/${lost.ann.id}/resume`);
-      expect((await resume(app, id)).status).toBe(200);
+      const lost = await company(stage.app, '-lost');
+      const { id } = await approved(stage.app, lost, order());
+      await send(stage.app, 'PATCH', `/api/v1/agents/${lost.ann.id}`, { body: { roles: [] } });
+      await send(stage.app, 'POST', `/api/v1/agents/${lost.ann.id}/suspend`);
+      expect((await resume(stage.app, id)).body.error.reason).toBe('approval_insufficient');
+      await send(stage.app, 'POST', `/api/v1/agents/${lost.ann.id}/resume`);
+      expect((await resume(stage.app, id)).status).toBe(200);
     });
 
     it('can be cancelled: while it waits, together with its decision; once approved, without it', async () => {
-      const asked = await pending(app, people.bot, order());
-      const cancelled = await send(app, 'POST', `${EXECUTIONS}/${asked.id}/cancel`, { body: { reason: 'late' } });
+      const asked = await pending(stage.app, stage.people.bot, order());
+      const cancelled = await send(stage.app, 'POST', `${EXECUTIONS}/${asked.id}/cancel`, { body: { reason: 'late' } });
       expect(cancelled.body.outcome).toBe('cancelled');
-      expect((await send(app, 'GET', `${DECISIONS}/${asked.decisionId}`)).body.status).toBe('cancelled');
-      const ready = await approved(app, people, order());
-      expect((await send(app, 'POST', `${EXECUTIONS}/${ready.id}/cancel`)).body.outcome).toBe('cancelled');
-      expect((await send(app, 'GET', `${DECISIONS}/${ready.decisionId}`)).body.status).toBe('approved');
-      expect((await resume(app, ready.id)).status).toBe(409);
+      expect((await send(stage.app, 'GET', `${DECISIONS}/${asked.decisionId}`)).body.status).toBe('cancelled');
+      const ready = await approved(stage.app, stage.people, order());
+      expect((await send(stage.app, 'POST', `${EXECUTIONS}/${ready.id}/cancel`)).body.outcome).toBe('cancelled');
+      expect((await send(stage.app, 'GET', `${DECISIONS}/${ready.decisionId}`)).body.status).toBe('approved');
+      expect((await resume(stage.app, ready.id)).status).toBe(409);
     });
 
     it('succeeds for one of several racing resumes', async () => {
-      const { id } = await approved(app, people, order());
-      const answers = await Promise.all(Array.from({ length: 200 }, () => resume(app, id)));
+      const { id } = await approved(stage.app, stage.people, order());
+      const answers = await Promise.all(Array.from({ length: 200 }, () => resume(stage.app, id)));
       const statuses = answers.map(({ status }) => status).sort();
       expect(statuses).toEqual([200, ...Array.from({ length: 199 }, () => 409)]);
     });
@@ -150,29 +132,33 @@ describe('An approved execution', () => {
     it('returns the first answer to a repeated request only while a new one would be allowed', async () => {
       const place = order();
       const headers = { 'Idempotency-Key': 'refund-once' };
-      const allow = await createPolicy(app, { actions: ['refund'], resources: [place.resourceId], priority: 3 });
-      const first = await ask(app, people.bot, place, headers);
+      const allow = await createPolicy(stage.app, { actions: ['refund'], resources: [place.resourceId], priority: 3 });
+      const first = await ask(stage.app, stage.people.bot, place, headers);
       expect({ status: first.status, outcome: first.body.outcome }).toEqual({ status: 200, outcome: 'authorized' });
-      expect((await ask(app, people.bot, place, headers)).body).toEqual(first.body);
-      await send(app, 'POST', `/api/v1/policies/${allow.id}/deactivate`);
-      const anew = await ask(app, people.bot, place, headers);
+      expect((await ask(stage.app, stage.people.bot, place, headers)).body).toEqual(first.body);
+      await send(stage.app, 'POST', `/api/v1/policies/${allow.id}/deactivate`);
+      const anew = await ask(stage.app, stage.people.bot, place, headers);
       expect({ status: anew.status, outcome: anew.body.outcome }).toEqual({ status: 202, outcome: 'pending_approval' });
-      await send(app, 'POST', `/api/v1/policies/${allow.id}/activate`);
-      expect((await ask(app, people.bot, place, headers)).body).toEqual(first.body);
+      await send(stage.app, 'POST', `/api/v1/policies/${allow.id}/activate`);
+      expect((await ask(stage.app, stage.people.bot, place, headers)).body).toEqual(first.body);
     });
 
     it('refuses a repeated resume that would no longer be allowed', async () => {
       const place = order();
-      const { id } = await approved(app, people, place);
+      const { id } = await approved(stage.app, stage.people, place);
       const headers = { 'Idempotency-Key': `resume-${id}` };
-      const first = await resume(app, id, headers);
+      const first = await resume(stage.app, id, headers);
       expect(first.body.outcome).toBe('authorized');
-      expect((await resume(app, id, headers)).body).toEqual(first.body);
-      const deny = await createPolicy(app, { effect: 'deny', actions: ['refund'], resources: [place.resourceId] });
-      expect((await resume(app, id, headers)).status).toBe(403);
-      expect((await auditOf(app, id)).at(-1)?.action).toBe('execution.resume_denied');
-      await send(app, 'POST', `/api/v1/policies/${deny.id}/deactivate`);
-      expect((await resume(app, id, headers)).body).toEqual(first.body);
+      expect((await resume(stage.app, id, headers)).body).toEqual(first.body);
+      const deny = await createPolicy(stage.app, {
+        effect: 'deny',
+        actions: ['refund'],
+        resources: [place.resourceId],
+      });
+      expect((await resume(stage.app, id, headers)).status).toBe(403);
+      expect((await auditOf(stage.app, id)).at(-1)?.action).toBe('execution.resume_denied');
+      await send(stage.app, 'POST', `/api/v1/policies/${deny.id}/deactivate`);
+      expect((await resume(stage.app, id, headers)).body).toEqual(first.body);
     });
   });
 });

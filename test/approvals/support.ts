@@ -1,8 +1,9 @@
 import type { AgentResponse } from '../../src/agents/dto/agent.response';
 import type { ExecutionResponse } from '../../src/executions/dto/execution.response';
-import type { TestApp } from '../support/application/create-test-app';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy } from '../support/application/factories';
 import { send, type Answer } from '../support/application/send';
+import { stageOf } from '../support/application/stage';
 
 export const EXECUTIONS = '/api/v1/executions';
 export const DECISIONS = '/api/v1/decisions';
@@ -47,6 +48,24 @@ export async function requireApproval(
     approval: { approvers: [{ subjects: ['role:finance'] }], ...approval },
     ...body,
   });
+}
+
+/** An application where refunds need an approval, and its people, for the tests of a file. */
+export function approvalStage(): { readonly app: TestApp; readonly people: Company } {
+  return stageOf(async () => {
+    const app = await createTestApp({ environment: { MAX_PENDING_APPROVALS: '40' } });
+    const people = await company(app);
+    await requireApproval(app, { riskLevel: 'high', executeWithin: 'PT30M' });
+    return { app, people };
+  });
+}
+
+let orders = 0;
+
+/** Each test has its own resource. */
+export function order(): { readonly resourceId: string } {
+  orders += 1;
+  return { resourceId: `orders/${orders}` };
 }
 
 export function ask(app: TestApp, agent: { readonly name: string }, body: Members = {}, headers = {}): Promise<Answer> {

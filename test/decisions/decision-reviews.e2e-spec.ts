@@ -1,54 +1,32 @@
-import type { AgentResponse } from '../../src/agents/dto/agent.response';
-import type { DecisionResponse } from '../../src/decisions/dto/decision.response';
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { auditOf, chainIsValid, createAgent, propose } from '../support/application/factories';
-import { faults, send, type Answer } from '../support/application/send';
-import { DECISIONS, review, startWithReviewers } from './reviewers';
+import { createTestApp } from '../support/application/create-test-app';
+import { actionsOf, auditOf, createAgent, propose } from '../support/application/factories';
+import { faults, send } from '../support/application/send';
+import { DECISIONS, reviewStage } from './reviewers';
 
 describe('Reviews of decisions', () => {
-  let app: TestApp;
-  let proposer: AgentResponse;
-  let approver: AgentResponse;
-  let second: AgentResponse;
-  let suspended: AgentResponse;
-
-  beforeAll(async () => {
-    ({ app, proposer, approver, second, suspended } = await startWithReviewers());
-  });
-  afterAll(async () => {
-    await chainIsValid(app);
-    await app.close();
-  });
-
-  const reviewed = (id: string, verdict: string, body?: object): Promise<Answer> => review(app, id, verdict, body);
-  const approve = (id: string, approverId: string): Promise<Answer> => reviewed(id, 'approve', { approverId });
-  const read = async (id: string): Promise<DecisionResponse> => (await send(app, 'GET', `${DECISIONS}/${id}`)).body;
-
-  async function actionsOf(id: string): Promise<string[]> {
-    return (await auditOf(app, id)).map(({ action }) => action);
-  }
+  const { stage, reviewed, approve, read } = reviewStage();
 
   /** Brings a decision of medium risk, which needs two approvals, into the given state. */
   const STATES: Record<string, () => Promise<string>> = {
-    proposed: async () => (await propose(app, proposer.id, { riskLevel: 'medium' })).id,
+    proposed: async () => (await propose(stage.app, stage.proposer.id, { riskLevel: 'medium' })).id,
     'approved once': async () => {
       const id = await reach('proposed');
-      await approve(id, second.id);
+      await approve(id, stage.second.id);
       return id;
     },
     approved: async () => {
       const id = await reach('approved once');
-      await approve(id, (await createAgent(app, { name: `third for ${id}` })).id);
+      await approve(id, (await createAgent(stage.app, { name: `third for ${id}` })).id);
       return id;
     },
     rejected: async () => {
       const id = await reach('proposed');
-      await reviewed(id, 'reject', { approverId: second.id });
+      await reviewed(id, 'reject', { approverId: stage.second.id });
       return id;
     },
     expired: async () => {
       const expiresAt = new Date(Date.now() + 2_000).toISOString();
-      const { id } = await propose(app, proposer.id, { riskLevel: 'medium', expiresAt });
+      const { id } = await propose(stage.app, stage.proposer.id, { riskLevel: 'medium', expiresAt });
       while ((await read(id)).status !== 'expired') await new Promise((resolve) => setTimeout(resolve, 25));
       return id;
     },
@@ -61,15 +39,15 @@ describe('Reviews of decisions', () => {
   }
 
   const REVIEWS: Record<string, () => [verdict: string, body?: object]> = {
-    'approve by an agent': () => ['approve', { approverId: approver.id }],
-    'approve by the one that approved': () => ['approve', { approverId: second.id }],
-    'approve by the proposer': () => ['approve', { approverId: proposer.id }],
-    'approve by a suspended agent': () => ['approve', { approverId: suspended.id }],
+    'approve by an agent': () => ['approve', { approverId: stage.approver.id }],
+    'approve by the one that approved': () => ['approve', { approverId: stage.second.id }],
+    'approve by the proposer': () => ['approve', { approverId: stage.proposer.id }],
+    'approve by a suspended agent': () => ['approve', { approverId: stage.suspended.id }],
     'approve by nobody': () => ['approve', { approverId: 'nobody' }],
-    'reject by an agent': () => ['reject', { approverId: approver.id }],
-    'reject by the one that approved': () => ['reject', { approverId: second.id }],
-    'reject by the proposer': () => ['reject', { approverId: proposer.id }],
-    'reject by a suspended agent': () => ['reject', { approverId: suspended.id }],
+    'reject by an agent': () => ['reject', { approverId: stage.approver.id }],
+    'reject by the one that approved': () => ['reject', { approverId: stage.second.id }],
+    'reject by the proposer': () => ['reject', { approverId: stage.proposer.id }],
+    'reject by a suspended agent': () => ['reject', { approverId: stage.suspended.id }],
     'reject by nobody': () => ['reject', { approverId: 'nobody' }],
     'reject by the holder of the key': () => ['reject'],
   };
@@ -119,7 +97,7 @@ describe('Reviews of decisions', () => {
     async ({ state, event, status, becomes }) => {
       const id = await reach(state);
       const before = await read(id);
-      const entries = (await auditOf(app, id)).length;
+      const entries = (await auditOf(stage.app, id)).length;
       const [verdict, body] = REVIEWS[event]?.() ?? [''];
       const answer = await reviewed(id, verdict, body);
       expect(answer.status).toBe(status);
@@ -127,7 +105,7 @@ describe('Reviews of decisions', () => {
       if (becomes === 'same') expect(after).toEqual(before);
       else expect(after).toEqual(answer.body);
       expect(after.status).toBe(becomes === 'same' ? before.status : becomes);
-      expect((await auditOf(app, id)).length - entries).toBe(status === 200 || status === 403 ? 1 : 0);
+      expect((await auditOf(stage.app, id)).length - entries).toBe(status === 200 || status === 403 ? 1 : 0);
     },
   );
 
@@ -137,11 +115,11 @@ describe('Reviews of decisions', () => {
     ['high', 3],
     ['critical', 1],
   ])('of %s risk approve at the approval number %i, not before', async (riskLevel, needed) => {
-    const { id } = await propose(app, proposer.id, { riskLevel });
+    const { id } = await propose(stage.app, stage.proposer.id, { riskLevel });
     const expected = [];
     for (let given = 1; given <= needed; given += 1) {
       expect((await read(id)).status).toBe('proposed');
-      const agent = await createAgent(app, { name: `${riskLevel} ${given}` });
+      const agent = await createAgent(stage.app, { name: `${riskLevel} ${given}` });
       const answer = await reviewed(id, 'approve', { approverId: agent.id, comment: `number ${given}` });
       expected.push({
         approverId: agent.id,
@@ -154,7 +132,7 @@ describe('Reviews of decisions', () => {
       expect(answer.body.status).toBe(given === needed ? 'approved' : 'proposed');
       expect(answer.body.resolvedAt).toBe(given === needed ? answer.body.updatedAt : null);
     }
-    expect(await actionsOf(id)).toEqual([
+    expect(await actionsOf(stage.app, id)).toEqual([
       'decision.proposed',
       ...Array.from({ length: needed - 1 }, () => 'decision.reviewed'),
       'decision.approved',
@@ -164,8 +142,8 @@ describe('Reviews of decisions', () => {
   it('keep an optional comment', async () => {
     const comments = [undefined, null, '', ' ', '😀'.repeat(2000)];
     for (const comment of comments) {
-      const { id } = await propose(app, proposer.id);
-      const { body } = await reviewed(id, 'approve', { approverId: approver.id, comment });
+      const { id } = await propose(stage.app, stage.proposer.id);
+      const { body } = await reviewed(id, 'approve', { approverId: stage.approver.id, comment });
       expect(body.reviews[0].comment).toBe(comment ?? null);
     }
   });
@@ -177,7 +155,7 @@ describe('Reviews of decisions', () => {
       [{}, null],
       [undefined, null],
     ] as const) {
-      const { id } = await propose(app, proposer.id);
+      const { id } = await propose(stage.app, stage.proposer.id);
       const answer = await reviewed(id, 'reject', body);
       expect(answer.body.reviews).toEqual([
         { approverId: null, verdict: 'reject', comment, createdAt: answer.body.resolvedAt, groups: null },
@@ -196,7 +174,7 @@ describe('Reviews of decisions', () => {
     ['reject', { comment: 'c', reason: 'r' }, { reason: 'is an alias of comment; give only one of them' }],
     ['reject', { approver: 'x' }, { approver: expect.stringContaining('is not known here') }],
   ])('to %s refuse %j with 400', async (verdict, body, expected) => {
-    const { id } = await propose(app, proposer.id);
+    const { id } = await propose(stage.app, stage.proposer.id);
     const answer = await reviewed(id, verdict, body);
     expect(answer.status).toBe(400);
     expect(faults(answer)).toEqual(expected);
@@ -204,35 +182,38 @@ describe('Reviews of decisions', () => {
   });
 
   it('are checked in this order: fields, decision, approver, state, permission', async () => {
-    const { id } = await propose(app, proposer.id);
+    const { id } = await propose(stage.app, stage.proposer.id);
     await reviewed(id, 'reject');
     expect((await reviewed('dec_none', 'approve', { approverId: 1 })).status).toBe(400);
     expect((await reviewed('dec_none', 'approve', { approverId: 'nobody' })).status).toBe(404);
     expect((await reviewed(id, 'approve', { approverId: 'nobody' })).status).toBe(400);
-    expect((await reviewed(id, 'approve', { approverId: proposer.id })).status).toBe(409);
-    expect((await reviewed(id, 'approve', { approverId: suspended.id })).status).toBe(409);
+    expect((await reviewed(id, 'approve', { approverId: stage.proposer.id })).status).toBe(409);
+    expect((await reviewed(id, 'approve', { approverId: stage.suspended.id })).status).toBe(409);
   });
 
   it.each(['approve', 'reject'])('take the agent that %ss by its name as well, and record its id', async (verdict) => {
-    const { id } = await propose(app, proposer.id, { riskLevel: 'medium' });
+    const { id } = await propose(stage.app, stage.proposer.id, { riskLevel: 'medium' });
     const answer = await reviewed(id, verdict, { approverId: 'approver' });
-    expect(answer).toMatchObject({ status: 200, body: { reviews: [{ approverId: approver.id, verdict }] } });
-    if (verdict === 'approve') expect((await approve(id, approver.id)).status).toBe(409);
+    expect(answer).toMatchObject({ status: 200, body: { reviews: [{ approverId: stage.approver.id, verdict }] } });
+    if (verdict === 'approve') expect((await approve(id, stage.approver.id)).status).toBe(409);
     const faulty = await reviewed(id, verdict, { approverId: 'nobody' });
     expect(faults(faulty)).toEqual({ approverId: 'must be the id or the name of an existing agent' });
-    expect((await auditOf(app, id)).at(-1)?.agentId).toBe(approver.id);
+    expect((await auditOf(stage.app, id)).at(-1)?.agentId).toBe(stage.approver.id);
   });
 
   it('by the proposer under its name are recognised as self-approval', async () => {
-    const { id } = await propose(app, 'proposer');
+    const { id } = await propose(stage.app, 'proposer');
     expect(await approve(id, 'proposer')).toMatchObject({ status: 403, body: { error: { reason: 'self_approval' } } });
-    expect((await auditOf(app, id)).at(-1)).toMatchObject({ agentId: proposer.id, action: 'decision.approval_denied' });
+    expect((await auditOf(stage.app, id)).at(-1)).toMatchObject({
+      agentId: stage.proposer.id,
+      action: 'decision.approval_denied',
+    });
   });
 
   describe('that are refused', () => {
     it('name self-approval and the setting that would allow it', async () => {
-      const { id } = await propose(app, proposer.id);
-      const answer = await approve(id, proposer.id);
+      const { id } = await propose(stage.app, stage.proposer.id);
+      const answer = await approve(id, stage.proposer.id);
       expect(answer).toMatchObject({
         status: 403,
         body: {
@@ -243,10 +224,10 @@ describe('Reviews of decisions', () => {
           },
         },
       });
-      expect((await auditOf(app, id)).at(-1)).toMatchObject({
+      expect((await auditOf(stage.app, id)).at(-1)).toMatchObject({
         action: 'decision.approval_denied',
         actor: { type: 'api_key', id: 'env' },
-        agentId: proposer.id,
+        agentId: stage.proposer.id,
         outcome: 'denied',
         reason: 'self_approval',
         details: { verdict: 'approve', policies: [] },
@@ -258,14 +239,14 @@ describe('Reviews of decisions', () => {
       ['approve', 'decision.approval_denied'],
       ['reject', 'decision.rejection_denied'],
     ])('name the suspension of who would %s', async (verdict, action) => {
-      const { id } = await propose(app, proposer.id);
-      expect(await reviewed(id, verdict, { approverId: suspended.id })).toMatchObject({
+      const { id } = await propose(stage.app, stage.proposer.id);
+      expect(await reviewed(id, verdict, { approverId: stage.suspended.id })).toMatchObject({
         status: 403,
         body: { error: { code: 'PERMISSION_DENIED', reason: 'agent_suspended' } },
       });
-      expect((await auditOf(app, id)).at(-1)).toMatchObject({
+      expect((await auditOf(stage.app, id)).at(-1)).toMatchObject({
         action,
-        agentId: suspended.id,
+        agentId: stage.suspended.id,
         outcome: 'denied',
         reason: 'agent_suspended',
         details: { verdict, policies: [] },
@@ -273,34 +254,34 @@ describe('Reviews of decisions', () => {
     });
 
     it('cannot approve what a suspended agent has proposed until it is resumed, but may reject it', async () => {
-      const agent = await createAgent(app, { name: 'proposer on leave' });
-      const [first, second] = [await propose(app, agent.id), await propose(app, agent.id)];
-      await send(app, 'POST', `/api/v1/agents/${agent.id}/suspend`);
-      const refused = await approve(first.id, approver.id);
+      const agent = await createAgent(stage.app, { name: 'proposer on leave' });
+      const [first, second] = [await propose(stage.app, agent.id), await propose(stage.app, agent.id)];
+      await send(stage.app, 'POST', `/api/v1/agents/${agent.id}/suspend`);
+      const refused = await approve(first.id, stage.approver.id);
       expect(refused).toMatchObject({
         status: 403,
         body: { error: { code: 'PERMISSION_DENIED', reason: 'agent_suspended' } },
       });
       expect(refused.body.error.message).toContain('"proposer on leave"');
-      expect((await auditOf(app, first.id)).at(-1)).toMatchObject({
+      expect((await auditOf(stage.app, first.id)).at(-1)).toMatchObject({
         action: 'decision.approval_denied',
-        agentId: approver.id,
+        agentId: stage.approver.id,
         reason: 'agent_suspended',
         details: { verdict: 'approve', policies: [] },
       });
       expect((await read(first.id)).status).toBe('proposed');
       expect((await approve(first.id, agent.id)).body.error.reason).toBe('self_approval');
-      expect((await reviewed(second.id, 'reject', { approverId: approver.id })).body.status).toBe('rejected');
-      await send(app, 'POST', `/api/v1/agents/${agent.id}/resume`);
-      expect((await approve(first.id, approver.id)).body.status).toBe('approved');
+      expect((await reviewed(second.id, 'reject', { approverId: stage.approver.id })).body.status).toBe('rejected');
+      await send(stage.app, 'POST', `/api/v1/agents/${agent.id}/resume`);
+      expect((await approve(first.id, stage.approver.id)).body.status).toBe('approved');
     });
 
     it('are possible again once the agent is resumed', async () => {
-      const agent = await createAgent(app, { name: 'on leave' });
-      await send(app, 'POST', `/api/v1/agents/${agent.id}/suspend`);
-      const { id } = await propose(app, proposer.id);
+      const agent = await createAgent(stage.app, { name: 'on leave' });
+      await send(stage.app, 'POST', `/api/v1/agents/${agent.id}/suspend`);
+      const { id } = await propose(stage.app, stage.proposer.id);
       expect((await approve(id, agent.id)).status).toBe(403);
-      await send(app, 'POST', `/api/v1/agents/${agent.id}/resume`);
+      await send(stage.app, 'POST', `/api/v1/agents/${agent.id}/resume`);
       expect((await approve(id, agent.id)).body.status).toBe('approved');
     });
   });
@@ -308,9 +289,9 @@ describe('Reviews of decisions', () => {
   describe('that race', () => {
     it('settle a decision once: of 20 approvals and rejections one is 200, the others 409', async () => {
       const agents = await Promise.all(
-        Array.from({ length: 20 }, (_unused, index) => createAgent(app, { name: `racer ${index}` })),
+        Array.from({ length: 20 }, (_unused, index) => createAgent(stage.app, { name: `racer ${index}` })),
       );
-      const { id } = await propose(app, proposer.id);
+      const { id } = await propose(stage.app, stage.proposer.id);
       const answers = await Promise.all(
         agents.map((agent, index) => reviewed(id, index % 2 === 0 ? 'approve' : 'reject', { approverId: agent.id })),
       );
@@ -319,21 +300,21 @@ describe('Reviews of decisions', () => {
       expect(answers.filter(({ status }) => status === 409)).toHaveLength(19);
       expect(await read(id)).toEqual(winners[0]?.body);
       expect((await read(id)).reviews).toHaveLength(1);
-      expect(await actionsOf(id)).toHaveLength(2);
+      expect(await actionsOf(stage.app, id)).toHaveLength(2);
     });
 
     it('count each approver once', async () => {
-      const { id } = await propose(app, proposer.id, { riskLevel: 'high' });
-      const answers = await Promise.all(Array.from({ length: 10 }, () => approve(id, approver.id)));
+      const { id } = await propose(stage.app, stage.proposer.id, { riskLevel: 'high' });
+      const answers = await Promise.all(Array.from({ length: 10 }, () => approve(id, stage.approver.id)));
       expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 9 }, () => 409)]);
       expect((await read(id)).reviews).toHaveLength(1);
     });
 
     it('approve it with exactly as many approvals as are needed', async () => {
       const agents = await Promise.all(
-        Array.from({ length: 8 }, (_unused, index) => createAgent(app, { name: `voter ${index}` })),
+        Array.from({ length: 8 }, (_unused, index) => createAgent(stage.app, { name: `voter ${index}` })),
       );
-      const { id } = await propose(app, proposer.id, { riskLevel: 'high' });
+      const { id } = await propose(stage.app, stage.proposer.id, { riskLevel: 'high' });
       const answers = await Promise.all(agents.map((agent) => approve(id, agent.id)));
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
       expect(await read(id)).toMatchObject({ status: 'approved', reviews: { length: 3 } });

@@ -1,7 +1,9 @@
 import type { AgentResponse } from '../../src/agents/dto/agent.response';
+import type { DecisionResponse } from '../../src/decisions/dto/decision.response';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent } from '../support/application/factories';
 import { send, type Answer } from '../support/application/send';
+import { stageOf } from '../support/application/stage';
 
 export const DECISIONS = '/api/v1/decisions';
 
@@ -30,4 +32,22 @@ export async function startWithReviewers(): Promise<Reviewers> {
 
 export function review(app: TestApp, id: string, verdict: string, body?: object): Promise<Answer> {
   return send(app, 'POST', `${DECISIONS}/${id}/${verdict}`, { body });
+}
+
+interface ReviewStage {
+  readonly stage: Reviewers;
+  reviewed(this: void, id: string, verdict: string, body?: object): Promise<Answer>;
+  approve(this: void, id: string, approverId: string): Promise<Answer>;
+  read(this: void, id: string): Promise<DecisionResponse>;
+}
+
+/** An application with reviewers for the tests of a file, and what these do with its decisions. */
+export function reviewStage(): ReviewStage {
+  const stage = stageOf(startWithReviewers);
+  return {
+    stage,
+    reviewed: (id, verdict, body) => review(stage.app, id, verdict, body),
+    approve: (id, approverId) => review(stage.app, id, 'approve', { approverId }),
+    read: async (id) => (await send(stage.app, 'GET', `${DECISIONS}/${id}`)).body,
+  };
 }

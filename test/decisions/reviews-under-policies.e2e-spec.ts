@@ -1,49 +1,34 @@
-import type { AgentResponse } from '../../src/agents/dto/agent.response';
-import type { DecisionResponse } from '../../src/decisions/dto/decision.response';
-import { type TestApp } from '../support/application/create-test-app';
-import { auditOf, chainIsValid, createPolicy, propose } from '../support/application/factories';
-import { send, type Answer } from '../support/application/send';
-import { DECISIONS, review, startWithReviewers } from './reviewers';
+import { auditOf, createPolicy, propose } from '../support/application/factories';
+import { send } from '../support/application/send';
+import { reviewStage } from './reviewers';
 
 describe('Reviews of decisions under policies', () => {
-  let app: TestApp;
-  let proposer: AgentResponse;
-  let approver: AgentResponse;
-  let second: AgentResponse;
-  let suspended: AgentResponse;
-
-  beforeAll(async () => {
-    ({ app, proposer, approver, second, suspended } = await startWithReviewers());
-  });
-  afterAll(async () => {
-    await chainIsValid(app);
-    await app.close();
-  });
-
-  const reviewed = (id: string, verdict: string, body?: object): Promise<Answer> => review(app, id, verdict, body);
-  const approve = (id: string, approverId: string): Promise<Answer> => reviewed(id, 'approve', { approverId });
-  const read = async (id: string): Promise<DecisionResponse> => (await send(app, 'GET', `${DECISIONS}/${id}`)).body;
+  const { stage, reviewed, approve, read } = reviewStage();
   const inForce: string[] = [];
 
   afterEach(async () => {
-    for (const id of inForce.splice(0)) await send(app, 'POST', `/api/v1/policies/${id}/deactivate`);
+    for (const id of inForce.splice(0)) await send(stage.app, 'POST', `/api/v1/policies/${id}/deactivate`);
   });
 
   async function policy(body: object): Promise<{ id: string; name: string; version: string }> {
-    const { id, name, version } = await createPolicy(app, { effect: 'deny', actions: ['decision:approve'], ...body });
+    const { id, name, version } = await createPolicy(stage.app, {
+      effect: 'deny',
+      actions: ['decision:approve'],
+      ...body,
+    });
     inForce.push(id);
     return { id, name, version };
   }
 
   it('need no policy that allows them', async () => {
-    const { id } = await propose(app, proposer.id);
-    expect((await approve(id, approver.id)).body.status).toBe('approved');
+    const { id } = await propose(stage.app, stage.proposer.id);
+    expect((await approve(id, stage.approver.id)).body.status).toBe('approved');
   });
 
   it('are refused by a policy that denies them, which is named and recorded', async () => {
     const denying = await policy({ subjects: ['role:reviewer'], resources: ['decisions/high/deployment'] });
-    const decision = await propose(app, proposer.id, { riskLevel: 'high' });
-    const answer = await approve(decision.id, approver.id);
+    const decision = await propose(stage.app, stage.proposer.id, { riskLevel: 'high' });
+    const answer = await approve(decision.id, stage.approver.id);
     expect(answer).toMatchObject({
       status: 403,
       body: { error: { code: 'POLICY_DENIED', reason: 'policy_denied' } },
@@ -51,26 +36,26 @@ describe('Reviews of decisions under policies', () => {
     expect(answer.body.error.policy).toEqual(denying);
     expect(answer.body.error.message).toContain(denying.name);
     expect(await read(decision.id)).toEqual(decision);
-    expect((await auditOf(app, decision.id)).at(-1)).toMatchObject({
+    expect((await auditOf(stage.app, decision.id)).at(-1)).toMatchObject({
       action: 'decision.approval_denied',
-      agentId: approver.id,
+      agentId: stage.approver.id,
       outcome: 'denied',
       reason: 'policy_denied',
       details: { verdict: 'approve', policies: [denying] },
     });
-    expect((await approve(decision.id, second.id)).status).toBe(200);
+    expect((await approve(decision.id, stage.second.id)).status).toBe(200);
   });
 
   it('that reject can be denied separately, except to the holder of the key', async () => {
     const denying = await policy({ actions: ['decision:reject'], subjects: ['agent:approver'] });
-    const { id } = await propose(app, proposer.id, { riskLevel: 'medium' });
-    expect((await reviewed(id, 'reject', { approverId: approver.id })).body.error.policy).toEqual(denying);
-    expect((await auditOf(app, id)).at(-1)).toMatchObject({
+    const { id } = await propose(stage.app, stage.proposer.id, { riskLevel: 'medium' });
+    expect((await reviewed(id, 'reject', { approverId: stage.approver.id })).body.error.policy).toEqual(denying);
+    expect((await auditOf(stage.app, id)).at(-1)).toMatchObject({
       action: 'decision.rejection_denied',
       reason: 'policy_denied',
       details: { verdict: 'reject', policies: [denying] },
     });
-    expect((await approve(id, approver.id)).status).toBe(200);
+    expect((await approve(id, stage.approver.id)).status).toBe(200);
     expect((await reviewed(id, 'reject')).body.status).toBe('rejected');
   });
 
@@ -92,22 +77,22 @@ describe('Reviews of decisions under policies', () => {
     [{ resources: ['*'], actions: ['approve'] }, 'low', 'x', 200],
   ])('see the resource decisions/<riskLevel>/<type>: %j, %s, %s: %i', async (rules, riskLevel, type, status) => {
     await policy(rules);
-    const { id } = await propose(app, proposer.id, { riskLevel, type });
-    expect((await approve(id, approver.id)).status).toBe(status);
+    const { id } = await propose(stage.app, stage.proposer.id, { riskLevel, type });
+    expect((await approve(id, stage.approver.id)).status).toBe(status);
   });
 
   it('follow the policy of the highest priority', async () => {
     await policy({ priority: 1 });
     await policy({ effect: 'allow', priority: 2 });
-    const { id } = await propose(app, proposer.id);
-    expect((await approve(id, approver.id)).status).toBe(200);
+    const { id } = await propose(stage.app, stage.proposer.id);
+    expect((await approve(id, stage.approver.id)).status).toBe(200);
   });
 
   it('are refused for self-approval and suspension before a policy is asked', async () => {
     await policy({});
-    const { id } = await propose(app, proposer.id);
-    expect((await approve(id, suspended.id)).body.error.reason).toBe('agent_suspended');
-    expect((await approve(id, proposer.id)).body.error.reason).toBe('self_approval');
-    expect((await approve(id, approver.id)).body.error.reason).toBe('policy_denied');
+    const { id } = await propose(stage.app, stage.proposer.id);
+    expect((await approve(id, stage.suspended.id)).body.error.reason).toBe('agent_suspended');
+    expect((await approve(id, stage.proposer.id)).body.error.reason).toBe('self_approval');
+    expect((await approve(id, stage.approver.id)).body.error.reason).toBe('policy_denied');
   });
 });

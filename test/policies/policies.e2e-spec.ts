@@ -1,28 +1,10 @@
 import type { PolicyResponse } from '../../src/policies/dto/policy.response';
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { auditOf, chainIsValid, createAgent, createPolicy, policySetOf } from '../support/application/factories';
-import { type Answer, faults, send } from '../support/application/send';
-
-const POLICIES = '/api/v1/policies';
-const RULES = { effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*'] };
+import { auditOf, createAgent, createPolicy, policySetOf } from '../support/application/factories';
+import { faults, send } from '../support/application/send';
+import { newName, POLICIES, policyStage, RULES } from './policy-stage';
 
 describe('policies', () => {
-  let app: TestApp;
-  let number = 0;
-
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(async () => {
-    await chainIsValid(app);
-    await app.close();
-  });
-
-  const newName = (): string => `policy of this test ${(number += 1)}`;
-  const create = (body: Record<string, unknown>): Promise<Answer> => send(app, 'POST', POLICIES, { body });
-  const read = async (id: string): Promise<PolicyResponse> => (await send(app, 'GET', `${POLICIES}/${id}`)).body;
-  const version = (name: string, label: string): Promise<PolicyResponse> =>
-    createPolicy(app, { name, version: label, subjects: ['nobody'] });
+  const { stage, create, read, version } = policyStage();
 
   describe('creation', () => {
     it('fills in optional members and returns the whole record', async () => {
@@ -169,23 +151,23 @@ describe('policies', () => {
 
     it('warns about subjects that match nothing', async () => {
       const subjects = ['role:ops', 'user:x', 'user:*', 'agent:user:x', 'Role:ops', 'user:x\u200b', 'kind:human'];
-      const { warnings, subjects: stored } = await createPolicy(app, { subjects });
+      const { warnings, subjects: stored } = await createPolicy(stage.app, { subjects });
       expect(stored).toEqual(subjects);
       expect(warnings).toEqual([expect.stringContaining('"user:x\u200b"')]);
     });
 
     it('warns about a subject that means something other than the agent of that name', async () => {
-      await createAgent(app, { name: 'team:caf\u00e9' });
+      await createAgent(stage.app, { name: 'team:caf\u00e9' });
       const subjects = ['team:cafe\u0301', 'agent:team:caf\u00e9', 'team:other', 'team:*'];
-      const { id, warnings } = await createPolicy(app, { effect: 'deny', subjects });
+      const { id, warnings } = await createPolicy(stage.app, { effect: 'deny', subjects });
       expect(warnings).toEqual([
         '"team:cafe\u0301" means "caf\u00e9" of the type "team", not the agent with that name, which is "agent:team:cafe\u0301".',
       ]);
-      await send(app, 'POST', `/api/v1/policies/${id}/deactivate`);
+      await send(stage.app, 'POST', `/api/v1/policies/${id}/deactivate`);
     });
 
     it('warns about roles and actions that no agent can have', async () => {
-      const { warnings } = await createPolicy(app, {
+      const { warnings } = await createPolicy(stage.app, {
         subjects: ['role:ops\u200b', 'role: ops', 'role:ops'],
         actions: ['send ', 'send', '*'],
       });
@@ -201,20 +183,20 @@ describe('policies', () => {
       ['white space', 'agent: invoice-bot', 'must not begin or end with white space'],
       ['a slash', 'team/invoice-bot', 'must not contain "/" or "*"'],
     ])('is warned of where no agent can have the name, for %s', async (_why, subject, rule) => {
-      const { warnings } = await createPolicy(app, { subjects: [subject, 'agent:invoice-bot'] });
+      const { warnings } = await createPolicy(stage.app, { subjects: [subject, 'agent:invoice-bot'] });
       expect(warnings).toEqual([`"${subject}" matches nothing: the name of an agent ${rule}.`]);
     });
 
     it('leaves an entry that names the policy', async () => {
-      const { id, name } = await createPolicy(app, { subjects: ['nobody'] });
-      expect(await auditOf(app, id)).toEqual([
+      const { id, name } = await createPolicy(stage.app, { subjects: ['nobody'] });
+      expect(await auditOf(stage.app, id)).toEqual([
         expect.objectContaining({
           action: 'policy.created',
           subjectType: 'policy',
           agentId: null,
           entityId: null,
           outcome: 'success',
-          details: { policies: [{ id, name, version: '1.0' }], policySet: await policySetOf(app) },
+          details: { policies: [{ id, name, version: '1.0' }], policySet: await policySetOf(stage.app) },
         }),
       ]);
     });
@@ -223,10 +205,10 @@ describe('policies', () => {
   describe('lists', () => {
     it('filter by name, status and effect', async () => {
       const name = newName();
-      const first = await createPolicy(app, { name, version: '1', effect: 'deny', subjects: ['nobody'] });
+      const first = await createPolicy(stage.app, { name, version: '1', effect: 'deny', subjects: ['nobody'] });
       const second = await version(name, '2');
       const ids = async (query: string): Promise<string[]> => {
-        const { body } = await send(app, 'GET', `${POLICIES}?name=${encodeURIComponent(name)}&${query}`);
+        const { body } = await send(stage.app, 'GET', `${POLICIES}?name=${encodeURIComponent(name)}&${query}`);
         return body.data.map(({ id }: PolicyResponse) => id);
       };
       expect(await ids('limit=50')).toEqual([first.id, second.id]);
@@ -238,7 +220,7 @@ describe('policies', () => {
     });
 
     it.each(['status=gone', 'effect=permit', 'priority=1', 'name='])('refuse ?%s', async (query) => {
-      expect((await send(app, 'GET', `${POLICIES}?${query}`)).status).toBe(400);
+      expect((await send(stage.app, 'GET', `${POLICIES}?${query}`)).status).toBe(400);
     });
   });
 });

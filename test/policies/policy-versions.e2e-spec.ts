@@ -1,28 +1,10 @@
 import type { PolicyResponse } from '../../src/policies/dto/policy.response';
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { auditOf, chainIsValid, createPolicy, policySetOf } from '../support/application/factories';
+import { auditOf, createPolicy, policySetOf } from '../support/application/factories';
 import { type Answer, faults, send } from '../support/application/send';
-
-const POLICIES = '/api/v1/policies';
-const RULES = { effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*'] };
+import { newName, POLICIES, policyStage, RULES } from './policy-stage';
 
 describe('policies', () => {
-  let app: TestApp;
-  let number = 0;
-
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(async () => {
-    await chainIsValid(app);
-    await app.close();
-  });
-
-  const newName = (): string => `policy of this test ${(number += 1)}`;
-  const create = (body: Record<string, unknown>): Promise<Answer> => send(app, 'POST', POLICIES, { body });
-  const read = async (id: string): Promise<PolicyResponse> => (await send(app, 'GET', `${POLICIES}/${id}`)).body;
-  const version = (name: string, label: string): Promise<PolicyResponse> =>
-    createPolicy(app, { name, version: label, subjects: ['nobody'] });
+  const { stage, create, read, version } = policyStage();
 
   describe('versions', () => {
     it('can each be used once', async () => {
@@ -43,7 +25,8 @@ describe('policies', () => {
       const created = await create(body);
       const filled = { ...body, priority: 0, description: null, approval: created.body.approval };
       const turned = { ...body, conditions: [{ value: 5.0, op: 'gt', parameter: '/amount' }] };
-      const entries = async (): Promise<number> => (await send(app, 'GET', '/api/v1/stats')).body.provenanceEntries;
+      const entries = async (): Promise<number> =>
+        (await send(stage.app, 'GET', '/api/v1/stats')).body.provenanceEntries;
       const before = await entries();
       for (const same of [body, filled, turned]) {
         const again = await create(same);
@@ -51,7 +34,7 @@ describe('policies', () => {
         expect(again.headers.get('location')).toBeNull();
       }
       const headers = { 'Idempotency-Key': name.replaceAll(' ', '-') };
-      const keyed = (): Promise<Answer> => send(app, 'POST', POLICIES, { body, headers });
+      const keyed = (): Promise<Answer> => send(stage.app, 'POST', POLICIES, { body, headers });
       expect([(await keyed()).status, (await keyed()).status]).toEqual([200, 200]);
       for (const [member, value] of Object.entries({
         priority: 1,
@@ -75,8 +58,9 @@ describe('policies', () => {
         conditions: [{ parameter: '/a', op: 'lt', value: 77 }],
       };
       const text = JSON.stringify(policy).replaceAll('77', '-0');
-      for (const status of [201, 200]) expect((await send(app, 'POST', POLICIES, { body: text })).status).toBe(status);
-      const { body } = await send(app, 'POST', `${POLICIES}/plan`, { body: `{"policies":[${text}]}` });
+      for (const status of [201, 200])
+        expect((await send(stage.app, 'POST', POLICIES, { body: text })).status).toBe(status);
+      const { body } = await send(stage.app, 'POST', `${POLICIES}/plan`, { body: `{"policies":[${text}]}` });
       expect(body.changes).toEqual([expect.objectContaining({ change: 'keep', name })]);
     });
 
@@ -96,27 +80,27 @@ describe('policies', () => {
       const second = await version(name, '2');
       expect((await read(first.id)).status).toBe('superseded');
       expect(second.status).toBe('active');
-      const entries = await auditOf(app, first.id);
+      const entries = await auditOf(stage.app, first.id);
       expect(entries.map(({ action }) => action)).toEqual(['policy.created', 'policy.superseded']);
       expect(entries[1]?.details).toEqual({
         policies: [{ id: first.id, name, version: '1' }],
-        policySet: await policySetOf(app),
+        policySet: await policySetOf(stage.app),
         supersededBy: second.id,
       });
-      expect((await auditOf(app, second.id)).map(({ action }) => action)).toEqual(['policy.created']);
+      expect((await auditOf(stage.app, second.id)).map(({ action }) => action)).toEqual(['policy.created']);
     });
 
     it('can be put back in force', async () => {
       const name = newName();
       const [first, second] = [await version(name, '1'), await version(name, '2')];
-      const activated = await send(app, 'POST', `${POLICIES}/${first.id}/activate`);
+      const activated = await send(stage.app, 'POST', `${POLICIES}/${first.id}/activate`);
       expect(activated).toMatchObject({ status: 200, body: { id: first.id, status: 'active' } });
       expect(activated.headers.get('location')).toBeNull();
       expect((await read(second.id)).status).toBe('superseded');
-      const again = await send(app, 'POST', `${POLICIES}/${first.id}/activate`, { body: {} });
+      const again = await send(stage.app, 'POST', `${POLICIES}/${first.id}/activate`, { body: {} });
       expect(again).toMatchObject({ status: 200, body: activated.body });
       const actions = async ({ id }: PolicyResponse): Promise<string[]> =>
-        (await auditOf(app, id)).map(({ action }) => action);
+        (await auditOf(stage.app, id)).map(({ action }) => action);
       expect(await actions(first)).toEqual(['policy.created', 'policy.superseded', 'policy.activated']);
       expect(await actions(second)).toEqual(['policy.created', 'policy.superseded']);
     });
@@ -124,37 +108,37 @@ describe('policies', () => {
     it('can be deactivated', async () => {
       const name = newName();
       const [first, second] = [await version(name, '1'), await version(name, '2')];
-      const deactivate = (id: string): Promise<Answer> => send(app, 'POST', `${POLICIES}/${id}/deactivate`);
+      const deactivate = (id: string): Promise<Answer> => send(stage.app, 'POST', `${POLICIES}/${id}/deactivate`);
       expect(await deactivate(first.id)).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
       const inactive = await deactivate(second.id);
       expect(inactive).toMatchObject({ status: 200, body: { id: second.id, status: 'inactive' } });
       expect(await deactivate(second.id)).toMatchObject({ status: 200, body: inactive.body });
-      expect((await auditOf(app, second.id)).map(({ action }) => action)).toEqual([
+      expect((await auditOf(stage.app, second.id)).map(({ action }) => action)).toEqual([
         'policy.created',
         'policy.deactivated',
       ]);
       expect((await read(first.id)).status).toBe('superseded');
       const third = await version(name, '3');
       expect((await read(second.id)).status).toBe('inactive');
-      await send(app, 'POST', `${POLICIES}/${second.id}/activate`);
+      await send(stage.app, 'POST', `${POLICIES}/${second.id}/activate`);
       expect((await read(third.id)).status).toBe('superseded');
     });
 
     it('are all counted', async () => {
-      const count = async (): Promise<number> => (await send(app, 'GET', '/api/v1/stats')).body.policies;
+      const count = async (): Promise<number> => (await send(stage.app, 'GET', '/api/v1/stats')).body.policies;
       const before = await count();
       const name = newName();
       await version(name, '1');
       const { id } = await version(name, '2');
-      await send(app, 'POST', `${POLICIES}/${id}/deactivate`);
+      await send(stage.app, 'POST', `${POLICIES}/${id}/deactivate`);
       expect(await count()).toBe(before + 2);
     });
 
     it('leave exactly one in force when many race', async () => {
       const name = newName();
       const made = await Promise.all(Array.from({ length: 20 }, (_, index) => version(name, `1.${index}`)));
-      await Promise.all(made.map(({ id }) => send(app, 'POST', `${POLICIES}/${id}/activate`)));
-      const list = await send(app, 'GET', `${POLICIES}?name=${encodeURIComponent(name)}&status=active`);
+      await Promise.all(made.map(({ id }) => send(stage.app, 'POST', `${POLICIES}/${id}/activate`)));
+      const list = await send(stage.app, 'GET', `${POLICIES}?name=${encodeURIComponent(name)}&status=active`);
       expect(list.body.total).toBe(1);
       const same = await Promise.all(
         Array.from({ length: 20 }, () => create({ ...RULES, name, version: '2', subjects: ['x'] })),
@@ -168,17 +152,17 @@ describe('policies', () => {
 
     it.each(['', '/activate', '/deactivate'])('answer 404 for an unknown one (%s)', async (action) => {
       const method = action === '' ? 'GET' : 'POST';
-      expect((await send(app, method, `${POLICIES}/pol_nothing${action}`)).status).toBe(404);
+      expect((await send(stage.app, method, `${POLICIES}/pol_nothing${action}`)).status).toBe(404);
     });
 
     it.each(['PUT', 'PATCH', 'DELETE'])('cannot be changed by %s', async (method) => {
-      const { id } = await createPolicy(app, { subjects: ['nobody'] });
-      expect((await send(app, method, `${POLICIES}/${id}`)).status).toBe(405);
+      const { id } = await createPolicy(stage.app, { subjects: ['nobody'] });
+      expect((await send(stage.app, method, `${POLICIES}/${id}`)).status).toBe(405);
     });
 
     it('take no body when they are activated or deactivated', async () => {
-      const { id } = await createPolicy(app, { subjects: ['nobody'] });
-      const answer = await send(app, 'POST', `${POLICIES}/${id}/deactivate`, { body: { reason: 'x' } });
+      const { id } = await createPolicy(stage.app, { subjects: ['nobody'] });
+      const answer = await send(stage.app, 'POST', `${POLICIES}/${id}/deactivate`, { body: { reason: 'x' } });
       expect(Object.keys(faults(answer))).toEqual(['reason']);
     });
   });

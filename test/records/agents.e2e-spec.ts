@@ -1,26 +1,13 @@
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { auditOf, chainIsValid, createAgent } from '../support/application/factories';
+import { auditOf, createAgent } from '../support/application/factories';
 import { faults, send } from '../support/application/send';
-
-const AGENTS = '/api/v1/agents';
+import { AGENTS, agentStage, newName } from './agent-stage';
 
 describe('agents', () => {
-  let app: TestApp;
-  let number = 0;
-
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(async () => {
-    await chainIsValid(app);
-    await app.close();
-  });
-
-  const newName = (): string => `agent ${(number += 1)}`;
+  const stage = agentStage();
 
   describe('creation', () => {
     it('fills in optional members and returns the whole record', async () => {
-      const created = await send(app, 'POST', AGENTS, { body: { name: 'minimal' } });
+      const created = await send(stage.app, 'POST', AGENTS, { body: { name: 'minimal' } });
       expect(created.status).toBe(201);
       expect(created.body).toEqual({
         id: expect.stringMatching(/^agt_[0-9A-HJKMNP-TV-Z]{26}$/),
@@ -36,14 +23,14 @@ describe('agents', () => {
       });
       expect(created.headers.get('location')).toBe(`${AGENTS}/${created.body.id}`);
       expect(created.headers.get('etag')).toBe('"1"');
-      const read = await send(app, 'GET', `${AGENTS}/${created.body.id}`);
+      const read = await send(stage.app, 'GET', `${AGENTS}/${created.body.id}`);
       expect(read).toMatchObject({ status: 200, body: created.body });
       expect(read.headers.get('etag')).toBe('"1"');
     });
 
     it('accepts null for optional members', async () => {
       const body = { name: newName(), kind: null, description: null, capabilities: null, roles: null };
-      expect(await send(app, 'POST', AGENTS, { body })).toMatchObject({
+      expect(await send(stage.app, 'POST', AGENTS, { body })).toMatchObject({
         status: 201,
         body: { kind: 'machine', description: '', capabilities: [], roles: [] },
       });
@@ -56,7 +43,7 @@ describe('agents', () => {
         capabilities: Array.from({ length: 200 }, (_, index) => String(index).padStart(100, 'c')),
         roles: Array.from({ length: 50 }, (_, index) => `${index}`.padEnd(2) + '😀'.repeat(98)),
       };
-      expect(await send(app, 'POST', AGENTS, { body })).toMatchObject({ status: 201, body });
+      expect(await send(stage.app, 'POST', AGENTS, { body })).toMatchObject({ status: 201, body });
     });
 
     const BAD_NAMES = [
@@ -65,21 +52,21 @@ describe('agents', () => {
       ...['.', '..', 'agt_', 'agt_01ABC', 'agent:x', 'role:x', 'kind:x', 'kind:human'],
     ];
     it.each(BAD_NAMES)('refuses the name %j', async (name) => {
-      const answer = await send(app, 'POST', AGENTS, { body: { name } });
+      const answer = await send(stage.app, 'POST', AGENTS, { body: { name } });
       expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
       expect(Object.keys(faults(answer))).toEqual(['name']);
     });
 
     it.each(['x', '😀'])('refuses a name of 201 %s', async (character) => {
-      const answer = await send(app, 'POST', AGENTS, { body: { name: character.repeat(201) } });
+      const answer = await send(stage.app, 'POST', AGENTS, { body: { name: character.repeat(201) } });
       expect(faults(answer)).toEqual({ name: 'must have 1 to 200 characters' });
     });
 
     it.each(['...', '.x', 'agt', 'Agt_x', 'AGENT:x', 'user:x', 'a%2Fb', "o'brien & co", '#1?', 'ﬁ'])(
       'accepts the name %j and finds the agent by it',
       async (name) => {
-        const { id } = await createAgent(app, { name });
-        const read = await send(app, 'GET', `${AGENTS}/${encodeURIComponent(name)}`);
+        const { id } = await createAgent(stage.app, { name });
+        const read = await send(stage.app, 'GET', `${AGENTS}/${encodeURIComponent(name)}`);
         expect(read).toMatchObject({ status: 200, body: { id, name } });
       },
     );
@@ -93,7 +80,7 @@ describe('agents', () => {
         status: 'suspended',
         id: null,
       };
-      const answer = await send(app, 'POST', AGENTS, { body });
+      const answer = await send(stage.app, 'POST', AGENTS, { body });
       expect(answer.status).toBe(400);
       expect(Object.keys(faults(answer)).sort()).toEqual(
         [
@@ -108,40 +95,42 @@ describe('agents', () => {
           .sort(),
       );
       const many = { name: newName(), capabilities: Array.from({ length: 201 }, String) };
-      expect(Object.keys(faults(await send(app, 'POST', AGENTS, { body: many })))).toEqual(['capabilities']);
+      expect(Object.keys(faults(await send(stage.app, 'POST', AGENTS, { body: many })))).toEqual(['capabilities']);
       for (const capabilities of ['x', {}, false, 1]) {
-        const bare = await send(app, 'POST', AGENTS, { body: { name: newName(), capabilities } });
+        const bare = await send(stage.app, 'POST', AGENTS, { body: { name: newName(), capabilities } });
         expect(Object.keys(faults(bare))).toEqual(['capabilities']);
       }
     });
 
     it.each(['capabilities', 'roles'])('refuses invisible characters in %s, also in an update', async (list) => {
-      const { id } = await createAgent(app, { name: newName() });
+      const { id } = await createAgent(stage.app, { name: newName() });
       const body = { [list]: ['a b', 'x ', ' x', '\u00a0x', 'a\u200bb', 'a\u202eb', 'a\u0007b', '\ufeffx', 'e\u0301'] };
       const expected = [1, 2, 3, 4, 5, 6, 7].map((index) => `${list}[${index}]`);
-      const created = await send(app, 'POST', AGENTS, { body: { name: newName(), ...body } });
+      const created = await send(stage.app, 'POST', AGENTS, { body: { name: newName(), ...body } });
       expect(created.status).toBe(400);
       expect(Object.keys(faults(created))).toEqual(expected);
-      expect(Object.keys(faults(await send(app, 'PATCH', `${AGENTS}/${id}`, { body })))).toEqual(expected);
+      expect(Object.keys(faults(await send(stage.app, 'PATCH', `${AGENTS}/${id}`, { body })))).toEqual(expected);
     });
 
     it.each(['person', 'Human', '', 7, ['human']])('refuses the kind %j', async (kind) => {
-      const answer = await send(app, 'POST', AGENTS, { body: { name: newName(), kind } });
+      const answer = await send(stage.app, 'POST', AGENTS, { body: { name: newName(), kind } });
       expect(faults(answer)).toEqual({ kind: 'must be one of machine, human' });
     });
 
     it('accepts a person, whose kind every answer shows; the sealed state of a machine has no kind', async () => {
-      const person = await createAgent(app, { name: newName(), kind: 'human' });
-      const machine = await createAgent(app, { name: newName(), kind: 'machine' });
+      const person = await createAgent(stage.app, { name: newName(), kind: 'human' });
+      const machine = await createAgent(stage.app, { name: newName(), kind: 'machine' });
       expect(person.kind).toBe('human');
       for (const path of ['suspend', 'resume']) {
-        expect((await send(app, 'POST', `${AGENTS}/${person.id}/${path}`)).body.kind).toBe('human');
+        expect((await send(stage.app, 'POST', `${AGENTS}/${person.id}/${path}`)).body.kind).toBe('human');
       }
-      expect((await send(app, 'PATCH', `${AGENTS}/${person.id}`, { body: { roles: ['a'] } })).body.kind).toBe('human');
-      expect((await send(app, 'GET', `${AGENTS}/${person.id}`)).body.kind).toBe('human');
+      expect((await send(stage.app, 'PATCH', `${AGENTS}/${person.id}`, { body: { roles: ['a'] } })).body.kind).toBe(
+        'human',
+      );
+      expect((await send(stage.app, 'GET', `${AGENTS}/${person.id}`)).body.kind).toBe('human');
       const sealed = async (id: string): Promise<object> => {
-        const { body } = await send(app, 'GET', `/api/v1/provenance?subjectId=${id}`);
-        return (await send(app, 'GET', `/api/v1/provenance/${body.data[0].sequence}`)).body.state;
+        const { body } = await send(stage.app, 'GET', `/api/v1/provenance?subjectId=${id}`);
+        return (await send(stage.app, 'GET', `/api/v1/provenance/${body.data[0].sequence}`)).body.state;
       };
       expect(await sealed(person.id)).toEqual(person);
       const { kind, ...form } = machine;
@@ -150,8 +139,8 @@ describe('agents', () => {
     });
 
     it('leaves one entry, without free-form content', async () => {
-      const { id } = await createAgent(app, { name: newName(), description: 'secret', capabilities: ['a'] });
-      expect(await auditOf(app, id)).toEqual([
+      const { id } = await createAgent(stage.app, { name: newName(), description: 'secret', capabilities: ['a'] });
+      expect(await auditOf(stage.app, id)).toEqual([
         expect.objectContaining({
           action: 'agent.created',
           actor: { type: 'api_key', id: 'env' },
@@ -169,12 +158,12 @@ describe('agents', () => {
 
   describe('names', () => {
     it('are compared in Unicode normal form C, on write and on lookup', async () => {
-      const { id, name } = await createAgent(app, { name: 'cafe\u0301' });
+      const { id, name } = await createAgent(stage.app, { name: 'cafe\u0301' });
       expect(name).toBe('caf\u00e9');
       for (const form of ['cafe\u0301', 'caf\u00e9']) {
-        const read = await send(app, 'GET', `${AGENTS}/${encodeURIComponent(form)}`);
+        const read = await send(stage.app, 'GET', `${AGENTS}/${encodeURIComponent(form)}`);
         expect(read.body.id).toBe(id);
-        expect(await send(app, 'POST', AGENTS, { body: { name: form } })).toMatchObject({
+        expect(await send(stage.app, 'POST', AGENTS, { body: { name: form } })).toMatchObject({
           status: 409,
           body: { error: { code: 'CONFLICT' } },
         });
@@ -182,12 +171,12 @@ describe('agents', () => {
     });
 
     it('are measured after normalisation', async () => {
-      expect((await createAgent(app, { name: 'e\u0301'.repeat(200) })).name).toBe('\u00e9'.repeat(200));
+      expect((await createAgent(stage.app, { name: 'e\u0301'.repeat(200) })).name).toBe('\u00e9'.repeat(200));
     });
 
     it('are counted after normalisation wherever an agent is named', async () => {
       const name = '각'.repeat(200).normalize('NFD');
-      const { id } = await createAgent(app, { name });
+      const { id } = await createAgent(stage.app, { name });
       const asked = { action: 'look', resourceType: 'a', resourceId: 'b' };
       const naming: [path: string, body: object][] = [
         ['api-keys', { name: 'x', scopes: ['read'], agentId: name }],
@@ -199,30 +188,33 @@ describe('agents', () => {
         ['policies/plan', { policies: [], tests: [{ agent: name, ...asked, expect: 'deny' }] }],
       ];
       for (const [path, body] of naming) {
-        const { status, body: answer } = await send(app, 'POST', `/api/v1/${path}`, { body });
+        const { status, body: answer } = await send(stage.app, 'POST', `/api/v1/${path}`, { body });
         expect([path, Math.floor(status / 100), answer.error?.message]).toEqual([path, 2, undefined]);
       }
       for (const list of ['api-keys?agentId', 'decisions?proposedBy', 'audit?agentId', 'provenance?agentId']) {
-        const found = await send(app, 'GET', `/api/v1/${list}=${encodeURIComponent(name)}`);
-        expect([list, found.body.total]).toEqual([list, (await send(app, 'GET', `/api/v1/${list}=${id}`)).body.total]);
+        const found = await send(stage.app, 'GET', `/api/v1/${list}=${encodeURIComponent(name)}`);
+        expect([list, found.body.total]).toEqual([
+          list,
+          (await send(stage.app, 'GET', `/api/v1/${list}=${id}`)).body.total,
+        ]);
         expect(found.body.total).toBeGreaterThan(0);
       }
     });
 
     it('differ by case', async () => {
-      await createAgent(app, { name: 'Case' });
-      await createAgent(app, { name: 'case' });
-      expect((await send(app, 'GET', `${AGENTS}/CASE`)).status).toBe(404);
+      await createAgent(stage.app, { name: 'Case' });
+      await createAgent(stage.app, { name: 'case' });
+      expect((await send(stage.app, 'GET', `${AGENTS}/CASE`)).status).toBe(404);
     });
 
     it('are unique, even when many race', async () => {
-      const before = (await send(app, 'GET', '/api/v1/stats')).body;
+      const before = (await send(stage.app, 'GET', '/api/v1/stats')).body;
       const answers = await Promise.all(
-        Array.from({ length: 50 }, () => send(app, 'POST', AGENTS, { body: { name: 'contested' } })),
+        Array.from({ length: 50 }, () => send(stage.app, 'POST', AGENTS, { body: { name: 'contested' } })),
       );
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
       expect(answers.filter(({ status }) => status === 409)).toHaveLength(49);
-      const after = (await send(app, 'GET', '/api/v1/stats')).body;
+      const after = (await send(stage.app, 'GET', '/api/v1/stats')).body;
       expect(after).toEqual({
         ...before,
         agents: Number(before.agents) + 1,
@@ -233,34 +225,34 @@ describe('agents', () => {
 
   describe('reading', () => {
     it.each(['nobody', 'agt_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'agt_', '%F0%9F%98%80'])('answers 404 for %s', async (id) => {
-      expect(await send(app, 'GET', `${AGENTS}/${id}`)).toMatchObject({
+      expect(await send(stage.app, 'GET', `${AGENTS}/${id}`)).toMatchObject({
         status: 404,
         body: { error: { code: 'NOT_FOUND', message: 'The agent was not found.' } },
       });
     });
 
     it.each(['%00', 'a%00b', '%ff', '%zz'])('answers 400 for %s', async (id) => {
-      expect((await send(app, 'GET', `${AGENTS}/${id}`)).status).toBe(400);
+      expect((await send(stage.app, 'GET', `${AGENTS}/${id}`)).status).toBe(400);
     });
 
     it('answers 304 to a client that has the current revision', async () => {
-      const { id } = await createAgent(app, { name: newName() });
+      const { id } = await createAgent(stage.app, { name: newName() });
       const headers = { 'If-None-Match': '"1"' };
-      expect((await send(app, 'GET', `${AGENTS}/${id}`, { headers })).status).toBe(304);
-      await send(app, 'PATCH', `${AGENTS}/${id}`, { body: { description: 'new' } });
-      expect((await send(app, 'GET', `${AGENTS}/${id}`, { headers })).status).toBe(200);
+      expect((await send(stage.app, 'GET', `${AGENTS}/${id}`, { headers })).status).toBe(304);
+      await send(stage.app, 'PATCH', `${AGENTS}/${id}`, { body: { description: 'new' } });
+      expect((await send(stage.app, 'GET', `${AGENTS}/${id}`, { headers })).status).toBe(200);
     });
   });
 
   describe('lists', () => {
     it('filter by capability, role and status, each exactly', async () => {
       const make = (capabilities: string[], roles: string[]): Promise<{ id: string }> =>
-        createAgent(app, { name: newName(), capabilities, roles });
+        createAgent(stage.app, { name: newName(), capabilities, roles });
       const first = await make(['list-a', 'list-b'], ['list-r']);
       const second = await make(['list-b"', '%', 'list-b'], ['list-r', 'list-s']);
-      await send(app, 'POST', `${AGENTS}/${second.id}/suspend`);
+      await send(stage.app, 'POST', `${AGENTS}/${second.id}/suspend`);
       const ids = async (query: string): Promise<string[]> => {
-        const { status, body } = await send(app, 'GET', `${AGENTS}?${query}`);
+        const { status, body } = await send(stage.app, 'GET', `${AGENTS}?${query}`);
         expect(status).toBe(200);
         expect(body.total).toBe(body.data.length);
         return body.data.map((agent: { id: string }) => agent.id);
@@ -277,28 +269,28 @@ describe('agents', () => {
     });
 
     it('filter by kind', async () => {
-      const person = await createAgent(app, { name: newName(), kind: 'human', roles: ['kinds'] });
-      const machine = await createAgent(app, { name: newName(), roles: ['kinds'] });
-      const list = async (query: string): Promise<unknown> => (await send(app, 'GET', `${AGENTS}?${query}`)).body;
+      const person = await createAgent(stage.app, { name: newName(), kind: 'human', roles: ['kinds'] });
+      const machine = await createAgent(stage.app, { name: newName(), roles: ['kinds'] });
+      const list = async (query: string): Promise<unknown> => (await send(stage.app, 'GET', `${AGENTS}?${query}`)).body;
       expect(await list('role=kinds&kind=human')).toEqual({ data: [person], total: 1 });
       expect(await list('role=kinds&kind=machine')).toEqual({ data: [machine], total: 1 });
       expect(await list('kind=human&limit=1000')).toMatchObject({ total: expect.any(Number) });
-      expect((await send(app, 'GET', `${AGENTS}?kind=person`)).status).toBe(400);
+      expect((await send(stage.app, 'GET', `${AGENTS}?kind=person`)).status).toBe(400);
     });
 
     it('count beyond the page and continue by cursor', async () => {
       const names = [newName(), newName(), newName()];
-      for (const name of names) await createAgent(app, { name, roles: ['paged'] });
-      const first = (await send(app, 'GET', `${AGENTS}?role=paged&limit=2`)).body;
+      for (const name of names) await createAgent(stage.app, { name, roles: ['paged'] });
+      const first = (await send(stage.app, 'GET', `${AGENTS}?role=paged&limit=2`)).body;
       expect(first.total).toBe(3);
-      const rest = (await send(app, 'GET', `${AGENTS}?limit=2&cursor=${first.nextCursor}`)).body;
+      const rest = (await send(stage.app, 'GET', `${AGENTS}?limit=2&cursor=${first.nextCursor}`)).body;
       expect(rest).toEqual({ data: [expect.objectContaining({ name: names[2] })], total: 3 });
     });
 
     it.each(['status=gone', 'capability=', 'capabilities=a', 'role=a&role=b', 'limit=0', 'limit=1001', 'name=a'])(
       'refuse ?%s',
       async (query) => {
-        expect((await send(app, 'GET', `${AGENTS}?${query}`)).status).toBe(400);
+        expect((await send(stage.app, 'GET', `${AGENTS}?${query}`)).status).toBe(400);
       },
     );
   });

@@ -72,6 +72,11 @@ export async function auditOf(app: ServedApp, subjectId: string): Promise<AuditE
   return answer.body.data;
 }
 
+/** The actions of the audit entries about a record, oldest first. */
+export async function actionsOf(app: ServedApp, subjectId: string): Promise<string[]> {
+  return (await auditOf(app, subjectId)).map(({ action }) => action);
+}
+
 /** The policies in force in the form that `policySet` hashes. */
 export async function policySetOf(app: ServedApp): Promise<string> {
   const { data } = (await send(app, 'GET', '/api/v1/policies?status=active&limit=1000')).body;
