@@ -1,51 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '../support/documents/markdown';
 import { API_KEY } from '../support/application/create-test-app';
-import { startCommand, type StartedProgram } from '../support/processes/started-program';
+import type { StartedProgram } from '../support/processes/started-program';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+import { AS_IMAGE, AS_STARTED, highestMemory, startIn } from './support/surroundings';
 
 /** Duration of the attack in each surrounding; HOSTILE_SECONDS sets another. */
 const SECONDS = Number(process.env['HOSTILE_SECONDS'] ?? 30);
-const MEBIBYTE = 1_048_576;
 /** Milliseconds between two requests of the client that works normally. */
 const PAUSE = 20;
 /** Characters. */
 const LAST_PRINTED = 4_000;
-
-interface Surroundings {
-  readonly name: string;
-  readonly command: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-  /** Limit of the memory of the process at its peak, in bytes. */
-  readonly memory: number;
-}
-
-/** The command of `npm start`, and that of the image with its environment. */
-const SURROUNDINGS: readonly Surroundings[] = [
-  { name: 'npm start', command: startScript(), environment: {}, memory: 700 * MEBIBYTE },
-  { name: 'the image', ...image(), memory: 512 * MEBIBYTE },
-];
-
-function startScript(): string[] {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
-  return scripts.start.replace(/^exec .* \|\| /, '').split(' ');
-}
-
-function image(): { command: string[]; environment: Record<string, string> } {
-  const lines = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split('\n');
-  const rest = (instruction: string): string =>
-    lines.findLast((line) => line.startsWith(`${instruction} `))?.slice(instruction.length + 1) ?? '';
-  const variables = rest('ENV')
-    .split(' ')
-    .map((pair) => pair.split('=') as [string, string]);
-  return { command: JSON.parse(rest('CMD')) as string[], environment: Object.fromEntries(variables) };
-}
 
 /** A client at another address, with the key, that sends one request after another. */
 class OrdinaryClient {
@@ -91,36 +61,20 @@ class OrdinaryClient {
   }
 }
 
-describe.each(SURROUNDINGS)('Under attack from one address, run as by $name, the service', (surroundings) => {
+describe.each([AS_STARTED, AS_IMAGE])('Under attack from one address, run as by $name, the service', (surroundings) => {
   let database: TemporaryDatabase;
   let program: StartedProgram;
   let attack: ChildProcess | null = null;
 
   beforeAll(async () => {
     database = await temporaryDatabase();
-    // The command names files relative to the folder of the service.
-    for (const name of ['dist', 'node_modules', 'package.json'])
-      symlinkSync(join(ROOT, name), join(database.folder, name));
-    mkdirSync(join(database.folder, 'data'));
-    const [command = '', ...parameters] = surroundings.command;
-    program = await startCommand(command, parameters, database.folder, {
-      ...surroundings.environment,
-      ...database.environment,
-      RATE_LIMIT: '100000000',
-      LOG_LEVEL: 'fatal',
-    });
+    program = await startIn(surroundings, database, { RATE_LIMIT: '100000000', LOG_LEVEL: 'fatal' });
   });
   afterAll(async () => {
     attack?.kill('SIGKILL');
     await program.stop('SIGKILL');
     await database.remove();
   });
-
-  /** The peak memory of the process in bytes, as the kernel counts it. */
-  function highestMemory(): number {
-    const status = readFileSync(`/proc/${program.process.pid}/status`, 'utf8');
-    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
-  }
 
   /** How the process ended, if it has; after a failure, with its last output. */
   function ending(): object {
@@ -152,7 +106,7 @@ describe.each(SURROUNDINGS)('Under attack from one address, run as by $name, the
       const counts = JSON.parse(await carriedOut) as Record<string, number>;
       const kinds = ['resets', 'idle connections', 'slow requests', 'large bodies', 'unread answers'];
       expect(Object.keys(counts)).toEqual(expect.arrayContaining([...kinds, 'exports', 'verifications']));
-      expect(highestMemory() / MEBIBYTE).toBeLessThan(surroundings.memory / MEBIBYTE);
+      expect(highestMemory(program)).toBeLessThan(surroundings.memory);
       await program.stop('SIGTERM');
       expect(ending()).toEqual({ exitCode: 0, signal: null });
     },

@@ -167,3 +167,20 @@ describe('The details and the state of an entry', () => {
     expect((await send(app, 'GET', '/api/v1/provenance/1')).status).toBe(200);
   });
 });
+
+describe('Records that are read at the same time', () => {
+  let app: TestApp;
+  beforeAll(async () => (app = await createTestApp()));
+  afterAll(() => app.close());
+
+  it('are each answered as by themselves: small, large and missing ones', async () => {
+    const small = await createEntity(app, { name: 'small' });
+    const large = await createEntity(app, { name: 'large', properties: { text: 'x'.repeat(900_000) } });
+    const ids = Array.from({ length: 20 }, () => [small.id, large.id, 'ent_missing']).flat();
+    const answers = await Promise.all(ids.map((id) => send(app, 'GET', `/api/v1/entities/${id}`)));
+    answers.forEach(({ status, body }, index) => {
+      if (ids[index] === 'ent_missing') expect(status).toBe(404);
+      else expect(body).toEqual(ids[index] === small.id ? small : large);
+    });
+  });
+});

@@ -1,9 +1,12 @@
+/** A row, or what will be one: a read may leave some rows to later statements, for which the next group does not wait. */
+export type Found<Row> = Row | undefined | Promise<Row | undefined>;
+
 /** Reads the rows that have one of the values, in one statement. */
-type ReadAmong<Row> = (values: readonly string[]) => Promise<ReadonlyMap<string, Row>>;
+type ReadAmong<Row> = (values: readonly string[]) => Promise<ReadonlyMap<string, Found<Row>>>;
 
 interface Waiting<Row> {
   readonly value: string;
-  readonly resolve: (row: Row | undefined) => void;
+  readonly resolve: (row: Found<Row>) => void;
   readonly reject: (error: unknown) => void;
 }
 

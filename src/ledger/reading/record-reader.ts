@@ -21,6 +21,7 @@ import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
 import type { Condition, Page, PageRequest, RecordRange } from '../record-page';
 import { arraysOfOne } from '../records/statements';
+import { PointReader } from './point-reader';
 import { readRows } from './row-lists';
 import { rowsAmong } from './rows-among';
 import { sourceOf } from './source-of';
@@ -40,19 +41,20 @@ interface ListedRows {
 export class RecordReader {
   /** Ledger size up to which one statement may count rows: small enough to end well before the statement timeout. */
   private readonly countedAtOnce: number = 250_000;
-  /** By codec, then by column. */
-  private readonly pointReaders = new Map<RecordCodec, Map<string, DataLoader<GovernedRow>>>();
+  private readonly points: PointReader;
   private readonly existenceReaders = new Map<RecordCodec, DataLoader<true>>();
 
   /** @internal */
   constructor(
     private readonly database: Database,
     private readonly catalog: RecordCatalog,
-  ) {}
+  ) {
+    this.points = new PointReader(database);
+  }
 
   /** @param viewer who reads: required for kinds whose records not everybody may see. */
   find<Row extends GovernedRow>(kind: RecordKind<Row>, id: string, viewer?: Viewer): Promise<Row | undefined> {
-    const found = this.dataLoader(this.catalog.codec(kind), 'id').find(id) as Promise<Row | undefined>;
+    const found = this.points.find(this.catalog.codec(kind), 'id', id) as Promise<Row | undefined>;
     return kind.visibility === undefined ? found : found.then((row) => visibleTo(viewer, kind, row));
   }
 
@@ -75,7 +77,7 @@ export class RecordReader {
     const codec = this.catalog.codec(kind);
     const [[column, value] = ['', ''], ...others] = Object.entries<string>(key as Record<string, string>);
     if (others.length > 0) return this.findByAll(codec, key as Record<string, string>) as Promise<Row | undefined>;
-    return this.dataLoader(codec, column).find(value) as Promise<Row | undefined>;
+    return this.points.find(codec, column, value) as Promise<Row | undefined>;
   }
 
   /** Excludes what the viewer may not see, from the total as well. */
@@ -212,30 +214,9 @@ export class RecordReader {
     return row === undefined ? undefined : (await rowsForAnswers(codec, [row]))[0];
   }
 
-  private dataLoader(codec: RecordCodec, column: string): DataLoader<GovernedRow> {
-    const readers = this.pointReaders.get(codec) ?? new Map<string, DataLoader<GovernedRow>>();
-    this.pointReaders.set(codec, readers);
-    const reader = readers.get(column) ?? new DataLoader((values) => this.readAmong(codec, column, values));
-    readers.set(column, reader);
-    return reader;
-  }
-
   private async idsAmong(codec: RecordCodec, ids: readonly string[]): Promise<ReadonlyMap<string, true>> {
     const rows = await this.database.points.all<{ id: string }>(codec.selectIds, [arraysOfOne(ids)]);
     return new Map(rows.map(({ id }) => [id, true]));
-  }
-
-  private async readAmong(
-    codec: RecordCodec,
-    column: string,
-    values: readonly string[],
-  ): Promise<ReadonlyMap<string, GovernedRow>> {
-    const rows =
-      values.length === 1
-        ? await this.database.points.all(codec.selectWhere([column]), values)
-        : await this.database.points.all(codec.selectAmong([column]), [arraysOfOne(values)]);
-    const decoded = await rowsForAnswers(codec, rows);
-    return new Map(decoded.map((row, index) => [String(rows[index]?.[column]), row]));
   }
 }
 

@@ -110,6 +110,18 @@ export class RecordCodec {
     return { sql, isSized };
   }
 
+  /** The same, without such rows. It costs less for those that are found. */
+  selectOnlySmallAmong(columns: readonly string[]): { readonly sql: string; readonly isSized: boolean } {
+    const isSized = this.longColumns.length > 0;
+    const among = this.selectAmong(columns);
+    return { sql: isSized ? `${among} AND ${sizeSql(this.longColumns.map(quoted))} <= $2` : among, isSized };
+  }
+
+  /** Selects which of the values in a JSON array of one-element arrays a column has. */
+  selectValues(column: string): string {
+    return selectAmong(this.dialect, this.table, [quoted(column)], [column]);
+  }
+
   /** Bytes of free-form content: as the database reports, or an estimate for a row that was read without asking. */
   sizeOf(stored: SqlRow): number {
     const size = stored[SIZE];
