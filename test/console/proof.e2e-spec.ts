@@ -83,6 +83,42 @@ describeInBrowser("The console's proof", () => {
     await page.getByRole('button', { name: `Verify ${String(body.size)} entries` }).waitFor();
   });
 
+  it('shows a verdict with its entries and its time, and only next to the head that it is about', async () => {
+    const { program, supplier } = stage.company;
+    const page = await open();
+    const refresh = async (): Promise<void> => {
+      const isLoaded = page.waitForResponse('**/provenance/checkpoint');
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      await (await isLoaded).finished();
+    };
+    await page.getByRole('button', { name: /^Verify/ }).click();
+    const sound = page.getByRole('status').filter({ hasText: 'The ledger is sound.' });
+    await sound.waitFor();
+    const { size } = (await send(program, 'GET', '/api/v1/provenance/checkpoint', { key: program.key })).body;
+    expect(await sound.innerText()).toMatch(new RegExp(`Entries 1–${String(size)}, verified at .*\\d\\d:\\d\\d:`));
+    await refresh();
+    await sound.waitFor();
+    await addClaim(program, supplier.id, { predicate: 'seen', value: false });
+    await refresh();
+    await page.getByText(`entry ${String(Number(size) + 1)}`, { exact: true }).waitFor();
+    expect(await sound.count()).toBe(0);
+  });
+
+  it.each(['rootHash', 'size'])('does not call another %s signed where the note is still the same', async (member) => {
+    const page = await open();
+    await page.getByText(SIGNED).waitFor();
+    await page.route('**/provenance/checkpoint', async (route) => {
+      const response = await route.fetch();
+      const said = (await response.json()) as { size: number };
+      await route.fulfill({ response, json: { ...said, [member]: member === 'size' ? said.size - 1 : OTHER_ROOT } });
+    });
+    const isLoaded = page.waitForResponse('**/provenance/checkpoint');
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await (await isLoaded).finished();
+    await page.getByRole('alert').filter({ hasText: 'The signature is not that of the key' }).waitFor();
+    expect(await page.getByText(SIGNED).count()).toBe(0);
+  });
+
   it('is not taken on trust: nor is what an entry says, nor to which root its path leads', async () => {
     const page = await open();
     await page.getByText(PATH_HOLDS).waitFor();

@@ -1,22 +1,21 @@
 import type { JSX } from 'preact';
-import { useLoad } from '../../api/load.js';
 import type { Checkpoint } from '../../api/types.js';
 import { counted, numberText } from '../../ui/format.js';
-import { Panel, When } from '../../ui/parts.js';
+import { Panel } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
-import { checkNote, type NoteVerdict } from './note.js';
+import type { NoteVerdict } from './note.js';
 
 interface CheckpointPanelProps {
   readonly of: Checkpoint;
   /** When it was loaded. */
   readonly at: string;
+  readonly signature: NoteVerdict;
   readonly reload: () => void;
 }
 
 /** What the service states about its ledger, and whether the statement is signed. */
-export function CheckpointPanel({ of: said, at, reload }: CheckpointPanelProps): JSX.Element {
+export function CheckpointPanel({ of: said, at, signature, reload }: CheckpointPanelProps): JSX.Element {
   const { size, origin, rootHash, publicKey, checkpoint } = said;
-  const verdict = useLoad(() => checkNote(said), [checkpoint, publicKey]);
   return (
     <Panel
       title="The ledger"
@@ -55,9 +54,7 @@ export function CheckpointPanel({ of: said, at, reload }: CheckpointPanelProps):
           </p>
         </dd>
       </dl>
-      <When of={verdict} what="the signature">
-        {(found) => <Signature verdict={found} />}
-      </When>
+      <Signature verdict={signature} />
     </Panel>
   );
 }

@@ -11,15 +11,15 @@ const NOT_YET = 'this browser does not know Ed25519 signatures. Use a newer one'
 /** Whether a checkpoint is signed by its key, and contains what is shown: https://c2sp.org/signed-note. */
 export async function checkNote({ checkpoint, origin, size, rootHash, publicKey }: Checkpoint): Promise<NoteVerdict> {
   if (!isSecureContext) return { is: 'unchecked', because: NOT_HERE };
-  const [, name = '', keyId = '', encoded = ''] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(publicKey) ?? [];
-  const end = checkpoint.lastIndexOf('\n\n') + 1;
-  const text = checkpoint.slice(0, end);
-  const line = checkpoint
-    .slice(end)
-    .split('\n')
-    .find((one) => one.startsWith(`— ${name} `) && hex(bytesOf(one)).startsWith(keyId));
-  if (line === undefined || text !== `${origin}\n${size}\n${base64(rootHash)}\n`) return { is: 'invalid' };
   try {
+    const [, name = '', keyId = '', encoded = ''] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(publicKey) ?? [];
+    const end = checkpoint.lastIndexOf('\n\n') + 1;
+    const text = checkpoint.slice(0, end);
+    const line = checkpoint
+      .slice(end)
+      .split('\n')
+      .find((one) => one.startsWith(`— ${name} `) && hex(bytesOf(one)).startsWith(keyId));
+    if (line === undefined || text !== `${origin}\n${size}\n${base64(rootHash)}\n`) return { is: 'invalid' };
     // The key is preceded by the number of its algorithm; the signature by four bytes that identify the key.
     const key = await crypto.subtle.importKey('raw', decoded(encoded).slice(1), 'Ed25519', false, ['verify']);
     const signature = bytesOf(line).slice(4);

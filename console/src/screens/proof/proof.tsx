@@ -7,6 +7,7 @@ import { When } from '../../ui/parts.js';
 import { CheckpointPanel } from './checkpoint.js';
 import { Download } from './download.js';
 import { Inclusion } from './inclusion.js';
+import { checkNote } from './note.js';
 import { Verify } from './verify.js';
 
 /** Shows that the ledger is unaltered, and lets people check that themselves. */
@@ -16,7 +17,7 @@ export function Proof(): JSX.Element {
   const checkpoint = useLoad(
     async (signal) => {
       const said = await client.get('/api/v1/provenance/checkpoint', { signal });
-      return { said, at: new Date(serviceNow()).toISOString() };
+      return { said, at: new Date(serviceNow()).toISOString(), signature: await checkNote(said) };
     },
     [client],
   );
@@ -32,10 +33,10 @@ export function Proof(): JSX.Element {
       </header>
       <div class="decision">
         <When of={checkpoint} what="the checkpoint">
-          {({ said, at }) => (
+          {({ said, at, signature }) => (
             <>
-              <CheckpointPanel of={said} at={at} reload={checkpoint.reload} />
-              <Verify entries={said.size} />
+              <CheckpointPanel of={said} at={at} signature={signature} reload={checkpoint.reload} />
+              <Verify of={said} />
               {said.size === 0 ? null : <Inclusion asked={asked > 0 ? asked : said.size} checkpoint={said} />}
               <Download of={said} />
             </>

@@ -2,28 +2,43 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLoad, useReloads } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
-import type { Verification } from '../../api/types.js';
+import { serviceNow } from '../../api/clock.js';
+import type { Checkpoint, Verification } from '../../api/types.js';
 import { counted, durationText, numberText, revealed, words } from '../../ui/format.js';
 import { Panel, Problem } from '../../ui/parts.js';
-import { useNow } from '../../ui/time.js';
+import { At, useNow } from '../../ui/time.js';
 import { metricsOf } from '../health/metrics.js';
 
 /** Milliseconds between checks of the progress. */
 const LOOK_EVERY = 2_000;
 const REACHED = 'governance_verification_entry';
 
+/** The root of the tree over so many entries. */
+type Head = Pick<Checkpoint, 'size' | 'rootHash'>;
+
+interface Finding {
+  readonly verification: Verification;
+  /** When it began. */
+  readonly at: string;
+  /** The head on screen at that time. */
+  readonly asked: Head;
+}
+
 /** Makes the service verify everything: the chain, the tree and every record. */
-export function Verify({ entries }: { readonly entries: number }): JSX.Element {
+export function Verify({ of: shown }: { readonly of: Head }): JSX.Element {
+  const entries = shown.size;
   const { slowClient } = useSession();
   const [began, setBegan] = useState<number | null>(null);
-  const [found, setFound] = useState<Verification | null>(null);
+  const [found, setFound] = useState<Finding | null>(null);
   const [error, setError] = useState<unknown>(null);
   const run = async (): Promise<void> => {
+    const at = new Date(serviceNow()).toISOString();
     setBegan(Date.now());
     setError(null);
     setFound(null);
     try {
-      setFound(await slowClient.post('/api/v1/provenance/verify', { body: { state: true } }));
+      const verification = await slowClient.post('/api/v1/provenance/verify', { body: { state: true } });
+      setFound({ verification, at, asked: shown });
     } catch (reason) {
       setError(reason);
     }
@@ -40,9 +55,14 @@ export function Verify({ entries }: { readonly entries: number }): JSX.Element {
         <Progress began={began} entries={entries} />
       )}
       {error === null ? null : <Problem error={error} />}
-      {found === null ? null : <Verdict of={found} />}
+      {found === null || !concerns(found, shown) ? null : <Verdict of={found} />}
     </Panel>
   );
+}
+
+/** Whether a finding says something about the head that is shown. What was tampered with once stays so. */
+function concerns({ verification: { valid, tree }, asked }: Finding, shown: Head): boolean {
+  return !valid || [asked, tree].some((head) => head?.size === shown.size && head.rootHash === shown.rootHash);
 }
 
 interface ProgressProps {
@@ -75,14 +95,14 @@ function useReached(): number | null {
   return look.data;
 }
 
-function Verdict({ of: found }: { readonly of: Verification }): JSX.Element {
+function Verdict({ of: { verification: found, at } }: { readonly of: Finding }): JSX.Element {
   const { valid, entriesVerified, recordsVerified, durationMs, firstInvalid, brokenLinks, invalidHashes } = found;
   const { firstInvalidRecords = [], firstInvalidDerived = [], invalidRecords = 0, invalidDerived = 0, tree } = found;
   const unlisted = invalidRecords + invalidDerived - firstInvalidRecords.length - firstInvalidDerived.length;
   if (valid) {
     return (
       <div class="notice good" role="status">
-        <strong>The ledger is sound.</strong> {counted(entriesVerified, 'entry', 'entries')} and{' '}
+        <strong>The ledger is sound.</strong> {rangeText(entriesVerified)}, verified at <At at={at} />: they and{' '}
         {counted(recordsVerified ?? 0, 'record')} match their hashes (
         {durationMs < 1_000 ? 'under 1 s' : durationText(durationMs)}).
       </div>
@@ -90,7 +110,7 @@ function Verdict({ of: found }: { readonly of: Verification }): JSX.Element {
   }
   return (
     <div class="notice bad" role="alert">
-      <strong>The ledger was tampered with.</strong>
+      <strong>The ledger was tampered with.</strong> {rangeText(entriesVerified)}, verified at <At at={at} />:
       <ul>
         {firstInvalid === null ? null : <li>The first invalid entry is {firstInvalid}.</li>}
         {brokenLinks + invalidHashes === 0 ? null : (
@@ -113,4 +133,10 @@ function Verdict({ of: found }: { readonly of: Verification }): JSX.Element {
       <p>Keep the database as it is. Compare it with a backup and with a checkpoint kept elsewhere.</p>
     </div>
   );
+}
+
+/** The entries up to a head. */
+function rangeText(last: number): string {
+  if (last === 0) return 'No entry';
+  return last === 1 ? 'Entry 1' : `Entries 1–${numberText(last)}`;
 }
