@@ -15,9 +15,10 @@ describe('Caches', () => {
 
   function cachingOf({ headers }: Answer): object {
     const vary = (headers.get('vary') ?? '').split(/, */);
-    return { control: headers.get('cache-control'), byKey: vary.includes('X-API-Key') };
+    const byCaller = ['X-API-Key', 'Authorization'].filter((name) => vary.includes(name));
+    return { control: headers.get('cache-control'), byCaller };
   }
-  const OF_THE_CALLER = { control: 'private, no-cache', byKey: true };
+  const OF_THE_CALLER = { control: 'private, no-cache', byCaller: ['X-API-Key', 'Authorization'] };
 
   it.each<[string, string, Sent, number]>([
     ['GET', '/api/v1/entities', {}, 200],

@@ -9,8 +9,8 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 import { untilStatus } from './support/sessions';
 
 const MAIN = join(ROOT, 'dist', 'main.js');
-/** Milliseconds. */
-const STUCK_FOR = 15_000;
+/** Milliseconds: five times what is promised. */
+const STUCK_FOR = 5 * 3_000;
 
 describe('Of two replicas, one of which stops while it holds the head,', () => {
   let database: TemporaryDatabase;
@@ -57,7 +57,7 @@ describe('Of two replicas, one of which stops while it holds the head,', () => {
       await sleep(20);
     }
     expect([...statuses].sort()).toEqual([1_200, 201, 2_200]);
-    // Three seconds are promised; the writes must come from the other replica, not from the one that is back.
+    // The writes came from the other replica, not from the one that is back.
     expect(longest).toBeLessThan(STUCK_FOR);
     goOn();
     gate.cut();
