@@ -19,7 +19,7 @@ import { EventsModule } from './events/events.module';
 import { ExecutionsModule } from './executions/executions.module';
 import { HealthModule } from './health/health.module';
 import { AnswersModule } from './http/answers/answers.module';
-import { AccessGuard } from './http/authentication/access.guard';
+import { ApiKeyGuard } from './http/authentication/api-key.guard';
 import { AccessModule } from './http/authentication/access.module';
 import { Authentication } from './http/authentication/authentication';
 import { BodyModule } from './http/body/body.module';
@@ -74,7 +74,7 @@ export const PIPELINE = [
   Authentication,
   { provide: APP_GUARD, useClass: AppThrottlerGuard },
   { provide: APP_GUARD, useExisting: ShutdownGate },
-  { provide: APP_GUARD, useClass: AccessGuard },
+  { provide: APP_GUARD, useClass: ApiKeyGuard },
   { provide: APP_GUARD, useClass: RequestInputGuard },
   { provide: APP_PIPE, useClass: RequestValidationPipe },
   { provide: APP_FILTER, useClass: AllExceptionsFilter },

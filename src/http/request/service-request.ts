@@ -15,7 +15,7 @@ export interface ServiceRequest extends Request {
   address?: string;
   /** See `Authentication`. */
   identity?: Identity | null;
-  /** Set by `AccessGuard` for all routes that are not public. */
+  /** Set by `ApiKeyGuard` for all routes that are not public. */
   caller?: Caller;
   /** The `Idempotency-Key` of a POST; `RequestInputGuard` reads it. */
   idempotencyKey?: string;

@@ -10,10 +10,13 @@ import type { Exchange, ServiceRequest } from '../request/service-request';
 import { Authentication } from './authentication';
 import type { AdmissionRule, RouteScopes } from '../request/route-marks';
 
-/** Determines the caller of a request, and admits it if it has a scope of the route. Public routes need none. */
+/**
+ * Determines the caller of a request by its API key, or by a token in its place, and admits it if it has a scope of the
+ * route. Public routes need none.
+ */
 @Injectable()
-export class AccessGuard implements CanActivate {
-  private readonly logger = new Logger(AccessGuard.name);
+export class ApiKeyGuard implements CanActivate {
+  private readonly logger = new Logger(ApiKeyGuard.name);
   private readonly preflightsArePublic: boolean;
   private failures = 0;
 
