@@ -13,7 +13,7 @@ export async function buildPackage(folder, madeFrom, make) {
   const isFresh = () => existsSync(dist) && changedAt(dist) >= newestChange(madeFrom);
   // Before the lock, which a folder that is only read cannot have.
   if (isFresh()) return;
-  await ensureAlone(join(folder, 'dist.lock'), () => {
+  await ensureAlone(join(folder, 'dist.locks'), () => {
     // Another process may have made it meanwhile.
     if (isFresh()) return;
     // A build that was killed leaves them.

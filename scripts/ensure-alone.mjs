@@ -1,26 +1,33 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Milliseconds. No work takes as long: an older lock was left behind, and the number of its process may be another's now. */
+/** Milliseconds. No work takes as long: an older claim was left behind, and the number of its process may be another's now. */
 const LONGEST_WORK = 10 * 60_000;
 /** Milliseconds after which whoever waits is told why. */
 const SILENCE = 5_000;
 const PAUSE = 100;
-/** Milliseconds for which a lock may be empty while it is taken. */
-const TAKING = 1_000;
 
 /**
- * Does the work while no other process does work under the same lock, a file; it waits for one that does. The lock of a process that
- * has ended does not count.
+ * Does the work while no other process does work under the same lock, and waits for one that does. The lock is a folder with the
+ * claims of processes. Each makes its own, under a name that is never used again, and only then looks for others: so of two, one
+ * sees the other. Whoever does withdraws and tries again. The claim of a process that has ended does not count, and whoever removes
+ * it cannot remove another's.
  */
 export async function ensureAlone(lock, work) {
-  for (let waited = 0; !isTaken(lock); waited += PAUSE) {
-    if (waited === SILENCE) console.error(`Waiting for the process ${holderOf(lock)}, which holds ${lock}`);
-    await sleep(PAUSE);
+  const own = `${process.pid}.${randomUUID()}`;
+  const began = Date.now();
+  let isTold = false;
+  while (!isTaken(lock, own)) {
+    if (!isTold && Date.now() - began >= SILENCE) {
+      isTold = true;
+      console.error(`Waiting for the process ${holderOf(lock, own)}, which holds ${lock}`);
+    }
+    // Two that have seen each other try again at different times.
+    await sleep(PAUSE * (0.5 + Math.random()));
   }
-  const release = () => {
-    if (holderOf(lock) === process.pid) rmSync(lock, { force: true });
-  };
+  const release = () => withdraw(lock, own);
   // A command that fails ends the process.
   process.once('exit', release);
   try {
@@ -32,34 +39,59 @@ export async function ensureAlone(lock, work) {
 }
 
 /** Whether it is ours now. */
-function isTaken(lock) {
+function isTaken(lock, own) {
+  if (holderOf(lock, own) !== null) return false;
   try {
-    writeFileSync(lock, String(process.pid), { flag: 'wx' });
-    return true;
+    mkdirSync(lock, { recursive: true });
+    writeFileSync(join(lock, own), '', { flag: 'wx' });
   } catch (error) {
-    if (error.code !== 'EEXIST') throw error;
-    if (!isHeld(lock)) rmSync(lock, { force: true });
-    return false;
+    // Whoever had it has just removed the folder.
+    if (error.code === 'ENOENT') return false;
+    throw error;
   }
+  if (holderOf(lock, own) === null) return true;
+  withdraw(lock, own);
+  return false;
 }
 
-/** Whether the process that took it may be at work. We are not, whatever an earlier process with our number left. */
-function isHeld(lock) {
-  const taken = statSync(lock, { throwIfNoEntry: false });
-  if (taken === undefined) return false;
-  const age = Date.now() - taken.mtimeMs;
-  const holder = holderOf(lock);
-  if (holder === null) return age < TAKING;
-  return age < LONGEST_WORK && holder !== process.pid && isRunning(holder);
-}
-
-/** Null where it is empty, or released. */
-function holderOf(lock) {
+function withdraw(lock, own) {
+  rmSync(join(lock, own), { force: true });
   try {
-    return Number(readFileSync(lock, 'utf8')) || null;
+    rmdirSync(lock);
   } catch {
-    return null;
+    // Others have claims in it, or it is gone.
   }
+}
+
+/** Another process that may be at work; null if there is none. Removes the claims of those that are not. */
+function holderOf(lock, own) {
+  for (const claim of claimsIn(lock)) {
+    if (claim === own) continue;
+    if (isHeld(lock, claim)) return processOf(claim);
+    rmSync(join(lock, claim), { force: true });
+  }
+  return null;
+}
+
+function claimsIn(lock) {
+  try {
+    return readdirSync(lock);
+  } catch (error) {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** Another claim with our number is that of an earlier process. */
+function isHeld(lock, claim) {
+  const made = statSync(join(lock, claim), { throwIfNoEntry: false });
+  if (made === undefined || Date.now() - made.mtimeMs >= LONGEST_WORK) return false;
+  const holder = processOf(claim);
+  return holder !== process.pid && isRunning(holder);
+}
+
+function processOf(claim) {
+  return Number.parseInt(claim, 10);
 }
 
 function isRunning(holder) {

@@ -12,7 +12,7 @@ const FOLDERS = ['clients/typescript', 'clients/cli', 'clients/frameworks', 'con
 export async function ensureClients(folders = FOLDERS) {
   for (const name of folders) {
     const folder = join(root, name);
-    if (!isInstalled(folder)) await ensureAlone(join(folder, 'install.lock'), () => install(folder));
+    if (!isInstalled(folder)) await ensureAlone(join(folder, 'install.locks'), () => install(folder));
   }
 }
 

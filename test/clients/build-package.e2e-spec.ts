@@ -21,6 +21,39 @@ await buildPackage('.', ['src'], (dist) => {
 process.stdout.write(readFileSync('dist/main.js', 'utf8'));
 `;
 
+/** Does what no two processes may do at once, and says whether another was doing it. */
+const WORK = `
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
+import { ensureAlone } from '${pathToFileURL(join(ROOT, 'scripts', 'ensure-alone.mjs')).href}';
+await ensureAlone('lock', () => {
+  try {
+    writeFileSync('working', '', { flag: 'wx' });
+  } catch {
+    process.stdout.write('not alone ');
+  }
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+  rmSync('working', { force: true });
+  process.stdout.write('done');
+});
+`;
+/** As on a machine that is so busy that a process is held up whenever it is about to remove or move a file. */
+const SLOW = `
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+for (const name of ['linkSync', 'renameSync', 'rmdirSync', 'rmSync', 'unlinkSync']) {
+  const real = fs[name];
+  fs[name] = (...words) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+    return real(...words);
+  };
+}
+syncBuiltinESMExports();
+`;
+const KILLED = `
+import { ensureAlone } from '${pathToFileURL(join(ROOT, 'scripts', 'ensure-alone.mjs')).href}';
+await ensureAlone('lock', () => process.kill(process.pid, 'SIGKILL'));
+`;
+
 // Independent of the database, so once is enough.
 describeOnSqlite('The build of a package', () => {
   let folder: string;
@@ -45,21 +78,31 @@ describeOnSqlite('The build of a package', () => {
     expect(await build()).toEqual(made('second'));
   });
 
-  const TWO_SECONDS_AGO = new Date(Date.now() - 2_000);
+  /** As a process with this number leaves it while it is at work. */
+  function claim(holder: number, at = new Date()): string {
+    mkdirSync(join(folder, 'dist.locks'), { recursive: true });
+    const file = join(folder, 'dist.locks', `${holder}.claim`);
+    writeFileSync(file, '');
+    utimesSync(file, at, at);
+    return file;
+  }
+
   const ELEVEN_MINUTES_AGO = new Date(Date.now() - 11 * 60_000);
   it.each([
     // No process has this number.
-    ['that was killed while it built', '999999999', new Date()],
-    ['that was killed before it said who it is', '', TWO_SECONDS_AGO],
-    ['whose number another has by now', String(process.pid), ELEVEN_MINUTES_AGO],
-  ])('does not wait for a process %s', async (_name, holder, taken) => {
-    writeFileSync(join(folder, 'dist.lock'), holder);
-    utimesSync(join(folder, 'dist.lock'), taken, taken);
+    ['that was killed while it built', 999_999_999, new Date()],
+    ['whose number another has by now', process.pid, ELEVEN_MINUTES_AGO],
+  ])('does not wait for a process %s', async (_name, holder, at) => {
+    claim(holder, at);
     expect(await build()).toEqual(made('first'));
   });
 
   it('does not wait for a process whose number it has itself', async () => {
-    const taking = "import { writeFileSync as write } from 'node:fs';\nwrite('dist.lock', String(process.pid));\n";
+    const taking = `
+      import { mkdirSync as folder, writeFileSync as write } from 'node:fs';
+      folder('dist.locks');
+      write('dist.locks/' + process.pid + '.claim', '');
+    `;
     expect(await build(taking + PROGRAM)).toEqual(made('first'));
   });
 
@@ -75,13 +118,22 @@ describeOnSqlite('The build of a package', () => {
 
   it('says after a while whom it waits for; what is up to date waits for nobody', async () => {
     expect(await build()).toEqual(made('first'));
-    writeFileSync(join(folder, 'dist.lock'), String(process.pid));
+    const held = claim(process.pid);
     expect(await build()).toEqual(made('first'));
     rmSync(join(folder, 'dist'), { recursive: true });
     const program = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], { cwd: folder });
     const [said] = await once(program.stderr, 'data');
-    expect(String(said)).toBe(`Waiting for the process ${process.pid}, which holds dist.lock\n`);
-    rmSync(join(folder, 'dist.lock'));
+    expect(String(said)).toBe(`Waiting for the process ${process.pid}, which holds dist.locks\n`);
+    rmSync(held);
     expect(await once(program, 'close')).toEqual([0, null]);
+  });
+
+  it('is made by one process at a time, even if several notice at once that the one at work was killed', async () => {
+    const evaluate = (program: string): Promise<ProgramRun> =>
+      run(process.execPath, ['--input-type=module', '--eval', program], { folder });
+    expect((await evaluate(KILLED)).exitCode).toBeNull();
+    const racing = [SLOW, SLOW, '', ''].map((pace) => evaluate(pace + WORK));
+    const outputs = (await Promise.all(racing)).map(({ output }) => output);
+    expect(outputs).toEqual(['done', 'done', 'done', 'done']);
   });
 });
