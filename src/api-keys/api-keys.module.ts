@@ -7,7 +7,7 @@ import { EXPIRED_KEYS } from './expired-keys';
 import { ApiKeysController } from './api-keys.controller';
 import { ApiKeysSchema1764100000020 } from './api-keys-schema.migration';
 import { ApiKeysService } from './api-keys.service';
-import { KeyBook } from './key-book';
+import { ActiveKeys } from './active-keys';
 import { MeController } from './me.controller';
 
 /** Keys that the service issues. Global, as authentication, which runs before all modules, needs their holders. */
@@ -15,7 +15,7 @@ import { MeController } from './me.controller';
 @Module({
   imports: [LedgerModule.forFeature({ kinds: [API_KEY], migrations: [ApiKeysSchema1764100000020] }), AgentsModule],
   controllers: [ApiKeysController, MeController],
-  providers: [ApiKeysService, KeyBook, EXPIRED_KEYS, { provide: IssuedKeys, useExisting: KeyBook }],
+  providers: [ApiKeysService, ActiveKeys, EXPIRED_KEYS, { provide: IssuedKeys, useExisting: ActiveKeys }],
   exports: [IssuedKeys],
 })
 export class ApiKeysModule {}

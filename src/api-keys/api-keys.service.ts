@@ -13,7 +13,7 @@ import { createdNote, revokedNote } from './api-key-notes';
 import type { ApiKey } from './api-key.entity';
 import { API_KEY } from './api-key.kind';
 import { isDue, settleExpiry } from './key-expiry';
-import { KeyBook } from './key-book';
+import { ActiveKeys } from './active-keys';
 import { hashOfSecret, prefixOf, randomPart } from './secret';
 
 /** What a key is to allow. */
@@ -36,7 +36,7 @@ export class ApiKeysService {
   constructor(
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
-    private readonly book: KeyBook,
+    private readonly keys: ActiveKeys,
   ) {}
 
   list(request: PageRequest): Promise<Page<ApiKey>> {
@@ -60,7 +60,7 @@ export class ApiKeysService {
       const boundTo = agentId === undefined ? null : (await referencedAgent(transaction, 'agentId', agentId)).id;
       const { key, secret } = issued(transaction, request, boundTo, random);
       const inserted = transaction.insert(API_KEY, key, createdNote(key));
-      this.book.follow(transaction, inserted);
+      this.keys.follow(transaction, inserted);
       return { key: inserted, secret };
     });
   }
@@ -71,10 +71,10 @@ export class ApiKeysService {
       const key = await transaction.find(API_KEY, id);
       if (key === undefined) throw notFound('API key');
       const { now } = transaction;
-      if (isDue(key, now)) return settleExpiry(transaction, this.book, key);
+      if (isDue(key, now)) return settleExpiry(transaction, this.keys, key);
       if (key.status !== 'active') return key;
       const revoked = { ...key, status: 'revoked', revokedAt: now } as const;
-      this.book.follow(transaction, revoked);
+      this.keys.follow(transaction, revoked);
       return transaction.update(API_KEY, revoked, revokedNote(key, reason));
     });
   }

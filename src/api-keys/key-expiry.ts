@@ -2,7 +2,7 @@ import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { expiredNote } from './api-key-notes';
 import type { ApiKey } from './api-key.entity';
 import { API_KEY } from './api-key.kind';
-import type { KeyBook } from './key-book';
+import type { ActiveKeys } from './active-keys';
 
 /** True from `expiresAt` on, for a key that is neither settled nor revoked. */
 export function isDue({ status, expiresAt }: ApiKey, now: string): boolean {
@@ -10,8 +10,8 @@ export function isDue({ status, expiresAt }: ApiKey, now: string): boolean {
 }
 
 /** Records that the key has expired. */
-export function settleExpiry(transaction: LedgerTransaction, book: KeyBook, key: ApiKey): ApiKey {
+export function settleExpiry(transaction: LedgerTransaction, keys: ActiveKeys, key: ApiKey): ApiKey {
   const expired = { ...key, status: 'expired' } as const;
-  book.follow(transaction, expired);
+  keys.follow(transaction, expired);
   return transaction.update(API_KEY, expired, expiredNote(key));
 }

@@ -109,6 +109,7 @@ export class InputCheck {
   }
 }
 
+/** By part and not on the request, which Nest does not give to a pipe of all routes. */
 const checks = new WeakMap<object, InputCheck>();
 
 /** Makes the pipe settle with `check` when it validates `part`. */

@@ -28,7 +28,7 @@ interface HeldKey {
 
 /** The active keys, in memory, so that identifying a caller takes no query. */
 @Injectable()
-export class KeyBook extends IssuedKeys implements OnModuleInit {
+export class ActiveKeys extends IssuedKeys implements OnModuleInit {
   /** By prefix. */
   private readonly active = new Map<string, HeldKey>();
   private readonly rows = new LiveRows<ApiKey>({
