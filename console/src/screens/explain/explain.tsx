@@ -1,12 +1,13 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLoad } from '../../api/load.js';
-import { useSession } from '../../api/session.js';
+import { Fault, useSession } from '../../api/session.js';
+import { typedJson } from '../../api/typed-json.js';
 import type { Policy } from '../../api/types.js';
 import { AgentField } from '../../ui/agent-field.js';
 import { revealed } from '../../ui/format.js';
 import { Options } from '../../ui/options.js';
-import { When } from '../../ui/parts.js';
+import { Problem, When } from '../../ui/parts.js';
 import { Verdict } from './verdict.js';
 
 /** Number of policies, the newest, whose actions and types are suggested. */
@@ -26,7 +27,7 @@ export function Explain(): JSX.Element {
   const known = useKnown();
   /** The one in the form; null before it is asked, and once the form is edited: no answer is shown to another. */
   const [question, setQuestion] = useState<Question | null>(null);
-  const [fault, setFault] = useState<string | null>(null);
+  const [fault, setFault] = useState<unknown>(null);
   const answer = useLoad(
     async (signal) => {
       if (question === null) return null;
@@ -42,11 +43,13 @@ export function Explain(): JSX.Element {
       const value = given.get(name);
       return typeof value === 'string' ? value.trim() : '';
     };
-    const parameters = parsed(text('parameters'));
-    setFault(parameters === null ? 'The arguments must be a JSON object, such as {"amount": 80}.' : null);
-    if (parameters === null) return;
     const [agent, action, resourceType, resourceId] = [text('agent'), text('action'), text('type'), text('resource')];
-    setQuestion({ agent, action, resourceType, resourceId, parameters });
+    setFault(null);
+    try {
+      setQuestion({ agent, action, resourceType, resourceId, parameters: argumentsIn(text('parameters')) });
+    } catch (error) {
+      setFault(error);
+    }
   };
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -76,9 +79,9 @@ export function Explain(): JSX.Element {
           </textarea>
         </label>
         {fault === null ? null : (
-          <p class="notice bad wide" role="alert">
-            {fault}
-          </p>
+          <div class="wide">
+            <Problem error={fault} />
+          </div>
         )}
         <button type="submit" class="primary">
           Explain
@@ -140,13 +143,8 @@ function distinct(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].sort((one, other) => one.localeCompare(other));
 }
 
-function parsed(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text === '' ? '{}' : text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
+function argumentsIn(text: string): Record<string, unknown> {
+  const value = typedJson(text === '' ? '{}' : text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new Fault('The arguments must be a JSON object.', 'Write one, such as {"amount": 80}.');
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
+import { typedJson } from '../../api/typed-json.js';
 import type { NewPolicy, Plan } from '../../api/types.js';
 import { Panel, Problem } from '../../ui/parts.js';
 import { PlanView } from './plan.js';
@@ -43,7 +44,7 @@ export function Draft({ initial, done }: DraftProps): JSX.Element {
   };
   const plan = (): Promise<void> =>
     attempt(async () => {
-      const policy = JSON.parse(text) as NewPolicy;
+      const policy = typedJson(text) as NewPolicy;
       const body = { policies: [policy], replay: {} };
       setPlanned({ policy, plan: await slowClient.post('/api/v1/policies/plan', { body }) });
     });
