@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../src/database/database';
+import type { SqlSessions } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { onServer } from '../support/database/database-server';
 import { chainIsValid, createEntity } from '../support/application/factories';
@@ -12,13 +13,21 @@ import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate'
 import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from './support/postgres-cluster';
 import { endSessions, replayed, untilStatus } from './support/sessions';
 
-/** Each kind of reading session. */
+/** Each kind of session but the writer's. */
 const READERS: readonly [string, (app: TestApp) => Promise<unknown>][] = [
   ['single records', ({ application }) => application.get(Database).points.all('SELECT 1')],
   ['lists', ({ application }) => application.get(Database).lists.all('SELECT 1')],
   ['verification', ({ application }) => application.get(Database).chain.all('SELECT 1')],
+  ['verification of counters', ({ application }) => once(application.get(Database).openReader())],
+  ['the progress of webhooks', ({ application }) => once(application.get(Database).openSideWriter())],
   ['repositories', ({ application }) => application.get(Notes, { strict: false }).repository.find()],
 ];
+
+/** Reads in a session of its own, as these are opened when they are needed. */
+async function once(opening: Promise<SqlSessions>): Promise<unknown> {
+  const session = await opening;
+  return session.all('SELECT 1').finally(() => session.close());
+}
 
 describeWithPostgresCluster('Behind a name that leads to one server or another, the service', () => {
   let folder: string;

@@ -8,6 +8,8 @@ import type { ServerReach } from './server-reach';
  */
 export class WriterServer {
   private primary: Primary | null = null;
+  /** Those that sessions were on before the writer had one. */
+  private readonly early: Primary[] = [];
   private readonly whenMoved: (() => void)[] = [];
   private readonly whenReplaced: (() => void)[] = [];
 
@@ -17,17 +19,19 @@ export class WriterServer {
   moveTo(primary: Primary): void {
     if (this.primary !== null && replaces(this.primary, primary))
       throw elsewhere(primary, `was replaced by the one on timeline ${this.primary.timeline}`);
-    const hasMoved = !this.is(primary);
+    const former = this.primary === null ? this.early.splice(0) : [this.primary];
     this.primary = primary;
+    const hasMoved = !former.every((other) => this.is(other));
     if (hasMoved) this.whenMoved.forEach((listener) => listener());
   }
 
-  is({ system, timeline }: Primary): boolean {
-    return this.primary === null || (system === this.primary.system && timeline === this.primary.timeline);
+  is(primary: Primary): boolean {
+    return this.primary === null || isSame(this.primary, primary);
   }
 
   /** Throws for a session that is elsewhere. If its server has replaced the writer's, the writer is notified. */
   require(primary: Primary): void {
+    if (this.primary === null && !this.early.some((other) => isSame(other, primary))) this.early.push(primary);
     if (this.is(primary)) return;
     if (this.primary !== null && replaces(primary, this.primary)) this.whenReplaced.forEach((listener) => listener());
     throw elsewhere(primary, "is not the writer's");
@@ -42,6 +46,10 @@ export class WriterServer {
   onReplaced(listener: () => void): void {
     this.whenReplaced.push(listener);
   }
+}
+
+function isSame(one: Primary, other: Primary): boolean {
+  return one.system === other.system && one.timeline === other.timeline;
 }
 
 function replaces(primary: Primary, previous: Primary): boolean {

@@ -1,0 +1,54 @@
+import { DataSource } from 'typeorm';
+import { PostgresDatabase } from '../../src/database/postgres/postgres-database';
+import { ProcessLease } from '../../src/database/process-lease.entity';
+import { ProcessLeases1763900000050 } from '../../src/database/process-leases.migration';
+import type { SqlSessions } from '../../src/database/sql-connection';
+import { SchemaContribution } from '../../src/database/start-condition';
+import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';
+import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } from './support/postgres-cluster';
+import { replayed } from './support/sessions';
+
+const SELECT_PORT = `SELECT current_setting('port')::integer AS "port"`;
+const SCHEMA = new SchemaContribution([ProcessLease], [ProcessLeases1763900000050]);
+
+describeWithPostgresCluster('A session that was opened before the writer had one', () => {
+  let primary: PostgresCluster;
+  let standby: PostgresCluster;
+  let gate: TcpGate;
+  let database: PostgresDatabase;
+  let repositories: DataSource;
+
+  beforeAll(async () => {
+    primary = await postgresCluster();
+    standby = await primary.standby();
+    const opened = await openDatabaseGate(primary.url);
+    gate = opened.gate;
+    database = await PostgresDatabase.open(opened.url, { schema: SCHEMA, check: () => Promise.resolve() });
+    repositories = await new DataSource(database.repositoryOptions()).initialize();
+  });
+  afterAll(async () => {
+    await repositories.destroy();
+    await database.close();
+    await gate.close();
+    [standby, primary].forEach((cluster) => cluster.remove());
+  });
+
+  it('is replaced if the writer is on another server', async () => {
+    const side = await database.openSideWriter();
+    const ports = async (): Promise<unknown[]> => {
+      const kinds: Pick<SqlSessions, 'all'>[] = [database.points, database.lists, database.chain, side];
+      const read = await Promise.all(kinds.map((kind) => kind.all(SELECT_PORT)));
+      return [...read, await repositories.query<unknown[]>(SELECT_PORT)].flat();
+    };
+    const fiveTimes = (port: number): object[] => Array.from({ length: 5 }, () => ({ port }));
+    expect(await ports()).toEqual(fiveTimes(primary.port));
+
+    await replayed(primary, standby);
+    standby.promote();
+    gate.aim(standby.port);
+    const writer = await database.openWriter();
+    expect(await ports()).toEqual(fiveTimes(standby.port));
+    await writer.close();
+    await side.close();
+  });
+});
