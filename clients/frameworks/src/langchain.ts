@@ -70,11 +70,18 @@ function pausedElsewhere({ runtime }: Request, { interrupt = false }: Middleware
   return { questions, execution: null };
 }
 
-/** How often the interrupts of the task that is under way can be answered at once: LangGraph shows it only here. */
+/**
+ * How often the interrupts of the task that is under way can be answered at once. LangGraph shows this in no public place: its state
+ * names only what is still to be answered, and an `interrupt` that finds no answer counts as one and shifts those of the tool.
+ * @throws TypeError where it is not in this place either: the tool could take the answer to a question of ours for its own.
+ */
 function answersFor({ configurable }: Request['runtime']): number {
-  const scratchpad = configurable?.['__pregel_scratchpad'] as Scratchpad | undefined;
-  if (scratchpad === undefined) return 0;
+  const scratchpad = (configurable?.['__pregel_scratchpad'] ?? {}) as Partial<Scratchpad>;
   const { resume, nullResume, interruptCounter } = scratchpad;
+  if (!Array.isArray(resume) || typeof interruptCounter !== 'number')
+    throw new TypeError(
+      'This version of LangGraph does not show how often a graph was resumed. Leave `interrupt` out.',
+    );
   return resume.length + (nullResume === undefined ? 0 : 1) - (interruptCounter + 1);
 }
 

@@ -101,6 +101,19 @@ describeOnSqlite('The adapters of frameworks', () => {
     });
   });
 
+  it('langchain: no tool runs with interrupts of a version of LangGraph that does not show which were answered', async () => {
+    const { id } = await createAgent(app, { name: 'other version', capabilities: ['note'] });
+    const key = (await issueKey(app, { name: 'other version', scopes: ['execute'], agentId: id })).secret;
+    const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
+    const { exitCode, output, errors } = await run(process.execPath, ['other-langgraph.mjs'], { folder, environment });
+    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
+    expect(JSON.parse(output)).toEqual({
+      ran: 0,
+      said: expect.stringContaining('Leave `interrupt` out'),
+      outcomes: [],
+    });
+  });
+
   it.each(ASKING)(
     '%s: what a handler of the service carried out because the policies changed meanwhile is not called again',
     async (name) => {
