@@ -1,14 +1,11 @@
 import type { Method } from './api-types.js';
 import { errorOf, GovernanceError, unexpectedAnswer } from './governance-error.js';
+import { wasNeverConnected } from './never-connected.js';
 
 /** Statuses which mean that nothing was done and a retry is safe. */
 const TEMPORARY: ReadonlySet<number> = new Set([429, 503]);
 /** Statuses of a proxy that cannot reach the service: whether anything was done is unknown. */
 const UNKNOWN: ReadonlySet<number> = new Set([502, 504]);
-/** Faults of a connection that was never made: nothing was sent. Outside Node.js they cannot be distinguished. */
-const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
-  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
-]);
 /** Milliseconds. */
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 30_000;
@@ -211,8 +208,7 @@ function isHarmlessTwice(method: Method, headers: Headers): boolean {
 
 function mayHaveHappened({ status, cause }: GovernanceError): boolean {
   if (status !== null) return (status < 400 || status >= 500) && !TEMPORARY.has(status);
-  const { cause: fault } = (cause ?? {}) as { cause?: { code?: unknown } };
-  return !NEVER_CONNECTED.has(fault?.code);
+  return !wasNeverConnected(cause);
 }
 
 /** Milliseconds that the service, or a proxy in front of it, asks to wait: it gives seconds, or a date by its own clock. */

@@ -20,6 +20,7 @@ async function until(file) {
 
 async function run(name) {
   appendFileSync(runs, `${name}\n`);
+  if (name === 'die') process.exit(1);
   if (name === 'turn') {
     // The tool that was allowed is gone by its name, and others have come.
     names = ['wipe', 'added', 'Echo', 'turn'];

@@ -16,6 +16,7 @@ import { SettingsError } from '../settings.js';
 import { asResult, endedText, notDone, notOnRecord, pendingText, refusalText, ToolFailure } from './answers.js';
 import { type Arguments, type ToolRequest, UnclearTargetError } from './mapping.js';
 import { CallProgress } from './progress.js';
+import { UnknownOutcomeError } from './unknown-outcome.js';
 
 /** The name of the question that a client is asked about a call that waits. */
 const QUESTION = 'approval';
@@ -108,7 +109,7 @@ async function attempt(
 
 async function run(gate: Gate, call: ToolCall, signal: AbortSignal, progress: CallProgress): Promise<CallToolResult> {
   const result = await gate.run(call, signal, progress.ofTool()).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted || error instanceof UnknownOutcomeError) throw error;
     throw new Error('The client cancelled the call while the tool ran; what the tool had done by then is not known.');
   });
   if (result.isError === true) throw new ToolFailure(result);
@@ -176,11 +177,15 @@ function answerTo({ name }: ToolCall, error: unknown): CallToolResult {
   if (error instanceof UnclearTargetError || error instanceof SettingsError)
     return notDone(`${name} was not run: ${error.message}`);
   if (error instanceof GovernanceError) return notDone(refusalText(name, error));
-  return notDone(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
+  return failed(name, error);
 }
 
 function resultWithin(name: string, result: unknown): CallToolResult {
   if (result instanceof ToolFailure) return result.result;
-  if (result instanceof Error) return notDone(`${name} failed: ${result.message}`);
-  return asResult(result);
+  return result instanceof Error ? failed(name, result) : asResult(result);
+}
+
+function failed(name: string, error: unknown): CallToolResult {
+  if (error instanceof UnknownOutcomeError) return notDone(error.message);
+  return notDone(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
 }

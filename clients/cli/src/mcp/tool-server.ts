@@ -5,15 +5,16 @@ import {
   type Progress,
   ProtocolError,
   ProtocolErrorCode,
-  StreamableHTTPClientTransport,
   type Tool,
   type Transport,
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { SettingsError } from '../settings.js';
+import { AnsweringTransport, isLostAnswer } from './answering-transport.js';
 import { resultOnly } from './answers.js';
 import type { ToolCall } from './governed-call.js';
 import { isPlainName } from './mapping.js';
+import { mayHaveRun, UnknownOutcomeError } from './unknown-outcome.js';
 
 /** Where the governed server is. */
 export type Target = { readonly command: readonly string[] } | { readonly url: URL; readonly headers: HeadersInit };
@@ -35,6 +36,8 @@ export class ToolServer {
   private readonly calls = new Map<Client, number>();
   private connection: Promise<Client> | null = null;
   private isClosing = false;
+  /** Whether a server that is a child process has ended by itself: that ends its calls, whoever else gives them up then. */
+  private hasEnded = false;
   /** Called when the server reports that its tools have changed. */
   onToolsChanged: () => void = () => undefined;
   /** Called when a server that is a child process has ended by itself. */
@@ -64,6 +67,7 @@ export class ToolServer {
     return this.definitions.get(name);
   }
 
+  /** @throws UnknownOutcomeError if the call was sent and no answer came. */
   async call(
     { name, arguments: given }: ToolCall,
     signal: AbortSignal,
@@ -84,8 +88,11 @@ export class ToolServer {
       );
       return resultOnly(result);
     } catch (error) {
-      if (!(error instanceof ProtocolError) && !signal.aborted && 'url' in this.target) await this.giveUp(client);
-      throw error;
+      if (this.hasEnded) throw new UnknownOutcomeError(name, new Error('it ended'));
+      if (signal.aborted) throw error;
+      const isAnswer = error instanceof ProtocolError && !isLostAnswer(error);
+      if (!isAnswer && 'url' in this.target) await this.giveUp(client);
+      throw mayHaveRun(error) ? new UnknownOutcomeError(name, error) : error;
     } finally {
       this.calls.set(client, (this.calls.get(client) ?? 1) - 1);
       void this.closeUnused(client);
@@ -107,7 +114,7 @@ export class ToolServer {
     this.calls.delete(client);
     if ((await this.connection?.catch(() => null)) === client) return;
     const { transport } = client;
-    if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession().catch(() => undefined);
+    if (transport instanceof AnsweringTransport) await transport.terminateSession().catch(() => undefined);
     await client.close().catch(() => undefined);
   }
 
@@ -138,15 +145,15 @@ export class ToolServer {
     await client.connect(this.transport());
     client.onclose = () => {
       void this.giveUp(client);
-      if (!this.isClosing && 'command' in this.target) this.onEnd();
+      if (this.isClosing || 'url' in this.target) return;
+      this.hasEnded = true;
+      this.onEnd();
     };
     return client;
   }
 
   private transport(): Transport {
-    if ('url' in this.target) {
-      return new StreamableHTTPClientTransport(this.target.url, { requestInit: { headers: this.target.headers } });
-    }
+    if ('url' in this.target) return new AnsweringTransport(this.target.url, this.target.headers);
     const [command = '', ...words] = this.target.command;
     const rest = { env: environment(), stderr: 'inherit' as const, maxBufferSize: LARGEST_MESSAGE };
     return new StdioClientTransport({ command, args: words, ...rest });

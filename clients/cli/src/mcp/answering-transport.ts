@@ -1,0 +1,58 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type ProtocolError,
+  ProtocolErrorCode,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+
+type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
+
+/** Compared as an object, so that no server can send it. */
+const LOST = {};
+
+/** Whether the answer to the request that is being sent may still come, as it is a stream. */
+const exchanges = new AsyncLocalStorage<{ isStreamed: boolean }>();
+
+/**
+ * A connection over HTTP in which each request is answered: the SDK would wait for ever for one whose answer is no answer, or a
+ * stream that ends without it. Such a request gets an error, which changes nothing where an answer came before.
+ */
+export class AnsweringTransport extends StreamableHTTPClientTransport {
+  constructor(url: URL, headers: HeadersInit) {
+    super(url, { requestInit: { headers }, fetch: watchedFetch });
+  }
+
+  override async send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {
+    // Whoever has its own way to learn of the end waits for no answer.
+    if (Array.isArray(message) || !isJSONRPCRequest(message) || options?.onRequestStreamEnd !== undefined) {
+      return super.send(message, options);
+    }
+    const { id } = message;
+    const onRequestStreamEnd = (): void => {
+      const error = { code: ProtocolErrorCode.InternalError, message: 'The connection carried no answer.', data: LOST };
+      this.onmessage?.({ jsonrpc: '2.0', id, error });
+    };
+    const exchange = { isStreamed: false };
+    await exchanges.run(exchange, () => super.send(message, { ...options, onRequestStreamEnd }));
+    if (!exchange.isStreamed) onRequestStreamEnd();
+  }
+}
+
+/** Whether this error stands for an answer that never came. */
+export function isLostAnswer(error: ProtocolError): boolean {
+  return error.data === LOST;
+}
+
+async function watchedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  const exchange = exchanges.getStore();
+  if (exchange !== undefined) exchange.isStreamed = isStream(response);
+  return response;
+}
+
+/** With the status 202 there is nothing to read, whatever the type. */
+function isStream({ status, headers }: Response): boolean {
+  return status !== 202 && /^text\/event-stream\s*(;|$)/i.test(headers.get('Content-Type') ?? '');
+}
