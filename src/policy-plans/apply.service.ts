@@ -4,6 +4,7 @@ import { preconditionFailed } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
+import { BoundedQueue } from '../shared/bounded-queue';
 import { Slices } from '../shared/slices';
 import { ActivePolicies } from '../policies/active-policies';
 import type { ApplyPoliciesRequest } from './dto/plan-policies.request';
@@ -26,6 +27,18 @@ interface IdentifiedChange {
   readonly id: string;
 }
 
+/** What an application has to know before its command begins. */
+interface Preparation {
+  readonly wanted: readonly PolicyContent[];
+  readonly warnings: ReadonlyMap<PolicyContent, string[]>;
+  /** The policies of the base; null if they have to be read in the command. */
+  readonly inForce: readonly Policy[] | null;
+}
+
+const MOST_WAITING = 20;
+/** Milliseconds. */
+const LONGEST_WAIT = 10_000;
+
 const AFTER = {
   activate: { status: 'active', action: 'policy.activated' },
   deactivate: { status: 'inactive', action: 'policy.deactivated' },
@@ -34,6 +47,12 @@ const AFTER = {
 /** Brings a set of policies into force in one commit. */
 @Injectable()
 export class ApplyService {
+  /** Taken before the policies in force are read: many at once would read and hold a lot. */
+  private readonly queue = new BoundedQueue('Another application of policies', {
+    mostWaiting: MOST_WAITING,
+    longestWait: LONGEST_WAIT,
+  });
+
   constructor(
     private readonly ledger: LedgerService,
     private readonly activePolicies: ActivePolicies,
@@ -44,20 +63,41 @@ export class ApplyService {
 
   /**
    * @throws PRECONDITION_FAILED when other policies are in force than those planned for; VALIDATION_ERROR when a
-   * version exists with other content; CONFLICT when there is no room for the set.
+   * version exists with other content; CONFLICT when there is no room for the set; UNAVAILABLE when too many others are
+   * being applied.
    */
-  async apply(
-    caller: Caller,
-    { base, policies, prune = false }: ApplyPoliciesRequest,
-  ): Promise<AppliedPoliciesResponse> {
-    const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
-    // What takes many reads is done outside the ledger's commands. The content of a policy never changes.
+  async apply(caller: Caller, request: ApplyPoliciesRequest): Promise<AppliedPoliciesResponse> {
+    const wanted = request.policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
+    // What takes many reads is done outside the ledger's commands.
     const warnings = await this.warnings.ofAll(wanted);
-    const read = await this.current.inForce();
-    const readSet = policySetOf(read.map(({ id }) => id));
+    await this.activePolicies.catchUp();
+    // The command refuses another base, or repeats its answer to the same Idempotency-Key: neither needs the policies.
+    if (!this.isInForce(request.base)) return this.write(caller, request, { wanted, warnings, inForce: null });
+    return this.queue.run(async () => {
+      const inForce = await this.policiesOf(request.base);
+      return this.write(caller, request, { wanted, warnings, inForce });
+    });
+  }
+
+  /** The policies of a base that is in force; null if it no longer is, or they change. Their content never does. */
+  private async policiesOf(base: string): Promise<readonly Policy[] | null> {
+    if (!this.isInForce(base)) return null;
+    const read = await this.current.readOnce();
+    return policySetOf(read.map(({ id }) => id)) === base ? read : null;
+  }
+
+  private isInForce(base: string): boolean {
+    return this.activePolicies.policySet === base;
+  }
+
+  private write(
+    caller: Caller,
+    { base, prune = false }: ApplyPoliciesRequest,
+    { wanted, warnings, inForce: read }: Preparation,
+  ): Promise<AppliedPoliciesResponse> {
     return this.ledger.write(caller, async (transaction) => {
-      if (this.activePolicies.policySet !== base) throw anotherBase();
-      const inForce = readSet === base ? read : await transaction.findAll(POLICY, { status: 'active' });
+      if (!this.isInForce(base)) throw anotherBase();
+      const inForce = read ?? (await transaction.findAll(POLICY, { status: 'active' }));
       const slices = Slices.ofWrite();
       const changes = await changesFor(transaction, { policies: wanted, prune }, inForce, slices);
       await this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes), slices);

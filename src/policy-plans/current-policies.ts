@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { unavailable } from '../errors/domain-error';
-import { CounterReader } from '../ledger/reading/counter-reader';
 import { RecordReader } from '../ledger/reading/record-reader';
 import type { Condition } from '../ledger/record-page';
+import { ActivePolicies } from '../policies/active-policies';
+import { policySetOf } from '../policies/evaluation/policy-set-hash';
 import type { PolicyContent } from '../policies/policy-content';
 import type { Policy } from '../policies/policy.entity';
 import { POLICY } from '../policies/policy.kind';
@@ -20,18 +21,25 @@ const MOST_READINGS = 5;
 export class CurrentPolicies {
   constructor(
     private readonly records: RecordReader,
-    private readonly counters: CounterReader,
+    private readonly activePolicies: ActivePolicies,
   ) {}
 
   /** All policies in force, as a consistent snapshot. @throws UNAVAILABLE when they keep changing. */
   async inForce(): Promise<Policy[]> {
     for (let reading = 0; reading < MOST_READINGS; reading += 1) {
-      const before = await this.counters.effectSequence();
-      const policies: Policy[] = [];
-      for await (const chunk of this.records.chunks(POLICY, IN_FORCE, CHUNK)) policies.push(...chunk);
-      if ((await this.counters.effectSequence()) === before) return policies;
+      await this.activePolicies.catchUp();
+      const { policySet } = this.activePolicies;
+      const policies = await this.readOnce();
+      if (policySetOf(policies.map(({ id }) => id)) === policySet) return policies;
     }
     throw unavailable('The policies in force change too quickly to be read.');
+  }
+
+  /** All policies in force, in several reads: what changes in between may be missing or no longer in force. */
+  async readOnce(): Promise<Policy[]> {
+    const policies: Policy[] = [];
+    for await (const chunk of this.records.chunks(POLICY, IN_FORCE, CHUNK)) policies.push(...chunk);
+    return policies;
   }
 
   /** The existing policies that a plan has to know. */

@@ -59,6 +59,7 @@ export class PlanService {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     if (tests !== undefined) await this.tests.requireMayAsk(caller, tests);
     const known = await this.current.knownFor(wanted);
+    leaving.throwIfAborted();
     const slices = new Slices();
     const changes = await policyChanges({ policies: wanted, prune }, known, slices);
     await this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes), slices);

@@ -67,10 +67,13 @@ export class PolicyComparisons implements OnApplicationShutdown {
     this.worker = worker;
     try {
       const answer = answerOf(worker, this.configuration.planTimeout, leaving);
-      // If the thread ends early, what was being read for it is still read to the end.
-      answer.catch(() => undefined);
+      const over = new AbortController();
+      const end = (): void => over.abort();
+      answer.then(end, end);
       const slices = await Slices.inTurn();
       for await (const part of parts) {
+        // Nobody waits for it any more, or it took too long.
+        if (over.signal.aborted) break;
         worker.postMessage(part);
         await slices.next();
       }

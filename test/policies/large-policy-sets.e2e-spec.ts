@@ -1,0 +1,68 @@
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, issueKey, policySetOf } from '../support/application/factories';
+import { type Answer, send } from '../support/application/send';
+
+const MANY = 3_000;
+const POLICIES = Array.from({ length: MANY }, (_, index) => ({
+  ...{ name: `policy ${index}`, version: '1', effect: 'allow' },
+  ...{ subjects: ['*'], actions: [`action-${index}`], resources: [`folder-${index}/*`] },
+}));
+const CHANGED = { ...POLICIES[0], effect: 'deny' };
+
+describe('A large set of policies', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    expect((await apply(await policySetOf(app), POLICIES)).status).toBe(200);
+  });
+  afterAll(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  const plan = (policies: readonly object[]): Promise<Answer> =>
+    send(app, 'POST', '/api/v1/policies/plan', { body: { policies } });
+  const apply = (base: string, policies: readonly object[]): Promise<Answer> =>
+    send(app, 'POST', '/api/v1/policies/apply', { body: { base, policies } });
+
+  /** Issues keys as long as the work takes. */
+  async function whileKeysAreIssued<Result>(work: Promise<Result>): Promise<Result> {
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    work.then(end, end);
+    let issued = 0;
+    const issueKeys = async (): Promise<void> => {
+      for (; !over.signal.aborted; issued += 1) await issueKey(app, { name: `key ${issued}`, scopes: ['read'] });
+    };
+    await Promise.all(Array.from({ length: 10 }, issueKeys));
+    expect(issued).toBeGreaterThan(0);
+    return work;
+  }
+
+  it('is planned and applied while keys are issued all the time', async () => {
+    const policies = [{ ...CHANGED, version: '2' }];
+    const planned = await whileKeysAreIssued(plan(policies));
+    expect(planned.status).toBe(200);
+    const applied = await whileKeysAreIssued(apply(planned.body.base, policies));
+    expect(applied.status).toBe(200);
+  });
+
+  it('is applied by one of many who try, and the others plan again or wait', async () => {
+    const { base } = (await plan([])).body;
+    const versions = Array.from({ length: 40 }, (_, index) => `many-${index}`);
+    const answers = await Promise.all(versions.map((version) => apply(base, [{ ...CHANGED, version }])));
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    for (const { status, headers } of answers.filter((answer) => answer.status !== 200)) {
+      expect([412, 503]).toContain(status);
+      if (status === 503) expect(headers.get('retry-after')).toBe('5');
+    }
+  });
+
+  it('is refused to all whose base is no longer in force, however many they are', async () => {
+    const old = '0'.repeat(64);
+    const answers = await Promise.all(POLICIES.slice(0, 40).map((policy) => apply(old, [policy])));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([412]));
+  });
+});
