@@ -16,7 +16,7 @@ const LARGE = 16 * 1024;
 export async function decodeRow(codec: RecordCodec, stored: SqlRow): Promise<GovernedRow> {
   const large = codec.columns.filter(({ name, type }) => type === 'json' && isLarge(stored[name]));
   if (large.length === 0) return codec.decode(stored);
-  const slices = new Slices();
+  const slices = Slices.ofWrite();
   const parsed: Record<string, JsonValue> = {};
   for (const { name } of large) {
     const value = await parseInSlices(String(stored[name]), slices);

@@ -87,10 +87,11 @@ export class BatchRunner {
     const stored = new ReadCache(connection, this.catalog);
     if (carried !== null) stored.takeOver(carried.stored, lookupsOf(commands.all));
     const kept = new IdempotencyStore(connection, dialect);
-    // Sent together, so that a remote server answers all in one round trip.
-    const head = await firstOfBoth(this.transaction.begin(connection), prefetch(commands.all, stored, kept));
+    // From here on the server may wait for us in a transaction.
     this.held = connection;
     this.keeping.refresh();
+    // Sent together, so that a remote server answers all in one round trip.
+    const head = await firstOfBoth(this.transaction.begin(connection), prefetch(commands.all, stored, kept));
     if (carried !== null && head.hash !== carried.hash) {
       stored.forgetAll();
       await stored.prefetch(lookupsOf(commands.all));

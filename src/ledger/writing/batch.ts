@@ -86,13 +86,16 @@ export class Batch {
     return this.flush();
   }
 
-  /** Writes what was merged, so that statements on the connection see it. */
+  /**
+   * Writes what was merged, so that statements on the connection see it. One after another: a command that reads several
+   * things at once would send the same rows twice.
+   */
   flush(): Promise<void> {
-    this.flushing = this.sendMerged();
+    this.flushing = this.flushing === null ? this.sendMerged() : this.flushing.then(() => this.sendMerged());
     return this.flushing;
   }
 
-  /** The flush under way, or the last one: no other command may begin before it is over. */
+  /** The last flush, which follows those before it: no other command may begin before it is over. */
   get flushed(): Promise<void> | null {
     return this.flushing;
   }
