@@ -120,4 +120,19 @@ describe('A name that an earlier version stored and that is no longer accepted',
     expect((await send(app, 'POST', `/api/v1/policies/${id}/activate`)).status).toBe(200);
     expect(warnings()).toEqual([expect.stringContaining('"a//b" matches nothing')]);
   });
+
+  it('has more segments than are accepted now, in 130 policies of 100 such patterns: the start survives them', async () => {
+    await createAgent(app, { name: 'bot', capabilities: ['read'] });
+    await createPolicy(app, { name: 'allow all' });
+    const deepest = (policy: number, pattern: number): string => `${policy}-${pattern}${'/x'.repeat(246)}`;
+    for (let policy = 0; policy < 130; policy += 1) {
+      const { id } = await createPolicy(app, { name: `deep ${policy}`, effect: 'deny', resources: ['shallow'] });
+      await store('policies', id, { resources: Array.from({ length: 100 }, (_, at) => deepest(policy, at)) });
+    }
+    expect(await ask('shallow')).toBe(403);
+    await startAgain();
+    expect(await ask('shallow')).toBe(200);
+    expect(await ask(deepest(0, 0))).toBe(400);
+    expect((await send(app, 'GET', '/api/v1/policies?status=active')).body.total).toBe(131);
+  });
 });

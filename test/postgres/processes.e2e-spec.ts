@@ -75,6 +75,24 @@ describe('Processes of one database', () => {
     error.mockRestore();
   });
 
+  it('renew their leases while an execution runs, without an entry', async () => {
+    const { DATABASE_URL } = database.environment;
+    const body = { action: 'wait', resourceType: 'document', resourceId: 'b' };
+    const answer = send(first, 'POST', '/api/v1/agents/slow/execute', { body });
+    while (release === null) await sleep(5);
+    const entries = async (): Promise<number> => (await send(first, 'GET', '/api/v1/stats')).body.provenanceEntries;
+    const lease = `SELECT "until" FROM "process_leases" WHERE "id" = '${databaseOf(first).processId}'`;
+    const [before, until] = [await entries(), await onServer(lease, DATABASE_URL)];
+    const isRenewed = async (): Promise<boolean> =>
+      (await onServer(lease, DATABASE_URL))[0]?.['until'] !== until[0]?.['until'];
+    for (const deadline = Date.now() + PATIENCE; !(await isRenewed()) && Date.now() < deadline;) await sleep(500);
+    expect(await isRenewed()).toBe(true);
+    expect(await entries()).toBe(before);
+    release();
+    expect((await answer).body.outcome).toBe('executed');
+    expect(await entries()).toBe(before + 1);
+  });
+
   it('regard one that holds its lease as running, and one that stopped as ended', async () => {
     const [{ processId }, other] = [databaseOf(first), databaseOf(second)];
     expect(await other.endedAmong([processId])).toEqual([]);
