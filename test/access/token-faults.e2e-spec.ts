@@ -25,6 +25,10 @@ import {
 /** Characters. */
 const LONGEST = 8 * 1024;
 
+/** The name of an actor is the issuer, `#`, and the subject. */
+const LONGEST_ACTOR = 500;
+const LONG_ISSUER = `https://${'x'.repeat(292)}`;
+
 /** Each token differs from an accepted one in a single point. */
 describe('A token', () => {
   let app: TestApp;
@@ -52,7 +56,7 @@ describe('A token', () => {
     folder = mkdtempSync(join(tmpdir(), 'token-faults-'));
     writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [null, 7, ...keys] }));
     const issuer = { issuer: ISSUER, audience: AUDIENCE, jwks: 'keys.json', agents: ['invoice-bot'], scopes: ['read'] };
-    writeFileSync(join(folder, 'issuers.json'), JSON.stringify([issuer]));
+    writeFileSync(join(folder, 'issuers.json'), JSON.stringify([issuer, { ...issuer, issuer: LONG_ISSUER }]));
     stranger = createServer((_request, response) => {
       visits += 1;
       response.end(JSON.stringify({ keys }));
@@ -109,6 +113,14 @@ describe('A token', () => {
       expect(await statusOf(token('ES256', header))).toBe(200);
     }
     expect(visits).toBe(0);
+  });
+
+  it('whose issuer and subject make a name of more than 500 characters is 401', async () => {
+    const length = LONGEST_ACTOR - LONG_ISSUER.length - 1;
+    const of = (sub: string): Promise<string> => token('ES256', {}, claims({ iss: LONG_ISSUER, sub }));
+    // Nobody has that name, so an accepted token is refused for it.
+    expect([await statusOf(of('x'.repeat(length))), await statusOf(of('x'.repeat(length + 1)))]).toEqual([403, 401]);
+    expect(await statusOf(of('\u{1f600}'.repeat(length)))).toBe(403);
   });
 
   it.each<[what: string, kid: string, algorithm: Algorithm]>([

@@ -126,6 +126,16 @@ describe('A set of policies', () => {
     ]);
     expect(Object.keys(faults(await post('/apply', {})))).toEqual(['base', 'policies']);
     expect(Object.keys(faults(await post('/plan', { policies: {} })))).toEqual(['policies']);
+    const many = Array.from({ length: 10_001 }, (_, index) => ({ ...ONE, name: `${index}` }));
+    expect(Object.keys(faults(await post('/plan', { policies: many })))).toEqual(['policies']);
+    const tests = Array(1_001).fill({
+      agent: 'bot',
+      action: 'read',
+      resourceType: 'a',
+      resourceId: 'a',
+      expect: 'deny',
+    });
+    expect(Object.keys(faults(await post('/plan', { policies: [], tests })))).toEqual(['tests']);
   });
 
   it('is limited as a whole', async () => {
