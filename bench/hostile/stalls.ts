@@ -1,0 +1,44 @@
+import { number, printSingleRatio, printTable } from '../support/report';
+import type { ServerProcess } from '../support/server-process';
+import { API_KEY } from '../support/settings';
+import { percentile } from '../support/statistics';
+import { HealthProbe } from '../verification/health-probe';
+
+/** A page takes eight of them: a page has 8 MiB of content at most. */
+const LARGE_RECORDS = 24;
+const CONTENT = 'x'.repeat(1_000_000);
+const REPEATED = 5;
+/** Most milliseconds that a single request should hold up others. */
+const BAR = 50;
+
+/** How long one large answer holds up others: the longest wait of `GET /health`, asked 200 times a second meanwhile. */
+export async function benchmarkStalls(service: ServerProcess): Promise<void> {
+  const headers = { 'X-API-Key': API_KEY, 'Content-Type': 'application/json' };
+  const read = async (path: string, body?: object): Promise<void> => {
+    const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const answer = await fetch(`${service.url}/api/v1/${path}`, { headers, ...sent });
+    await answer.arrayBuffer();
+    if (!answer.ok) throw new Error(`${path} was answered ${answer.status}.`);
+  };
+  for (let index = 0; index < LARGE_RECORDS; index += 1)
+    await read('entities', { type: 'large', name: `${index}`, properties: { content: CONTENT } });
+  const page = await waits(service, () => read('entities?type=large&limit=8'));
+  const whole = await waits(service, () => read('provenance/export'));
+  const figures = (latencies: readonly number[]): string[] =>
+    [percentile(latencies, 0.99), Math.max(...latencies)].map((milliseconds) => number(milliseconds, 1));
+  printTable(
+    ['GET /health during one large answer, ms', 'p99', 'longest'],
+    [
+      ['a page of 8 MiB', ...figures(page)],
+      ['an export', ...figures(whole)],
+    ],
+  );
+  printSingleRatio(`longest wait during a page of 8 MiB / ${BAR} ms`, Math.max(...page) / BAR, { atMost: 1 });
+  printSingleRatio(`longest wait during an export / ${BAR} ms`, Math.max(...whole) / BAR, { atMost: 1 });
+}
+
+async function waits(service: ServerProcess, request: () => Promise<void>): Promise<readonly number[]> {
+  const probe = new HealthProbe(service.url);
+  for (let sent = 0; sent < REPEATED; sent += 1) await request();
+  return (await probe.stop()).latencies;
+}
