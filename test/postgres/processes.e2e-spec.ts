@@ -76,12 +76,13 @@ describe('Processes of one database', () => {
   });
 
   it('renew their leases while an execution runs, without an entry', async () => {
+    // Of the second, whose next renewal is then ten seconds away from the tests below.
     const { DATABASE_URL } = database.environment;
     const body = { action: 'wait', resourceType: 'document', resourceId: 'b' };
-    const answer = send(first, 'POST', '/api/v1/agents/slow/execute', { body });
+    const answer = send(second, 'POST', '/api/v1/agents/slow/execute', { body });
     while (release === null) await sleep(5);
-    const entries = async (): Promise<number> => (await send(first, 'GET', '/api/v1/stats')).body.provenanceEntries;
-    const lease = `SELECT "until" FROM "process_leases" WHERE "id" = '${databaseOf(first).processId}'`;
+    const entries = async (): Promise<number> => (await send(second, 'GET', '/api/v1/stats')).body.provenanceEntries;
+    const lease = `SELECT "until" FROM "process_leases" WHERE "id" = '${databaseOf(second).processId}'`;
     const [before, until] = [await entries(), await onServer(lease, DATABASE_URL)];
     const isRenewed = async (): Promise<boolean> =>
       (await onServer(lease, DATABASE_URL))[0]?.['until'] !== until[0]?.['until'];
