@@ -59,6 +59,7 @@ _REPORT_PATIENCE = 600.0
 _FAILURE_LENGTH = 2000
 #: What such a function returns has yet to run, when nobody would report it any more.
 _RUNS_LATER = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+_HAS_YET_TO_RUN = (inspect.isawaitable, inspect.isgenerator, inspect.isasyncgen)
 _GUARD_A_FUNCTION = "guard a plain function, which a program with asyncio calls by asyncio.to_thread."
 
 _PerCall = Union[Any, Callable[..., Any]]
@@ -308,7 +309,7 @@ class Guard:
                 return done.result
             with execution:
                 result = function(*arguments, **named)
-                if inspect.isawaitable(result) or inspect.isgenerator(result):
+                if any(is_kind(result) for is_kind in _HAS_YET_TO_RUN):
                     getattr(result, "close", lambda: None)()
                     raise TypeError(f"It returned before it had run: {_GUARD_A_FUNCTION}")
                 execution.result = result

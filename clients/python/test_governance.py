@@ -109,11 +109,15 @@ class GuardTest(unittest.TestCase):
             self.fail("It ran.")
             yield
 
+        async def stream():
+            self.fail("It ran.")
+            yield
+
         guard = self.governance.guard("send", "mail", "mails/later")
-        for function in (coroutine, generator):
+        for function in (coroutine, generator, stream):
             with self.assertRaisesRegex(TypeError, f"{function.__name__} returns before it has run"):
                 guard(function)
-        for function in (lambda: coroutine(), lambda: generator()):
+        for function in (lambda: coroutine(), lambda: generator(), lambda: stream()):
             with self.assertRaisesRegex(TypeError, "It returned before it had run"):
                 guard(function)()
             self.assertEqual(self.execution("mails/later")["outcome"], "failed")
