@@ -207,6 +207,9 @@ describeOnSqlite('Policies as files', () => {
         'policies/twice.yaml:2:11: policies[0].name is that of policies/good.yaml:2:5: a set contains one version of a policy',
       ]),
     );
+    write('bad.json', '{"policies": [], "tests": [{"parameters": {"order": 9007199254740993}}]}');
+    const changed = 'policies/bad.json:1:53: tests[0].parameters.order is a number that would change silently';
+    expect(await offline()).toMatchObject({ exitCode: 1, errors: expect.stringContaining(changed) });
     write('bad.json', '{"policies": [}');
     expect(await offline()).toMatchObject({ exitCode: 1, errors: expect.stringContaining('policies/bad.json:1:15: ') });
     write('bad.json', '{"policies": {}}');

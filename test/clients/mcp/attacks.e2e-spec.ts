@@ -169,6 +169,27 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     await expectOnRecord(one, []);
   });
 
+  it.each(['9007199254740993', '-9007199254740993', '1e999', '{"deep":[1,{"n":9007199254740993}]}'])(
+    'neither asks nor runs where a number is not what the client wrote any more: %s',
+    async (value) => {
+      const one = await shopper(`number ${value}`);
+      const connection = await connected(one);
+      connection.sendLine(
+        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"order":${value}}}}`,
+      );
+      const { result } = await connection.until(({ id }) => id === 1);
+      expect(result).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining('send it as a text') }],
+      });
+      expect(result.content[0].text).toMatch(/^echo was not run: arguments\.order/);
+      expect(await one.executions()).toEqual([]);
+      connection.call(2, 'echo', { order: Number.MAX_SAFE_INTEGER, share: 0.1 });
+      await connection.until(({ id }) => id === 2);
+      await expectOnRecord(one, ['echo']);
+    },
+  );
+
   it('asks about each tool by the name that it has when it is called, whatever the list said', async () => {
     const one = await shopper('renamed');
     const connection = await connected(one);

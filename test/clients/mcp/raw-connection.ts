@@ -38,7 +38,12 @@ export class RawConnection {
   send(message: object | readonly object[]): void {
     const whole = (one: object): object => ({ jsonrpc: '2.0', ...one });
     const sent = Array.isArray(message) ? message.map(whole) : whole(message);
-    this.program.stdin.write(`${JSON.stringify(sent)}\n`);
+    this.sendLine(JSON.stringify(sent));
+  }
+
+  /** As it is. */
+  sendLine(line: string): void {
+    this.program.stdin.write(`${line}\n`);
   }
 
   call(id: number | string, name: string, given: object = {}): void {

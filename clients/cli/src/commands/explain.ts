@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { changedNumberIn, changedNumberText } from '../changed-number.js';
 import { plain, printJson, printLine, styled } from '../output.js';
 import { client } from '../settings.js';
 import type { Schemas } from '../../../typescript/src/index.js';
@@ -40,11 +41,19 @@ function printVerdict({ effect, reason, policies, approval, explanation }: Schem
 }
 
 function jsonObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
-    // Shown below.
+  const value = parsed(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidArgumentError('It is a JSON object, such as {"amount": 80}.');
   }
-  throw new InvalidArgumentError('It is a JSON object, such as {"amount": 80}.');
+  const changed = changedNumberIn(value, 'parameters');
+  if (changed !== undefined) throw new InvalidArgumentError(changedNumberText(changed));
+  return value as Record<string, unknown>;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,9 +1,10 @@
 import { refusalText } from '../mcp/answers.js';
-import { readMapping, requestOf, UnclearTargetError } from '../mcp/mapping.js';
+import { readMapping, requestOf, UnclearCallError } from '../mcp/mapping.js';
 import { settings } from '../settings.js';
 import { forget, keepAuthorized, type KeptCall, keepOutcome, unreported } from './authorized-calls.js';
 import {
   ApprovalPendingError,
+  type Execution,
   GovernanceClient,
   GovernanceError,
   type Outcome,
@@ -61,17 +62,22 @@ async function beforeTool(event: HookEvent, map: string | undefined): Promise<Pr
   const { tool_name: tool, tool_input: given } = event;
   try {
     const execution = await governance().authorize(requestOf(readMapping(map), SERVER, tool, given));
-    if (execution.outcome !== 'authorized') {
-      return denied(`The governance service handles ${tool} itself; it is ${execution.outcome}. Do not run it.`);
-    }
+    if (execution.outcome !== 'authorized') return denied(handledReason(tool, execution));
     keepAuthorized(callOf(event), settings().url, execution);
     return null;
   } catch (error) {
     if (error instanceof ApprovalPendingError) return denied(pendingReason(tool, error.execution.decisionId));
-    if (error instanceof UnclearTargetError) return denied(error.message);
+    if (error instanceof UnclearCallError) return denied(error.message);
     if (error instanceof GovernanceError) return denied(refusalText(tool, error));
     throw error;
   }
+}
+
+/** The model gets what it would have got from the tool. */
+function handledReason(tool: string, { outcome, result, failureReason }: Execution): string {
+  const isDone = outcome === 'executed';
+  const what = `${isDone ? 'Its result' : 'The reason'}: ${JSON.stringify((isDone ? result : failureReason) ?? null)}`;
+  return `The governance service handles ${tool} itself; it is ${outcome}. Do not run it. ${what}`;
 }
 
 function pendingReason(tool: string, decisionId: string | null): string {

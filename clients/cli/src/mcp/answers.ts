@@ -60,14 +60,9 @@ function textIn({ content }: CallToolResult): string {
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
 }
 
-/** The action may have been carried out by a handler of the service: its value becomes a result. */
-export function asResult(value: unknown): CallToolResult {
-  if (isResult(value)) return resultOnly(value);
+/** What a handler of the service returned, which may look like the result of a tool and is none. */
+export function handlerResult(value: unknown): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(value ?? null) }] };
-}
-
-function isResult(value: unknown): value is CallToolResult {
-  return typeof value === 'object' && value !== null && 'content' in value && Array.isArray(value.content);
 }
 
 export function notOnRecord(result: CallToolResult, message: string): CallToolResult {

@@ -13,8 +13,8 @@ import {
   ResultNotReportedError,
 } from '../../../typescript/src/index.js';
 import { SettingsError } from '../settings.js';
-import { asResult, endedText, notDone, notOnRecord, pendingText, refusalText, ToolFailure } from './answers.js';
-import { type Arguments, type ToolRequest, UnclearTargetError } from './mapping.js';
+import { endedText, handlerResult, notDone, notOnRecord, pendingText, refusalText, ToolFailure } from './answers.js';
+import { type Arguments, type ToolRequest, UnclearCallError } from './mapping.js';
 import { CallProgress } from './progress.js';
 import { UnknownOutcomeError } from './unknown-outcome.js';
 
@@ -101,7 +101,8 @@ async function attempt(
   try {
     const request = { ...gate.requestOf(call), agent: await gate.agent() };
     const execution = await gate.governance.authorize(request);
-    return asResult(await gate.governance.carryOut(execution, () => run(gate, call, signal, progress), { signal }));
+    const result = await gate.governance.carryOut(execution, () => run(gate, call, signal, progress), { signal });
+    return execution.outcome === 'authorized' ? result : handlerResult(result);
   } catch (error) {
     return error instanceof ApprovalPendingError ? error : answerTo(call, error);
   }
@@ -174,7 +175,7 @@ async function withdraw(governance: GovernanceClient, id: string): Promise<void>
 function answerTo({ name }: ToolCall, error: unknown): CallToolResult {
   if (error instanceof ToolFailure) return error.result;
   if (error instanceof ResultNotReportedError) return notOnRecord(resultWithin(name, error.result), error.message);
-  if (error instanceof UnclearTargetError || error instanceof SettingsError)
+  if (error instanceof UnclearCallError || error instanceof SettingsError)
     return notDone(`${name} was not run: ${error.message}`);
   if (error instanceof GovernanceError) return notDone(refusalText(name, error));
   return failed(name, error);
@@ -182,7 +183,8 @@ function answerTo({ name }: ToolCall, error: unknown): CallToolResult {
 
 function resultWithin(name: string, result: unknown): CallToolResult {
   if (result instanceof ToolFailure) return result.result;
-  return result instanceof Error ? failed(name, result) : asResult(result);
+  // Only what ran here is reported from here.
+  return result instanceof Error ? failed(name, result) : (result as CallToolResult);
 }
 
 function failed(name: string, error: unknown): CallToolResult {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { changedNumberIn, changedNumberText } from '../changed-number.js';
 import { SettingsError } from '../settings.js';
 
 /** How a tool call becomes a request to the policies, if not by its names. */
@@ -36,8 +37,11 @@ const PLAIN_NAME = /^(?!\.+$)[\w.-]{1,100}$/;
 const PLAIN_TOOL = /^(?!\.+(?:\/|$))[\w.:-]+(?:\/(?!\.+(?:\/|$))[\w.:-]+)*$/;
 const TOOL_MEMBERS = ['action', 'resourceType', 'resourceId', 'resourceArgument'] as const;
 
-/** The target of a call is unclear: from its tool's name, or from the argument that names the resource. Nothing is requested and nothing runs. */
-export class UnclearTargetError extends Error {}
+/**
+ * What is called is unclear: from the tool's name, from the argument that names the resource, or as a number among the arguments is
+ * no longer what the client sent. Nothing is requested and nothing runs.
+ */
+export class UnclearCallError extends Error {}
 
 export function isPlainName(name: string): boolean {
   return PLAIN_NAME.test(name);
@@ -101,17 +105,19 @@ function text(value: unknown, place: string): string {
 }
 
 /**
- * @throws UnclearTargetError where the mapping takes the resource from an argument that the call does not have, or where it leaves
- * action or resource to a name that cannot be one.
+ * @throws UnclearCallError where the mapping takes the resource from an argument that the call does not have, where it leaves
+ * action or resource to a name that cannot be one, or where a number has changed on its way.
  */
 export function requestOf(mapping: Mapping, server: string, tool: string, given: Arguments | undefined): ToolRequest {
   const { action, resourceType = 'tool', resourceId, resourceArgument } = mapping.tools.get(tool) ?? {};
   const id = resourceArgument === undefined ? resourceId : resourceIn(given, tool, resourceArgument);
   if (!isNameable(mapping, tool)) {
-    throw new UnclearTargetError(
+    throw new UnclearCallError(
       `The name ${JSON.stringify(tool)} can be neither an action nor part of a resource. Give it both by a mapping (--map).`,
     );
   }
+  const changed = changedNumberIn(given, 'arguments');
+  if (changed !== undefined) throw new UnclearCallError(changedNumberText(changed));
   return {
     ...{ action: action ?? tool, resourceType, resourceId: id ?? `${server}/${tool}` },
     ...(given === undefined ? {} : { parameters: given }),
@@ -133,5 +139,5 @@ function resourceIn(given: Arguments | undefined, tool: string, name: string): s
   const value = given !== undefined && Object.hasOwn(given, name) ? given[name] : undefined;
   if (typeof value === 'string' && value !== '') return value;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  throw new UnclearTargetError(`The tool ${tool} is called with the argument "${name}", a text or a whole number.`);
+  throw new UnclearCallError(`The tool ${tool} is called with the argument "${name}", a text or a whole number.`);
 }

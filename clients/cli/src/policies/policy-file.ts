@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
+import { changedNumberIn, changedNumberText } from '../changed-number.js';
 
 /** One file of policies and tests, in YAML or in JSON, which YAML includes. */
 export class PolicyFile {
@@ -18,6 +19,9 @@ export class PolicyFile {
     if (this.faults.length > 0) return;
     this.faults = extname(path) === '.json' ? faultsOf(path, () => JSON.parse(text) as unknown) : [];
     this.faults = [...this.faults, ...faultsOf(path, () => (this.value = this.document.toJS({ maxAliasCount: 100 })))];
+    const changed = changedNumberIn(this.value, '');
+    if (changed !== undefined)
+      this.faults = [...this.faults, `${this.placeOf(changed)}: ${changedNumberText(changed)}`];
   }
 
   get policies(): readonly unknown[] {
