@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -56,6 +59,28 @@ describeOnSqlite('The command line', () => {
     expect(JSON.parse(readFileSync(file, 'utf8')).key).toBe(annsKey);
   });
 
+  it('sends the key of a login only to where the login was', async () => {
+    let requests = 0;
+    const other = createServer((_, response) => {
+      requests += 1;
+      response.end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const nobody = { GOVERNANCE_API_KEY: undefined };
+    expect(await gov(['login'], nobody, `${annsKey}\n`)).toMatchObject({ exitCode: 0 });
+    for (const words of [['whoami'], ['show', people.ann.id], ['hook', 'claude-code']]) {
+      const input = '{"session_id":"a","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{}}';
+      const refused = await gov(words, { ...nobody, GOVERNANCE_URL: `${elsewhere}/` }, input);
+      const expected = `No key for ${elsewhere}: run \`gov login --url ${elsewhere}\``;
+      expect(refused.errors).toContain(expected);
+      expect(refused.exitCode).toBeGreaterThan(0);
+    }
+    other.close();
+    expect(requests).toBe(0);
+    expect(await printed(['whoami'], { ...nobody, GOVERNANCE_URL: `${app.url}/api/v1/` })).toContain('review, audit');
+  });
+
   it('shows a person what is waiting for them, and sends their decision', async () => {
     const asked = await pending(app, people.bot, { resourceId: 'orders/cli' });
     const ann = { GOVERNANCE_API_KEY: annsKey };
@@ -86,6 +111,10 @@ describeOnSqlite('The command line', () => {
     expect(denied).toMatchObject({ exitCode: 1, output: 'deny (capability_missing)\n' });
     const faulty = await gov(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', '[1]']);
     expect(faulty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('JSON object') });
+    const large = '{"orders": [{"n": 9007199254740993}]}';
+    const changed = await gov(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', large]);
+    const message = 'parameters.orders[0].n is a number that would change silently';
+    expect(changed).toMatchObject({ exitCode: 1, output: '', errors: expect.stringContaining(message) });
   });
 
   it.each([

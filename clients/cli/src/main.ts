@@ -12,6 +12,7 @@ import { addTamperCommand } from './commands/tamper.js';
 import { addTourCommand } from './commands/tour.js';
 import { addHookCommand } from './hook/command.js';
 import { addMcpCommand } from './mcp/command.js';
+import { plain, plainLines } from './output.js';
 import { SettingsError } from './settings.js';
 import { DemoCompanyError } from '../../typescript/src/demo-company.js';
 import { GovernanceError } from '../../typescript/src/index.js';
@@ -27,7 +28,7 @@ const program = new Command('gov')
   .description('The command line of the agent governance service.')
   .addHelpText(
     'after',
-    '\nNew here? `gov tour` needs nothing.\n\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL,\nor where the login was, or at http://127.0.0.1:3000.\nExit codes: 0 done, 1 refused or failed, 2 a plan that changes something.',
+    '\nNew here? `gov tour` needs nothing.\n\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL,\nor where the login was, or at http://127.0.0.1:3000. The key of a login goes only to where\nthe login was.\nExit codes: 0 done, 1 refused or failed, 2 a plan that changes something.',
   )
   .showHelpAfterError()
   .exitOverride();
@@ -62,7 +63,7 @@ function exitCodeOf(error: unknown): number {
   if (!EXPECTED.some((kind) => error instanceof kind)) throw error;
   const id = error instanceof GovernanceError && error.requestId !== null ? ` (request ${error.requestId})` : '';
   const advice = error instanceof GovernanceError ? adviceOn(error) : '';
-  process.stderr.write(`${(error as Error).message}${advice}${id}\n`);
+  process.stderr.write(`${plainLines((error as Error).message)}${advice}${plain(id)}\n`);
   return 1;
 }
 

@@ -8,11 +8,17 @@ export interface Column<Row> {
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Control characters in text from others are shown as spaces. */
-const CONTROL = /[\p{Cc}\p{Cf}]/gu;
+/** What acts on a terminal, or cannot be seen on it. In text from others it is shown as spaces. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  process.stdout.write(`${shownJson(value, 2)}\n`);
+}
+
+/** Equal JSON, in which text from others does nothing to a terminal. */
+export function shownJson(value: unknown, indent?: number): string {
+  // The line feeds are its layout: those in texts are escaped already.
+  return JSON.stringify(value, null, indent).replace(UNSEEN, (unseen) => (unseen === '\n' ? unseen : escaped(unseen)));
 }
 
 /** A table for people, with a line that says how many rows there are beyond those shown. */
@@ -34,7 +40,12 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
 
 /** A name given by others, as it may be shown. */
 export function plain(text: string): string {
-  return text.replace(CONTROL, ' ');
+  return text.replace(UNSEEN, ' ');
+}
+
+/** A message that may have several lines and quote others, as it may be shown. */
+export function plainLines(text: string): string {
+  return text.split('\n').map(plain).join('\n');
 }
 
 export function printLine(text: string): void {
@@ -61,4 +72,10 @@ export function duration(milliseconds: number): string {
   ];
   const unit = units.find(({ size }) => seconds >= size);
   return unit === undefined ? `${seconds} s` : `${Math.floor(seconds / unit.size)} ${unit.name}`;
+}
+
+/** Each of its UTF-16 units by number, as JSON has it. */
+function escaped(character: string): string {
+  const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
+  return units.map((unit) => `\\u${unit}`).join('');
 }

@@ -18,15 +18,20 @@ export function client(): GovernanceClient {
   return new GovernanceClient(settings());
 }
 
-/** @throws SettingsError if neither the environment nor the file has a key. */
+/** @throws SettingsError if neither the environment nor the file has a key for the service. */
 export function settings(): Settings {
-  const { GOVERNANCE_URL: url, GOVERNANCE_API_KEY: key } = process.env;
-  const kept = keptSettings();
-  const found = key ?? kept?.key;
-  if (found === undefined || found === '') {
-    throw new SettingsError('No key: run `gov login`, or set GOVERNANCE_API_KEY.');
+  const url = serviceUrl();
+  const key = process.env['GOVERNANCE_API_KEY'] ?? keptKeyFor(url);
+  if (key === undefined || key === '') {
+    throw new SettingsError(`No key for ${url}: run \`gov login --url ${url}\`, or set GOVERNANCE_API_KEY.`);
   }
-  return { url: url === undefined ? (kept?.url ?? DEFAULT_URL) : serviceAddress(url), key: found };
+  return { url, key };
+}
+
+/** Whoever else the environment names must not get it. */
+function keptKeyFor(url: string): string | undefined {
+  const kept = keptSettings();
+  return kept?.url === url ? kept.key : undefined;
 }
 
 /** URL of the service, with or without a key. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { writeChain } from '../chain-export.js';
-import { plain, printLine, styled } from '../output.js';
+import { plain, printLine, shownJson, styled } from '../output.js';
 import { runService, runToTheEnd } from '../service-program.js';
 import { client, settings } from '../settings.js';
 import type { AuditEntry } from '../../../typescript/src/index.js';
@@ -42,7 +42,7 @@ async function follow({ after, action, json }: { after?: number; action?: string
     ...(after === undefined ? {} : { after }),
     ...(action && { actions: action }),
   };
-  for await (const entry of client().events(request)) printLine(json === true ? JSON.stringify(entry) : lineOf(entry));
+  for await (const entry of client().events(request)) printLine(json === true ? shownJson(entry) : lineOf(entry));
 }
 
 function lineOf({ timestamp, action, subjectId, actor, outcome }: AuditEntry): string {

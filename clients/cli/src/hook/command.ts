@@ -1,4 +1,5 @@
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
+import { plainLines } from '../output.js';
 import { answerClaudeCode } from './claude-code.js';
 
 /** Exit code with which a hook blocks a tool call; any other code would let it proceed. */
@@ -32,7 +33,7 @@ export function addHookCommand(program: Command): void {
         if (answer !== null) process.stdout.write(`${JSON.stringify(answer)}\n`);
       } catch (error) {
         // Whatever the error, a call that was not authorised must not run.
-        process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+        process.stderr.write(`${plainLines(error instanceof Error ? error.message : String(error))}\n`);
         process.exitCode = BLOCKED;
       }
     });

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { EXECUTIONS } from '../approvals/support';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createAgent, createPolicy, issueKey } from '../support/application/factories';
+import { send } from '../support/application/send';
+import { describeOnSqlite } from '../support/database/database-kind';
+import { buildCommandLine, gov, MAIN } from './command-line';
+
+/** Erases the line, writes from right to left, breaks lines, and shows nothing. */
+const HOSTILE = 'paid\u009b2K\u007f\u0085\u202e\u2066\u2028\u2029\u200b\u00ad\u3164\u115f\ufe0f\u{e0041}\u001b[2K';
+/** What text by others must not bring to a terminal. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+
+describeOnSqlite('What the command line writes to a terminal', () => {
+  let app: TestApp;
+  let environment: NodeJS.ProcessEnv;
+
+  beforeAll(async () => {
+    await buildCommandLine();
+    app = await createTestApp();
+    environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY };
+  });
+  afterAll(async () => {
+    await app.close();
+  });
+
+  it('is JSON that equals the record, and holds nothing of an agent that acts on the terminal', async () => {
+    const { id } = await createAgent(app, { name: 'bot', capabilities: ['pay'] });
+    await createPolicy(app, { actions: ['pay'] });
+    const request = { action: 'pay', resourceType: 'bill', resourceId: '1', parameters: { [HOSTILE]: [HOSTILE, 1] } };
+    const { body } = await send(app, 'POST', `/api/v1/agents/${id}/execute`, { body: request });
+    for (const [words, expected] of [
+      [['show', body.id], (await send(app, 'GET', `${EXECUTIONS}/${String(body.id)}`)).body],
+      [['executions', '--json'], (await send(app, 'GET', EXECUTIONS)).body.data],
+    ] as const) {
+      const { exitCode, output } = await gov(words, { environment });
+      expect(exitCode).toBe(0);
+      expect(JSON.parse(output)).toEqual(expected);
+      expect(output.replaceAll('\n', '')).not.toMatch(UNSEEN);
+    }
+  });
+
+  it('holds nothing of the kind in events either, which stay one on each line', async () => {
+    const { id } = await issueKey(app, { name: 'job', scopes: ['read'] });
+    await send(app, 'POST', `/api/v1/api-keys/${id}/revoke`, { body: { reason: HOSTILE } });
+    const words = [MAIN, 'events', '--after', '0', '--action', 'api_key.revoked', '--json'];
+    const program = spawn(process.execPath, words, { env: { ...process.env, ...environment } });
+    const [line] = await once(createInterface({ input: program.stdout }), 'line');
+    program.kill();
+    await once(program, 'close');
+    expect(JSON.parse(line).reason).toBe(HOSTILE);
+    expect(line).not.toMatch(UNSEEN);
+  });
+
+  it('shows errors by others, and names, without what cannot be seen', async () => {
+    const server = createServer((_, response) => {
+      response.writeHead(404, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ error: { code: 'NOT_FOUND', message: `There is none: ${HOSTILE}.` } }));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const elsewhere = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { exitCode, errors } = await gov(['whoami'], { environment: { ...environment, GOVERNANCE_URL: elsewhere } });
+    server.close();
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining('There is none: paid')]);
+    expect(errors.replaceAll('\n', '')).not.toMatch(UNSEEN);
+    await createPolicy(app, { name: 'filled \u3164\u2028\ufe0f name', actions: ['b'] });
+    const { output } = await gov(['policies'], { environment });
+    expect(output).toContain('filled     name');
+    expect(output.replaceAll('\n', '')).not.toMatch(UNSEEN);
+  });
+});
