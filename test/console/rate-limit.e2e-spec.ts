@@ -37,16 +37,21 @@ describeInBrowser('A person at work in the console', () => {
     'never reaches the rate limit',
     async () => {
       const page = await stage.browser.open(`${stage.company.program.url}/console`);
-      const statuses: number[] = [];
-      page.on('response', (response) => statuses.push(response.status()));
+      let answers = 0;
+      const refusals: string[] = [];
+      page.on('response', (response) => {
+        answers += 1;
+        if (response.status() >= 400)
+          refusals.push(`${response.status()} ${response.request().method()} ${response.url()}`);
+      });
       await signIn(page, stage.company.sara.key);
       for (let minute = 0; minute < MINUTES; minute += 1) {
         const began = Date.now();
         await clickForAMinute(page, minute);
         if (minute + 1 < MINUTES) await page.waitForTimeout(Math.max(0, MINUTE - (Date.now() - began)));
       }
-      expect(statuses.filter((status) => status >= 400)).toEqual([]);
-      expect(statuses.length).toBeGreaterThan(40);
+      expect(refusals).toEqual([]);
+      expect(answers).toBeGreaterThan(40);
       expect(stage.browser.takeFaults()).toEqual([]);
     },
     (MINUTES + 2) * MINUTE,
