@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAgent } from '../support/application/factories';
+import { send } from '../support/application/send';
 import { ROOT } from '../support/documents/markdown';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
 import { describeInBrowser, type Page, TestBrowser } from './browser';
@@ -134,6 +135,30 @@ describeInBrowser('Signing in at an issuer', () => {
     const page = await start({ audience: 'governance' });
     await signInThere(page);
     await page.getByRole('complementary').getByText('finn').waitFor();
+  });
+
+  it('brings back what was typed before the session ended, although it leaves the page', async () => {
+    await startIssuer();
+    const page = await start({ expected: [/status of 403/] });
+    const { url = '', key = '' } = program ?? {};
+    const { body } = await send({ url }, 'POST', '/api/v1/decisions', {
+      key,
+      body: { type: 'name', title: 'Call it Nordwind', proposedBy: 'sara', riskLevel: 'low' },
+    });
+    await signInThere(page);
+    await page.getByRole('link', { name: /^Inbox/ }).click();
+    await page.getByRole('link', { name: 'Call it Nordwind' }).click();
+    await page.getByLabel('Comment').fill('A good name, but');
+    await send({ url }, 'POST', '/api/v1/agents/finn/suspend', { key, body: {} });
+    await page.getByText('What you typed is kept in this tab').waitFor();
+    await send({ url }, 'POST', '/api/v1/agents/finn/resume', { key, body: {} });
+    // The issuer still knows them, and asks only whether to go on.
+    await page.getByRole('button', { name: /^Sign in at/ }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Call it Nordwind' }).waitFor();
+    expect(page.url()).toBe(`${url}/console/decisions/${String(body.id)}`);
+    expect(await page.getByLabel('Comment').inputValue()).toBe('A good name, but');
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
   });
 
   it('says which setting is wrong if no token fits', async () => {

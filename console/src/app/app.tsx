@@ -12,6 +12,7 @@ import {
 } from '../api/session.js';
 import { cameFromIssuer, issuerOfPage, takeToken } from '../api/oidc.js';
 import { GovernanceError } from '../api/types.js';
+import { Drafts, DraftsProvider, useDrafts } from '../ui/drafts.js';
 import { UnsavedKeysProvider, useKeptKeys, useUnsavedKeys } from '../ui/unsaved-keys.js';
 import { Shell } from './shell.js';
 import { NotOpened } from './not-opened.js';
@@ -20,12 +21,15 @@ import { SignIn } from './sign-in.js';
 const ENDED =
   'The service no longer accepts your key: it was revoked or has expired, or its agent was suspended. Sign in with another one.';
 
-/** The console. Issued keys are kept above the session, which may end before they are saved. */
+/** The console. Issued keys and drafts are kept above the session, which may end before they are saved or sent. */
 export function App(): JSX.Element {
   const unsaved = useKeptKeys();
+  const [drafts] = useState(() => new Drafts());
   return (
     <UnsavedKeysProvider value={unsaved}>
-      <Visit />
+      <DraftsProvider value={drafts}>
+        <Visit />
+      </DraftsProvider>
     </UnsavedKeysProvider>
   );
 }
@@ -33,6 +37,7 @@ export function App(): JSX.Element {
 /** The screens for whoever is signed in, or the sign-in page. */
 function Visit(): JSX.Element {
   const { forget } = useUnsavedKeys();
+  const drafts = useDrafts();
   const [session, setSession] = useState<Session | null>(null);
   const [opening, setOpening] = useState(keptKey() !== null || cameFromIssuer());
   const [message, setMessage] = useState<string | null>(null);
@@ -56,11 +61,12 @@ function Visit(): JSX.Element {
         if (opened !== null && opened === current.current) leave(ENDED);
       });
       current.current = opened;
+      drafts.openFor(opened.me);
       if (keeps) keepKey(key);
       setMessage(null);
       setSession(opened);
     },
-    [leave],
+    [leave, drafts],
   );
 
   const resume = useCallback(
@@ -94,6 +100,7 @@ function Visit(): JSX.Element {
 
   const signOut = (): void => {
     forget();
+    drafts.forget();
     leave(null);
   };
 

@@ -5,12 +5,14 @@ import { useNames } from '../api/names.js';
 import { useSession } from '../api/session.js';
 import { CreationProvider, useCreation } from '../screens/inbox/creation.js';
 import { useWaiting, WaitingProvider } from '../screens/inbox/waiting.js';
+import { useDrafts } from '../ui/drafts.js';
 import { revealed } from '../ui/format.js';
 import { Icon, Shield } from '../ui/icons.js';
 import { Link } from '../ui/link.js';
 import { Empty, Needs } from '../ui/parts.js';
 import { UnsavedKeyList, useUnsavedKeys } from '../ui/unsaved-keys.js';
 import { showCount } from './count.js';
+import { EndsSoon, SignedInUntil } from './session-end.js';
 import { PlaceContext, usePlace } from './router.js';
 import { RECORDS, type Screen, SCREENS } from './screens.js';
 
@@ -60,6 +62,7 @@ export function Shell({ signOut }: { readonly signOut: () => void }): JSX.Elemen
             <Who signOut={signOut} />
           </aside>
           <main id="main" ref={main} tabIndex={-1} aria-label={title}>
+            <EndsSoon />
             <UnsavedKeyList />
             <CreationProvider value={creation}>
               {record === undefined ? <Shown screen={screen} id={id} /> : <record.show key={id} id={id} />}
@@ -116,31 +119,38 @@ function NavLink({ screen: { path, name, icon, scopes }, current, count }: NavLi
 
 function Who({ signOut }: { readonly signOut: () => void }): JSX.Element {
   const [asks, setAsks] = useState(false);
-  const { areAtRisk } = useUnsavedKeys();
+  const unsaved = useUnsavedKeys();
+  const drafts = useDrafts();
   const { me } = useSession();
   const nameOf = useNames();
   const mode = useFeedMode();
+  const losses = [
+    ...(unsaved.areAtRisk ? ['A key that is shown only once is not saved yet.'] : []),
+    ...(drafts.areAny ? ['Something that you typed is not sent yet.'] : []),
+  ];
+  const isAsked = asks && losses.length > 0;
   const name = me.agentId === null ? (me.actor.id === 'env' ? 'Operator' : revealed(me.actor.id)) : nameOf(me.agentId);
   return (
     <div class="who">
       <p>
         <strong>{name}</strong>
         <small title={`Scopes: ${me.scopes.join(', ')}`}>{me.scopes.join(', ')}</small>
+        <SignedInUntil />
       </p>
       <p class={`mode ${mode}`} role="status">
         {MODES[mode]}
       </p>
-      {asks && areAtRisk ? (
+      {isAsked ? (
         <p class="notice warn" role="alert">
-          A key that is shown only once is not saved yet.
+          {losses.join(' ')}
         </p>
       ) : null}
       <button
         type="button"
-        onClick={() => (areAtRisk && !asks ? setAsks(true) : signOut())}
+        onClick={() => (losses.length > 0 && !asks ? setAsks(true) : signOut())}
         onBlur={() => setAsks(false)}
       >
-        {asks && areAtRisk ? 'Sign out and lose it' : 'Sign out'}
+        {isAsked ? 'Sign out and lose it' : 'Sign out'}
       </button>
     </div>
   );

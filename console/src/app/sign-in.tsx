@@ -2,6 +2,7 @@ import type { JSX, TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { issuerOfPage, leaveForIssuer, unreachableIssuer } from '../api/oidc.js';
 import { Fault } from '../api/session.js';
+import { useDrafts } from '../ui/drafts.js';
 import { Problem } from '../ui/parts.js';
 import { Shield } from '../ui/icons.js';
 import { UnsavedKeyList } from '../ui/unsaved-keys.js';
@@ -17,6 +18,7 @@ interface SignInProps {
 export function SignIn({ enter, message }: SignInProps): JSX.Element {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
+  const drafts = useDrafts();
   const field = useRef<HTMLInputElement>(null);
   // Immediately, so that nothing typed before the next frame is lost.
   useLayoutEffect(() => {
@@ -55,6 +57,9 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
           {message}
         </p>
       )}
+      {drafts.areAny ? (
+        <p class="notice">What you typed is kept in this tab, for you alone, until you sign in again.</p>
+      ) : null}
       <UnsavedKeyList />
       <AtIssuer />
       <form onSubmit={onSubmit}>
@@ -89,6 +94,7 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
 /** Signing in at the issuer of tokens. */
 function AtIssuer(): JSX.Element | null {
   const [issuer, unreachable] = [issuerOfPage(), unreachableIssuer()];
+  const drafts = useDrafts();
   if (unreachable !== null) {
     return (
       <p class="notice warn">
@@ -99,10 +105,14 @@ function AtIssuer(): JSX.Element | null {
   }
   if (issuer === null) return null;
   const { host } = new URL(issuer.issuer);
+  const leave = (): void => {
+    drafts.carry();
+    void leaveForIssuer(issuer);
+  };
   return (
     <div class="at-issuer">
       {isSecureContext ? (
-        <button type="button" class="primary" onClick={() => void leaveForIssuer(issuer)}>
+        <button type="button" class="primary" onClick={leave}>
           Sign in at {host}
         </button>
       ) : (

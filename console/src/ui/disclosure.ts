@@ -14,8 +14,8 @@ export interface Disclosure {
   close(this: void): void;
 }
 
-export function useDisclosure(): Disclosure {
-  const [isOpen, setOpen] = useState(false);
+export function useDisclosure(isOpenAtFirst = false): Disclosure {
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
   const ref = useRef<HTMLButtonElement>(null);
   const close = (): void => {
     setOpen(false);

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { requiredContext } from '../api/required-context.js';
 import { focusScreen } from './focus.js';
+import { askBeforeLeaving } from './leaving.js';
 
 interface IssuedKey {
   readonly name: string;
@@ -45,7 +46,7 @@ export function useKeptKeys(): UnsavedKeys {
   const [batches, setBatches] = useState<readonly Batch[]>([]);
   const last = useRef(0);
   const areAtRisk = batches.length > 0;
-  useWarning(areAtRisk);
+  useEffect(() => (areAtRisk ? askBeforeLeaving() : undefined), [areAtRisk]);
   const receive = async (issue: () => Promise<IssuedKeys>): Promise<void> => {
     const number = ++last.current;
     setBatches((now) => [...now, { number, keys: null }]);
@@ -64,16 +65,6 @@ export function useKeptKeys(): UnsavedKeys {
     save: (keys) => setBatches((now) => now.filter((batch) => batch.keys !== keys)),
     forget: () => setBatches([]),
   };
-}
-
-/** Has the browser ask before it leaves the page. */
-function useWarning(isWanted: boolean): void {
-  useEffect(() => {
-    if (!isWanted) return;
-    const warn = (event: BeforeUnloadEvent): void => event.preventDefault();
-    addEventListener('beforeunload', warn);
-    return () => removeEventListener('beforeunload', warn);
-  }, [isWanted]);
 }
 
 /** Above whichever screen is shown, and on the sign-in page. */

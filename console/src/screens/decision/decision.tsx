@@ -16,6 +16,7 @@ import { needsText } from '../inbox/needs.js';
 import { Action } from './action.js';
 import { type Case, FIRST_APPROVERS, loadApprovers, loadCase, loadHistory, loadWhy, LONGEST_PAGE } from './case.js';
 import { areAsMeant, meantDifferences } from './changes.js';
+import { useCommentEnd } from './comment.js';
 import { ConfirmContext, type Difference, type Scrutiny, useChecks } from './confirm.js';
 import { History } from './history.js';
 import { loadMeant } from './meant.js';
@@ -98,6 +99,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
     focusScreen();
   }, [settled]);
   const isPending = decision.status === 'proposed';
+  useCommentEnd(decision);
   useLayoutEffect(() => {
     // Somebody else settled it, and the form that had the focus is gone.
     if (!isPending && document.activeElement === document.body) focusScreen();

@@ -5,6 +5,7 @@ import { type Approvers, type Decision, GovernanceError } from '../../api/types.
 import { counted, revealed } from '../../ui/format.js';
 import { Options } from '../../ui/options.js';
 import { Needs, Panel, Problem } from '../../ui/parts.js';
+import { useComment } from './comment.js';
 import type { Check } from './confirm.js';
 import { type Refusal, refusalFor, Refused, scrutinyAfter, useLook } from './refusal.js';
 
@@ -60,7 +61,7 @@ interface ReviewBody {
 function Choice({ decision, approvers, missing, differences, changed, settled }: ChoiceProps): JSX.Element {
   const { me, patientClient, promptClient } = useSession();
   const { agentId: mine } = me;
-  const [comment, setComment] = useState('');
+  const [comment, setComment, dropComment] = useComment(decision);
   const [chosen, setChosen] = useState(() => approvers.data.find(({ able: isAble }) => isAble)?.agentId ?? '');
   const [step, setStep] = useState<Step>(null);
   const [error, setError] = useState<unknown>(null);
@@ -117,6 +118,7 @@ function Choice({ decision, approvers, missing, differences, changed, settled }:
     try {
       const after = await review(verdict);
       if (after !== null) {
+        dropComment();
         setRecorded((now) => [...now, approverId]);
         settled(after);
       }

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import { typedJson } from '../../api/typed-json.js';
 import type { NewPolicy, Plan } from '../../api/types.js';
+import { useDraft } from '../../ui/drafts.js';
 import { Panel, Problem } from '../../ui/parts.js';
 import { PlanView } from './plan.js';
 
@@ -19,6 +20,8 @@ export const NEW_POLICY = {
 };
 
 interface DraftProps {
+  /** Where the text is kept until it is activated or cancelled. */
+  readonly place: string;
   readonly initial: object;
   readonly done: () => void;
 }
@@ -29,9 +32,9 @@ interface Planned {
 }
 
 /** A draft of a policy: its plan is shown first, and only what was planned can be activated. */
-export function Draft({ initial, done }: DraftProps): JSX.Element {
+export function Draft({ place, initial, done }: DraftProps): JSX.Element {
   const { client, slowClient } = useSession();
-  const [text, setText] = useState(() => JSON.stringify(initial, null, 2));
+  const [text, setText, drop] = useDraft(place, JSON.stringify(initial, null, 2));
   const [planned, setPlanned] = useState<Planned | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
@@ -55,8 +58,12 @@ export function Draft({ initial, done }: DraftProps): JSX.Element {
         setPlanned(null);
         throw reason;
       });
-      done();
+      close();
     });
+  const close = (): void => {
+    drop();
+    done();
+  };
   const edit = (now: string): void => {
     setText(now);
     // A plan is valid only for what was planned.
@@ -89,7 +96,7 @@ export function Draft({ initial, done }: DraftProps): JSX.Element {
             Activate it
           </button>
         )}
-        <button type="button" onClick={done}>
+        <button type="button" onClick={close}>
           Cancel
         </button>
         <span class="help">Nothing changes before you activate it.</span>

@@ -5,18 +5,22 @@ import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
 import { useDisclosure } from '../../ui/disclosure.js';
+import { useDrafts } from '../../ui/drafts.js';
 import { counted, revealed } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Panel, Problem, When } from '../../ui/parts.js';
 import { Draft, NEW_POLICY } from './draft.js';
 
+const DRAFT = 'policies';
+
 /** The policies in force, or all versions. */
 export function Policies(): JSX.Element {
   const { client, has } = useSession();
   const [all, setAll] = useState(false);
   const [limit, setLimit] = useState(PAGE);
-  const draft = useDisclosure();
+  const mayWrite = has('policies');
+  const draft = useDisclosure(useDrafts().at(DRAFT) !== null);
   const list = useLoad(
     (signal) => {
       const query = all ? { limit } : { limit, status: 'active' as const };
@@ -44,14 +48,15 @@ export function Policies(): JSX.Element {
         <label class="inline">
           <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> All versions
         </label>
-        {has('policies') ? (
+        {mayWrite ? (
           <button type="button" {...draft.button}>
             New policy
           </button>
         ) : null}
       </header>
-      {draft.isOpen ? (
+      {mayWrite && draft.isOpen ? (
         <Draft
+          place={DRAFT}
           initial={NEW_POLICY}
           done={() => {
             draft.close();

@@ -4,6 +4,7 @@ import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
 import { useDisclosure } from '../../ui/disclosure.js';
+import { useDrafts } from '../../ui/drafts.js';
 import { counted, revealed } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
@@ -43,7 +44,9 @@ interface ViewProps {
 
 function View({ policy, versions, reload }: ViewProps): JSX.Element {
   const { has } = useSession();
-  const draft = useDisclosure();
+  const place = `policies/${policy.id}`;
+  const mayWrite = has('policies');
+  const draft = useDisclosure(useDrafts().at(place) !== null);
   const { name, version, description, effect, status, warnings } = policy;
   return (
     <div class="decision">
@@ -84,7 +87,7 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
           <p class="quiet">And {counted(versions.total - versions.data.length, 'older version')}.</p>
         ) : null}
       </Panel>
-      {has('policies') ? (
+      {mayWrite ? (
         <p>
           <button type="button" {...draft.button}>
             Write a new version
@@ -93,8 +96,9 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
       ) : (
         <Needs scope="policies" what="Writing a new version" />
       )}
-      {draft.isOpen ? (
+      {mayWrite && draft.isOpen ? (
         <Draft
+          place={place}
           initial={nextVersion(policy)}
           done={() => {
             draft.close();

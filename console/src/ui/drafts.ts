@@ -1,0 +1,105 @@
+import { useState } from 'preact/hooks';
+import { requiredContext } from '../api/required-context.js';
+import type { Me } from '../api/types.js';
+import { askBeforeLeaving } from './leaving.js';
+
+const CARRIED = 'governance-console-drafts';
+
+interface Carried {
+  readonly owner: string | null;
+  readonly texts: readonly (readonly [string, string])[];
+}
+
+const NOTHING = '{"owner":null,"texts":[]}';
+
+/**
+ * What somebody has typed and not sent, by the place where they typed it. Kept above the session, which may end while they
+ * type, for when the same person signs in again. It goes when it is sent, or its owner signs out, or somebody else signs
+ * in; the tab stores it only while its owner signs in at an issuer, since that leaves the page.
+ */
+export class Drafts {
+  private readonly texts: Map<string, string>;
+  private owner: string | null;
+  private stopAsking: (() => void) | null = null;
+
+  constructor() {
+    const { owner, texts } = JSON.parse(stored() ?? NOTHING) as Carried;
+    this.texts = new Map(texts);
+    this.owner = owner;
+    this.noteRisk();
+  }
+
+  get areAny(): boolean {
+    return this.texts.size > 0;
+  }
+
+  at(place: string): string | null {
+    return this.texts.get(place) ?? null;
+  }
+
+  /** Null: there is nothing to keep. */
+  keep(place: string, text: string | null): void {
+    if (text === null) this.texts.delete(place);
+    else this.texts.set(place, text);
+    this.noteRisk();
+  }
+
+  /** Nobody finds what somebody else has typed. */
+  openFor({ agentId, actor }: Me): void {
+    const owner = agentId ?? `${actor.type} ${actor.id}`;
+    if (owner !== this.owner) this.texts.clear();
+    this.owner = owner;
+    forgetStored();
+    this.noteRisk();
+  }
+
+  /** Before the page is left for an issuer, from which its owner comes back to a new page. */
+  carry(): void {
+    if (!this.areAny) return;
+    sessionStorage.setItem(CARRIED, JSON.stringify({ owner: this.owner, texts: [...this.texts] } satisfies Carried));
+    this.stopAsking?.();
+    this.stopAsking = null;
+  }
+
+  forget(): void {
+    this.texts.clear();
+    forgetStored();
+    this.noteRisk();
+  }
+
+  private noteRisk(): void {
+    if (this.areAny) {
+      this.stopAsking ??= askBeforeLeaving();
+    } else {
+      this.stopAsking?.();
+      this.stopAsking = null;
+    }
+  }
+}
+
+export const [DraftsProvider, useDrafts] = requiredContext<Drafts>('No drafts are kept here.');
+
+/** The text of a field, which outlives the field until it is dropped: the text, its setter, and what drops it. */
+export function useDraft(place: string, initial: string): readonly [string, (now: string) => void, () => void] {
+  const drafts = useDrafts();
+  const [text, setText] = useState(() => drafts.at(place) ?? initial);
+  const edit = (now: string): void => {
+    setText(now);
+    drafts.keep(place, now === initial ? null : now);
+  };
+  return [text, edit, () => drafts.keep(place, null)];
+}
+
+/** What this tab has carried to an issuer and back, as JSON. */
+function stored(): string | null {
+  try {
+    return sessionStorage.getItem(CARRIED);
+  } catch {
+    // A browser that stores nothing throws.
+    return null;
+  }
+}
+
+function forgetStored(): void {
+  if (stored() !== null) sessionStorage.removeItem(CARRIED);
+}
