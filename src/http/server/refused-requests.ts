@@ -24,7 +24,9 @@ export function answerRefusedRequests(server: Server, pipelined: PipelinedReques
   });
   server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
     const pending = pipelined.pendingOn(socket);
-    if (pending === null) {
+    if (isUnused(socket)) {
+      socket.destroy();
+    } else if (pending === null) {
       refuse(socket, errorFor(fault), limits);
     } else if (!pending.req.complete) {
       // The fault is in its body, so whoever reads that, now or later, answers.
@@ -35,6 +37,14 @@ export function answerRefusedRequests(server: Server, pipelined: PipelinedReques
       pending.once('close', () => socket.destroy());
     }
   });
+}
+
+/**
+ * Browsers and proxies open connections in advance. An answer on one that was never used would be taken for that to a
+ * request which is just being sent; a connection that ends is replaced by another.
+ */
+function isUnused(socket: Duplex): boolean {
+  return (socket as Socket).bytesRead === 0;
 }
 
 function cut(request: ServiceRequest, fault: Error): void {

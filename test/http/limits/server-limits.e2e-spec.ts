@@ -33,15 +33,17 @@ describe('The limit of what a client may occupy on the server', () => {
     while ((await open()) > 0) await new Promise((resolve) => setTimeout(resolve, 10));
   }
 
-  it('is ten seconds for the head of a request, whether nothing arrives or a byte now and then', async () => {
+  it('is ten seconds for the head of a request; a connection that was not used ends without an answer', async () => {
     app = await createTestApp();
     const [silent, slow] = [connected(), connected()];
     slow.write('GET /api/v1/health HTTP/1.1\r\nX-Slow: ');
     const dripping = setInterval(() => slow.write('x'), 500);
     slow.on('error', () => undefined);
-    const answers = await Promise.all([received(silent), received(slow)]);
+    const [ofSilent, ofSlow] = await Promise.all([received(silent), received(slow)]);
     clearInterval(dripping);
-    for (const answer of answers) expect(answer).toMatch(TOO_SLOW);
+    expect(ofSlow).toMatch(TOO_SLOW);
+    // A browser may send a request on it at this moment, and would take an answer for its own.
+    expect(ofSilent).toBe('');
   });
 
   it('is the configured number of connections', async () => {
