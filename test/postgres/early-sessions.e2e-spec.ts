@@ -15,15 +15,15 @@ describeWithPostgresCluster('A session that was opened before the writer had one
   let primary: PostgresCluster;
   let standby: PostgresCluster;
   let gate: TcpGate;
+  let url: string;
   let database: PostgresDatabase;
   let repositories: DataSource;
 
   beforeAll(async () => {
     primary = await postgresCluster();
     standby = await primary.standby();
-    const opened = await openDatabaseGate(primary.url);
-    gate = opened.gate;
-    database = await PostgresDatabase.open(opened.url, { schema: SCHEMA, check: () => Promise.resolve() });
+    ({ gate, url } = await openDatabaseGate(primary.url));
+    database = await open();
     repositories = await new DataSource(database.repositoryOptions()).initialize();
   });
   afterAll(async () => {
@@ -32,6 +32,9 @@ describeWithPostgresCluster('A session that was opened before the writer had one
     await gate.close();
     [standby, primary].forEach((cluster) => cluster.remove());
   });
+
+  const open = (): Promise<PostgresDatabase> =>
+    PostgresDatabase.open(url, { schema: SCHEMA, check: () => Promise.resolve() });
 
   it('is replaced if the writer is on another server', async () => {
     const side = await database.openSideWriter();
@@ -50,5 +53,16 @@ describeWithPostgresCluster('A session that was opened before the writer had one
     expect(await ports()).toEqual(fiveTimes(standby.port));
     await writer.close();
     await side.close();
+  });
+
+  it('keeps the writer from a primary that was replaced, which may still answer', async () => {
+    // At the promoted standby.
+    const restarted = await open();
+    await restarted.points.all(SELECT_PORT);
+    gate.aim(primary.port);
+    await expect(restarted.openWriter()).rejects.toThrow(/was replaced by the one on timeline 0*2\./);
+    gate.aim(standby.port);
+    await (await restarted.openWriter()).close();
+    await restarted.close();
   });
 });

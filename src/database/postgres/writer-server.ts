@@ -8,20 +8,21 @@ import type { ServerReach } from './server-reach';
  */
 export class WriterServer {
   private primary: Primary | null = null;
-  /** Those that sessions were on before the writer had one. */
+  /** Servers of sessions that were opened before the writer's first. */
   private readonly early: Primary[] = [];
   private readonly whenMoved: (() => void)[] = [];
   private readonly whenReplaced: (() => void)[] = [];
 
   constructor(readonly reach: ServerReach) {}
 
-  /** From now on the writer's session is on this primary; before the first call, any primary is accepted. */
+  /** From now on the writer's session is on this primary. It must not have been replaced by one that a session was on. */
   moveTo(primary: Primary): void {
-    if (this.primary !== null && replaces(this.primary, primary))
-      throw elsewhere(primary, `was replaced by the one on timeline ${this.primary.timeline}`);
-    const former = this.primary === null ? this.early.splice(0) : [this.primary];
+    const previous = this.primary === null ? this.early : [this.primary];
+    const newer = previous.find((other) => replaces(other, primary));
+    if (newer !== undefined) throw elsewhere(primary, `was replaced by the one on timeline ${newer.timeline}`);
     this.primary = primary;
-    const hasMoved = !former.every((other) => this.is(other));
+    const hasMoved = !previous.every((other) => this.is(other));
+    this.early.length = 0;
     if (hasMoved) this.whenMoved.forEach((listener) => listener());
   }
 
