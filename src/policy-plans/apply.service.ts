@@ -66,7 +66,7 @@ export class ApplyService {
    * version exists with other content; CONFLICT when there is no room for the set; UNAVAILABLE when too many others are
    * being applied.
    */
-  async apply(caller: Caller, request: ApplyPoliciesRequest): Promise<AppliedPoliciesResponse> {
+  async apply(caller: Caller, request: ApplyPoliciesRequest, leaving: AbortSignal): Promise<AppliedPoliciesResponse> {
     const wanted = request.policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
     // What takes many reads is done outside the ledger's commands.
     const warnings = await this.warnings.ofAll(wanted);
@@ -76,7 +76,7 @@ export class ApplyService {
     return this.queue.run(async () => {
       const inForce = await this.policiesOf(request.base);
       return this.write(caller, request, { wanted, warnings, inForce });
-    });
+    }, leaving);
   }
 
   /** The policies of a base that is in force; null if it no longer is, or they change. Their content never does. */

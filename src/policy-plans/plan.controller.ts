@@ -52,7 +52,11 @@ export class PlanController {
   })
   @ApiOkResponse({ type: AppliedPoliciesResponse, description: 'What has changed.' })
   @ApiErrors('PRECONDITION_FAILED', 'CONFLICT')
-  async apply(@Caller() caller: Caller, @Body() body: ApplyPoliciesRequest): Promise<AppliedPoliciesResponse> {
-    return this.applies.apply(caller, body);
+  async apply(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Body() body: ApplyPoliciesRequest,
+  ): Promise<AppliedPoliciesResponse> {
+    return this.applies.apply(caller, body, leaving);
   }
 }
