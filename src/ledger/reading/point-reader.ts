@@ -46,14 +46,20 @@ export class PointReader {
     rows.forEach((row, index) => found.set(String(row[column]), decoded[index]));
     if (!isSized) return found;
     const others = values.filter((value) => !found.has(value));
-    for (const value of others.length === 0 ? [] : await this.existing(codec, column, others))
-      found.set(value, this.readLarge(codec, column, value));
+    if (others.length === 0) return found;
+    // What was found does not wait for it.
+    const existing = this.existing(codec, column, others);
+    for (const value of others)
+      found.set(
+        value,
+        existing.then((all) => (all.has(value) ? this.readLarge(codec, column, value) : undefined)),
+      );
     return found;
   }
 
-  private async existing(codec: RecordCodec, column: string, values: readonly string[]): Promise<string[]> {
+  private async existing(codec: RecordCodec, column: string, values: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.database.points.all(codec.selectValues(column), [arraysOfOne(values)]);
-    return rows.map((row) => String(row[column]));
+    return new Set(rows.map((row) => String(row[column])));
   }
 
   /** A method of its own: a function that is written among the others' results would keep them while it waits. */

@@ -110,7 +110,7 @@ export class RecordCodec {
     return { sql, isSized };
   }
 
-  /** The same, without such rows. It costs less for those that are found. */
+  /** Selects only the rows with at most so much content. Cheaper than `selectSmallAmong`, which tests each column. */
   selectOnlySmallAmong(columns: readonly string[]): { readonly sql: string; readonly isSized: boolean } {
     const isSized = this.longColumns.length > 0;
     const among = this.selectAmong(columns);
