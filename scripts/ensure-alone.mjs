@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Milliseconds. No work takes as long: an older claim was left behind, and the number of its process may be another's now. */
 const LONGEST_WORK = 10 * 60_000;
-/** Milliseconds after which whoever waits is told why. */
+/** Milliseconds after which whoever waits learns why. */
 const SILENCE = 5_000;
 const PAUSE = 100;
 
@@ -18,11 +18,12 @@ const PAUSE = 100;
 export async function ensureAlone(lock, work) {
   const own = `${process.pid}.${randomUUID()}`;
   const began = Date.now();
-  let isTold = false;
+  let hasSaidSo = false;
   while (!isTaken(lock, own)) {
-    if (!isTold && Date.now() - began >= SILENCE) {
-      isTold = true;
-      console.error(`Waiting for the process ${holderOf(lock, own)}, which holds ${lock}`);
+    const holder = holderOf(lock, own);
+    if (!hasSaidSo && holder !== null && Date.now() - began >= SILENCE) {
+      hasSaidSo = true;
+      console.error(`Waiting for the process ${holder}, which holds ${lock}`);
     }
     // Two that have seen each other try again at different times.
     await sleep(PAUSE * (0.5 + Math.random()));

@@ -15,7 +15,7 @@ const SEND = { agent: 'mailer', action: 'send', resourceType: 'mail' };
 const WORKERS = 8;
 
 describeOnSqlite('guard, however often the service is killed', () => {
-  const random = seededRandom(String(Date.now()));
+  const random = seededRandom(process.env['FAULT_SEED'] ?? String(Date.now()));
   let folder: string;
   let gate: TcpGate;
   let program: StartedProgram;
