@@ -614,15 +614,18 @@ def _error_of(answer: urllib.error.HTTPError) -> GovernanceError:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """The service, or a proxy in front of it, gives seconds, or a date by its own clock."""
+    """The service, or a proxy in front of it, gives seconds, or a date by its own clock, if it tells the time."""
     asked = headers.get("Retry-After", "0")
     if asked.isascii() and asked.isdigit():
         return float(asked)
+    until = _date(asked)
+    now = _date(headers.get("Date", "")) or datetime.datetime.now(datetime.timezone.utc)
+    return 0.0 if until is None else max(0.0, (until - now).total_seconds())
+
+
+def _date(text: str) -> Optional[datetime.datetime]:
     try:
-        return max(0.0, (_date(asked) - _date(headers.get("Date", ""))).total_seconds())
+        date = email.utils.parsedate_to_datetime(text)
     except (TypeError, ValueError):
-        return 0.0
-
-
-def _date(text: str) -> datetime.datetime:
-    return email.utils.parsedate_to_datetime(text)
+        return None
+    return date if date.tzinfo is not None else date.replace(tzinfo=datetime.timezone.utc)

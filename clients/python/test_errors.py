@@ -124,6 +124,14 @@ class ErrorsTest(unittest.TestCase):
                 self.service(busy).request("GET", "/api/v1/stats")
             self.assertEqual((caught.exception.retry_after, len(Service.received)), (seconds, 1))
 
+    def test_date_until_which_to_wait_is_by_the_own_clock_where_the_answer_has_none(self):
+        for headers in ((), (("Date", "today"),)):
+            busy = (*refusal(503, "UNAVAILABLE"), ("Retry-After", "Fri, 01 Jan 2999 00:00:00 GMT"), *headers)
+            with self.assertRaises(GovernanceError) as caught:
+                self.service(busy, patience=30).request("GET", "/api/v1/stats")
+            self.assertGreater(caught.exception.retry_after, 1_000_000)
+            self.assertEqual(len(Service.received), 1)
+
     def test_lost_change_is_not_sent_again_as_it_could_undo_what_others_changed(self):
         with self.assertRaises(GovernanceError) as caught:
             self.service(LOST, (200, {}), patience=30).request("PUT", "/api/v1/entities/ent_1", {"name": "x"})
