@@ -78,7 +78,9 @@ describeOnSqlite('The command line', () => {
     }
     other.close();
     expect(requests).toBe(0);
-    expect(await printed(['whoami'], { ...nobody, GOVERNANCE_URL: `${app.url}/api/v1/` })).toContain('review, audit');
+    for (const same of [`${app.url}/api/v1/`, app.url.replace('http://127.0.0.1', 'HTTP://127.0.0.01')]) {
+      expect(await printed(['whoami'], { ...nobody, GOVERNANCE_URL: same })).toContain('review, audit');
+    }
   });
 
   it('shows a person what is waiting for them, and sends their decision', async () => {

@@ -31,7 +31,12 @@ export function settings(): Settings {
 /** Whoever else the environment names must not get it. */
 function keptKeyFor(url: string): string | undefined {
   const kept = keptSettings();
-  return kept?.url === url ? kept.key : undefined;
+  return kept !== null && isSameAddress(kept.url, url) ? kept.key : undefined;
+}
+
+/** However they are written: `HTTP://LocalHost:80` is `http://localhost`. */
+function isSameAddress(one: string, other: string): boolean {
+  return URL.canParse(one) && new URL(one).href === new URL(other).href;
 }
 
 /** URL of the service, with or without a key. */
