@@ -14,6 +14,7 @@ const FATES: Readonly<Record<string, Answer>> = {
   },
   refused: (response, id) => json(response, { id, error: { code: -32_000, message: 'The till is empty.' } }),
   forbidden: (response) => response.writeHead(403).end('Not you.'),
+  scoped: (response) => response.writeHead(403, { 'WWW-Authenticate': NEEDS_SCOPE }).end('Not with this token.'),
   cut: (response) => stream(response).write(': soon\n\n', () => response.destroy()),
   ended: (response) => stream(response).end(': over\n\n'),
   accepted: (response) => response.writeHead(202).end(),
@@ -22,6 +23,7 @@ const FATES: Readonly<Record<string, Answer>> = {
   reset: (response) => response.destroy(),
   malformed: (response, id) => json(response, { id, result: { content: 'done' } }),
 };
+const NEEDS_SCOPE = 'Bearer error="insufficient_scope", scope="till"';
 const RESULT = { content: [{ type: 'text', text: 'done' }] };
 
 /** A server over HTTP whose answers get lost in many ways. Its tools are named by them. */

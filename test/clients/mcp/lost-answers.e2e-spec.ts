@@ -13,7 +13,7 @@ import { type Connection, connectThroughProxy, textOf } from './mcp-clients';
 import { RawConnection } from './raw-connection';
 
 const LOST = ['cut', 'ended', 'accepted', 'mistaken', 'overdue', 'reset', 'malformed'];
-const KNOWN = ['answered', 'streamed', 'refused', 'forbidden'];
+const KNOWN = ['answered', 'streamed', 'refused', 'forbidden', 'scoped'];
 const NOT_KNOWN = /^It is not known what \w+ has done: [^]* Do not call it again before somebody has looked\.$/;
 
 describeOnSqlite('gov mcp, when the answer of a tool is lost', () => {
@@ -72,6 +72,7 @@ describeOnSqlite('gov mcp, when the answer of a tool is lost', () => {
     for (const [name, reason] of [
       ['refused', 'The till is empty.'],
       ['forbidden', 'Not you.'],
+      ['scoped', 'Insufficient scope: required "till"'],
     ] as const) {
       const result = await connection.client.callTool({ name });
       expect(result.isError).toBe(true);

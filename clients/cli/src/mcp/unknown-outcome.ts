@@ -1,4 +1,10 @@
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import {
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client';
 import { wasNeverConnected } from '../../../typescript/src/never-connected.js';
 import { isLostAnswer } from './answering-transport.js';
 
@@ -23,6 +29,7 @@ export function mayHaveRun(error: unknown): boolean {
   if (error instanceof ProtocolError) return isLostAnswer(error);
   // Statuses below 500 are refusals.
   if (error instanceof SdkHttpError) return error.status >= 500;
+  if (error instanceof InsufficientScopeError) return false;
   if (error instanceof SdkError) return !NOT_SENT.has(error.code);
   return !wasNeverConnected(error);
 }
