@@ -60,18 +60,23 @@ describeOnSqlite('Tools that a handler of the service carries out', () => {
   it.each([
     ['list', JSON.stringify(LIST)],
     ['nothing', 'null'],
-  ])('answers a client of gov mcp with what it returned, as JSON: %s', async (name, text) => {
-    const runs = join(folder, 'runs');
-    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
-    try {
-      const result = await client.callTool({ name });
-      expect(result).toEqual({ content: [{ type: 'text', text }] });
-      expect(textOf(await client.callTool({ name: 'break' }))).toContain('The "mailbox" is full.');
-      expect(existsSync(runs)).toBe(false);
-    } finally {
-      await close();
-    }
-  });
+  ])(
+    'answers a client of gov mcp with what it returned, as JSON, whatever the tool promises: %s',
+    async (name, text) => {
+      const runs = join(folder, 'runs');
+      const options = { way: 'stdio', era: 'legacy', runs, environment, tools: ['list', 'nothing', 'break'] } as const;
+      const { client, close } = await connectThroughProxy(options);
+      try {
+        expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(options.tools);
+        const result = await client.callTool({ name });
+        expect(result).toEqual({ content: [{ type: 'text', text }] });
+        expect(textOf(await client.callTool({ name: 'break' }))).toContain('The "mailbox" is full.');
+        expect(existsSync(runs)).toBe(false);
+      } finally {
+        await close();
+      }
+    },
+  );
 
   it.each([
     ['list', `it is executed. Do not run it. Its result: ${JSON.stringify(LIST)}`],

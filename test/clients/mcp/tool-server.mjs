@@ -47,6 +47,9 @@ const SPOOF = {
     },
   },
 };
+/** Tools that a handler of the service carries out: it knows nothing of what they promise. */
+const STRUCTURED = ['list', 'nothing'];
+const outputSchema = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] };
 const legacy = era === 'modern' ? 'reject' : way === 'stdio' ? 'serve' : 'stateless';
 
 function make() {
@@ -54,7 +57,10 @@ function make() {
   // False annotations: nothing may depend on them.
   const annotations = { readOnlyHint: true, destructiveHint: false };
   const names = own.length > 0 ? own : [...TOOLS, ...CROOKED];
-  const tools = names.map((name) => ({ name, inputSchema: { type: 'object' }, annotations }));
+  const tools = names.map((name) => ({
+    ...{ name, inputSchema: { type: 'object' }, annotations },
+    ...(STRUCTURED.includes(name) ? { outputSchema } : {}),
+  }));
   server.setRequestHandler('tools/list', () => ({ tools }));
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { signal } }) => {
     appendFileSync(runs, `${JSON.stringify([params.name, params.arguments ?? null])}\n`);

@@ -53,8 +53,8 @@ export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: 
       const call = { name: params.name, arguments: params.arguments };
       const result = await governedCall(gate, call, context, elicitationOf(server, context));
       if ('inputRequests' in result) return result;
-      const schema = tools.definitionOf(call.name)?.outputSchema;
-      return server.server.projectCallToolResult(result as CallToolResult, schema);
+      // No tool is shown with an output schema.
+      return server.server.projectCallToolResult(result as CallToolResult, undefined);
     });
     return server;
   };

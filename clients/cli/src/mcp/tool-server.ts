@@ -56,15 +56,13 @@ export class ToolServer {
     return (await this.client()).getInstructions();
   }
 
+  /** Without their output schemas. */
   async tools(cursor: string | undefined): Promise<ListToolsResult> {
     const client = await this.client();
     const page = await client.request({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } });
-    for (const tool of page.tools) this.definitions.set(tool.name, tool);
-    return page;
-  }
-
-  definitionOf(name: string): Tool | undefined {
-    return this.definitions.get(name);
+    const tools = page.tools.map(withoutOutputSchema);
+    for (const tool of tools) this.definitions.set(tool.name, tool);
+    return { ...page, tools };
   }
 
   /** @throws UnknownOutcomeError if the call was sent and no answer came. */
@@ -82,8 +80,8 @@ export class ToolServer {
         {
           ...{ signal, timeout: NO_TIMEOUT },
           ...(onprogress === null ? {} : { onprogress }),
-          // For the headers of its parameters. What comes back is the client's to check.
-          ...(definition === undefined ? {} : { toolDefinition: withoutOutputSchema(definition) }),
+          // For the headers of its parameters.
+          ...(definition === undefined ? {} : { toolDefinition: definition }),
         },
       );
       return resultOnly(result);
@@ -167,6 +165,7 @@ function environment(): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
+/** A client would discard what does not fit its schema, such as what a handler of the service returned, and call the tool again. */
 function withoutOutputSchema(tool: Tool): Tool {
   const shown = { ...tool };
   delete shown.outputSchema;
