@@ -113,6 +113,8 @@ describeOnSqlite('The command line', () => {
     expect(denied).toMatchObject({ exitCode: 1, output: 'deny (capability_missing)\n' });
     const faulty = await gov(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', '[1]']);
     expect(faulty).toMatchObject({ exitCode: 1, errors: expect.stringContaining('JSON object') });
+    const kept = '{"n": [9007199254740992, 1e21, -1000000000000000000], "9007199254740993": "1e999, \\"1e999"}';
+    expect(await printed(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', kept])).toContain('sending 2');
     const large = '{"orders": [{"n": 9007199254740993}]}';
     const changed = await gov(['explain', 'bot', 'send', 'mail', 'mails/1', '--parameters', large]);
     const message = 'parameters.orders[0].n is a number that would change silently';

@@ -93,6 +93,20 @@ describeOnSqlite('Policies as files', () => {
     expect(readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8')).toContain('"1.0"');
   });
 
+  it('keeps large numbers that the service holds, and refuses those that would become others', async () => {
+    const values = [1e21, 1e18, 2 ** 53, -(2 ** 64), 0.1, 1.5e300];
+    const conditions = values.map((value) => ({ parameter: '/amount', op: 'lte', value }));
+    await createPolicy(app, { name: 'large', version: '1', actions: ['refund'], conditions });
+    expect(await policies(['pull'])).toMatchObject({ exitCode: 0, errors: '' });
+    const unchanged = await policies(['plan', '--prune']);
+    expect(unchanged).toMatchObject({ exitCode: 0, output: expect.stringContaining('nothing to do: 3 in force') });
+    for (const literal of ['9007199254740993', '0x20000000000001', '1000000000000000000000', '1e400']) {
+      write('large.yaml', `policies: []\ntests:\n  - parameters: { order: ${literal} }\n`);
+      const place = 'policies/large.yaml:3:26: tests[0].parameters.order is a number that would change silently';
+      expect(await policies(['lint'])).toMatchObject({ exitCode: 1, errors: expect.stringContaining(place) });
+    }
+  });
+
   it('plans with a key that can only read, and applies a set whose tests pass', async () => {
     write('refunds.yaml', REFUNDS);
     write('tests.yaml', TESTS.replace('EXPECTED', 'allow'));

@@ -4,20 +4,33 @@ interface Place {
   readonly path: string;
 }
 
+/** The strings of a JSON text, and its numbers. */
+const STRING_OR_NUMBER = /"(?:[^"\\]+|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const INTEGER = /^-?\d+$/;
+const TOO_LARGE = '1e999';
+
 /**
- * Where a number is that is not the one that was written: an integer beyond 2^53−1, of which nobody knows its digits any more, or
- * one that no double can hold. Undefined if there is none.
+ * Where a number is that would change silently: an integer whose digits are not those that JavaScript, and so the service, writes
+ * for it, or one that no double can hold. Undefined if there is none. Integers are expected as bigints, which have all digits.
  */
 export function changedNumberIn(value: unknown, path: string): string | undefined {
-  const seen = new Set<unknown>();
-  const rest: Place[] = [{ value, path }];
-  for (let place = rest.pop(); place !== undefined; place = rest.pop()) {
-    if (typeof place.value === 'number' && isChanged(place.value)) return place.path;
-    if (typeof place.value !== 'object' || place.value === null || seen.has(place.value)) continue;
-    seen.add(place.value);
-    for (const member of membersOf(place.value, place.path)) rest.push(member);
-  }
-  return undefined;
+  return placeIn(value, path, isChanged);
+}
+
+/** The same for a text that is valid JSON. */
+export function changedNumberInJson(text: string, path: string): string | undefined {
+  const marked = text.replace(STRING_OR_NUMBER, (literal) =>
+    INTEGER.test(literal) && isChanged(BigInt(literal)) ? TOO_LARGE : literal,
+  );
+  return changedNumberIn(JSON.parse(marked), path);
+}
+
+/**
+ * Where a number may have changed, in what others have read: nobody knows any more with which digits an integer beyond 2^53−1 was
+ * written.
+ */
+export function doubtfulNumberIn(value: unknown, path: string): string | undefined {
+  return placeIn(value, path, isDoubtful);
 }
 
 /** What to say of it. */
@@ -25,8 +38,26 @@ export function changedNumberText(path: string): string {
   return `${path} is a number that would change silently, such as an integer beyond 2^53−1: send it as a text.`;
 }
 
-function isChanged(value: number): boolean {
+function isChanged(value: unknown): boolean {
+  if (typeof value === 'bigint') return String(Number(value)) !== String(value);
+  return typeof value === 'number' && !Number.isFinite(value);
+}
+
+function isDoubtful(value: unknown): boolean {
+  if (typeof value !== 'number') return false;
   return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
+}
+
+function placeIn(value: unknown, path: string, isSought: (value: unknown) => boolean): string | undefined {
+  const seen = new Set<unknown>();
+  const rest: Place[] = [{ value, path }];
+  for (let place = rest.pop(); place !== undefined; place = rest.pop()) {
+    if (isSought(place.value)) return place.path;
+    if (typeof place.value !== 'object' || place.value === null || seen.has(place.value)) continue;
+    seen.add(place.value);
+    for (const member of membersOf(place.value, place.path)) rest.push(member);
+  }
+  return undefined;
 }
 
 function membersOf(value: object, path: string): Place[] {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { changedNumberIn, changedNumberText } from '../changed-number.js';
+import { changedNumberInJson, changedNumberText } from '../changed-number.js';
 import { plain, printJson, printLine, styled } from '../output.js';
 import { client } from '../settings.js';
 import type { Schemas } from '../../../typescript/src/index.js';
@@ -45,7 +45,7 @@ function jsonObject(text: string): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new InvalidArgumentError('It is a JSON object, such as {"amount": 80}.');
   }
-  const changed = changedNumberIn(value, 'parameters');
+  const changed = changedNumberInJson(text, 'parameters');
   if (changed !== undefined) throw new InvalidArgumentError(changedNumberText(changed));
   return value as Record<string, unknown>;
 }

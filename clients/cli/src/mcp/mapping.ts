@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { changedNumberIn, changedNumberText } from '../changed-number.js';
+import { changedNumberText, doubtfulNumberIn } from '../changed-number.js';
 import { SettingsError } from '../settings.js';
 
 /** How a tool call becomes a request to the policies, if not by its names. */
@@ -38,8 +38,8 @@ const PLAIN_TOOL = /^(?!\.+(?:\/|$))[\w.:-]+(?:\/(?!\.+(?:\/|$))[\w.:-]+)*$/;
 const TOOL_MEMBERS = ['action', 'resourceType', 'resourceId', 'resourceArgument'] as const;
 
 /**
- * What is called is unclear: from the tool's name, from the argument that names the resource, or as a number among the arguments is
- * no longer what the client sent. Nothing is requested and nothing runs.
+ * What is called is unclear: from the tool's name, from the argument that names the resource, or as a number among the arguments may
+ * no longer be what the client sent. Nothing is requested and nothing runs.
  */
 export class UnclearCallError extends Error {}
 
@@ -106,7 +106,7 @@ function text(value: unknown, place: string): string {
 
 /**
  * @throws UnclearCallError where the mapping takes the resource from an argument that the call does not have, where it leaves
- * action or resource to a name that cannot be one, or where a number has changed on its way.
+ * action or resource to a name that cannot be one, or where a number may have changed on its way.
  */
 export function requestOf(mapping: Mapping, server: string, tool: string, given: Arguments | undefined): ToolRequest {
   const { action, resourceType = 'tool', resourceId, resourceArgument } = mapping.tools.get(tool) ?? {};
@@ -116,8 +116,8 @@ export function requestOf(mapping: Mapping, server: string, tool: string, given:
       `The name ${JSON.stringify(tool)} can be neither an action nor part of a resource. Give it both by a mapping (--map).`,
     );
   }
-  const changed = changedNumberIn(given, 'arguments');
-  if (changed !== undefined) throw new UnclearCallError(changedNumberText(changed));
+  const doubtful = doubtfulNumberIn(given, 'arguments');
+  if (doubtful !== undefined) throw new UnclearCallError(changedNumberText(doubtful));
   return {
     ...{ action: action ?? tool, resourceType, resourceId: id ?? `${server}/${tool}` },
     ...(given === undefined ? {} : { parameters: given }),

@@ -1,11 +1,15 @@
 import { extname } from 'node:path';
-import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
+import { type Document, isNode, LineCounter, parseDocument, visit } from 'yaml';
 import { changedNumberIn, changedNumberText } from '../changed-number.js';
+
+/** Aliases may expand to more than fits in memory. */
+const EXPANSION = { maxAliasCount: 100 };
 
 /** One file of policies and tests, in YAML or in JSON, which YAML includes. */
 export class PolicyFile {
   /** Why it is not well-formed, each with its place; its content is not checked. */
   readonly faults: readonly string[];
+  /** Only if there are no faults. */
   value: unknown;
   private readonly document: Document;
   private readonly lines = new LineCounter();
@@ -14,14 +18,18 @@ export class PolicyFile {
     readonly path: string,
     text: string,
   ) {
-    this.document = parseDocument(text, { lineCounter: this.lines, prettyErrors: false, stringKeys: true });
+    const lineCounter = this.lines;
+    this.document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, intAsBigInt: true });
     this.faults = [...this.document.errors.map(({ message, pos }) => `${this.placeAt(pos[0])}: ${message}`)];
     if (this.faults.length > 0) return;
     this.faults = extname(path) === '.json' ? faultsOf(path, () => JSON.parse(text) as unknown) : [];
-    this.faults = [...this.faults, ...faultsOf(path, () => (this.value = this.document.toJS({ maxAliasCount: 100 })))];
+    this.faults = [...this.faults, ...faultsOf(path, () => (this.value = this.document.toJS(EXPANSION)))];
     const changed = changedNumberIn(this.value, '');
     if (changed !== undefined)
       this.faults = [...this.faults, `${this.placeOf(changed)}: ${changedNumberText(changed)}`];
+    if (this.faults.length > 0) return;
+    roundIntegers(this.document);
+    this.value = this.document.toJS(EXPANSION);
   }
 
   get policies(): readonly unknown[] {
@@ -61,4 +69,13 @@ function faultsOf(path: string, read: () => unknown): string[] {
   } catch (error) {
     return [`${path}: ${(error as Error).message}`];
   }
+}
+
+/** They are read with all their digits, as bigints, which nobody else understands. */
+function roundIntegers(document: Document): void {
+  visit(document, {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === 'bigint') scalar.value = Number(scalar.value);
+    },
+  });
 }
