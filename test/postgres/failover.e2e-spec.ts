@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../src/database/database';
 import type { SqlSessions } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
@@ -88,10 +87,11 @@ describeWithPostgresCluster('Behind a name that leads to one server or another, 
     gate.slow(300);
     const { points } = app.application.get(Database);
     // One for each session.
+    const connected = gate.connected(2);
     const early = [points.all('SELECT 1'), points.all('SELECT 1')];
     const refused = Promise.all(early.map((read) => expect(read).rejects.toThrow(/is a standby/)));
-    // By then they are connected to the standby; they know it only three answers later.
-    await sleep(100);
+    // They are connected to the standby, which they know only three answers later.
+    await connected;
     gate.aim(primary.port);
     const late = get(id);
     await refused;

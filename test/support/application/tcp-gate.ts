@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** A proxy between the service and a server that can make the server unreachable. */
@@ -16,6 +16,8 @@ export interface TcpGate {
   slow(milliseconds: number): void;
   /** Leads new connections to another port, as a host name or a balancer does; open ones stay as they are. */
   aim(port: number): void;
+  /** Resolves once so many more connections have come. */
+  connected(count: number): Promise<void>;
   /** Lets everything through again. */
   open(): void;
   close(): Promise<void>;
@@ -29,8 +31,10 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
   let aim = port;
   let awaited: { readonly text: string; readonly seen: () => void } | null = null;
   const heldClients = new Set<Socket>();
+  const arrivals = new EventEmitter();
   const server = createServer((client) => {
     const target = connect(aim, host);
+    arrivals.emit('connection');
     for (const [from, to] of [
       [client, target],
       [target, client],
@@ -76,6 +80,9 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
     },
     aim: (other) => {
       aim = other;
+    },
+    connected: async (count) => {
+      for (let left = count; left > 0; left -= 1) await once(arrivals, 'connection');
     },
     open: () => {
       isCut = false;
