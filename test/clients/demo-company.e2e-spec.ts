@@ -11,6 +11,13 @@ import type { ProgramRun } from '../support/processes/shell';
 import { buildCommandLine, gov } from './command-line';
 
 const DEMO = join(ROOT, 'examples', 'demo.json');
+
+/** What the tests use of its file. */
+interface Company {
+  readonly keys: readonly { readonly agent: string; readonly name?: string }[];
+  readonly decisions: readonly object[];
+}
+
 /** How much of a service's rate limit `gov seed` may use. */
 const REQUESTS = 60;
 
@@ -68,6 +75,45 @@ describeOnSqlite('The demo company', () => {
     );
     const verified = await send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
     expect(verified.body.valid).toBe(true);
+  });
+
+  it.each([
+    [
+      'a later part',
+      (file: Company) => ({ ...file, decisions: [{ ...file.decisions[0], proposedBy: 'nobody' }] }),
+      0,
+      'agent "nobody"',
+    ],
+    [
+      'one of the keys',
+      (file: Company) => ({ ...file, keys: file.keys.with(-1, { name: 'x', agent: 'nobody' }) }),
+      1,
+      'scopes is required',
+    ],
+  ])('shows the keys that it issued before %s failed', async (_, changed, unissued, said) => {
+    const company: Company = JSON.parse(readFileSync(DEMO, 'utf8'));
+    const file = join(home, 'company.json');
+    writeFileSync(file, JSON.stringify(changed(company)));
+    const { exitCode, output, errors } = await seed([file, '--json']);
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining(said)]);
+    const keys: { agent: string; secret: string }[] = JSON.parse(output);
+    keys.forEach(({ secret }) => keepSecret(secret));
+    const agents = company.keys.map(({ agent }) => agent);
+    expect(keys.map(({ agent }) => agent)).toEqual(agents.slice(0, agents.length - unissued));
+    for (const { secret } of keys) {
+      expect((await send(app, 'GET', '/api/v1/me', { headers: { 'X-API-Key': secret } })).status).toBe(200);
+    }
+  });
+
+  it('shows people the keys of what is incomplete, and says that it is', async () => {
+    const company: Company = JSON.parse(readFileSync(DEMO, 'utf8'));
+    const file = join(home, 'company.json');
+    writeFileSync(file, JSON.stringify({ ...company, decisions: [{ proposedBy: 'nobody' }] }));
+    const { output } = await seed([file]);
+    expect(output).toContain('is incomplete');
+    const secrets = output.match(/agk_\S+/g) ?? [];
+    secrets.forEach(keepSecret);
+    expect(secrets).toHaveLength(company.keys.length);
   });
 
   it('takes sixty requests at most', async () => {

@@ -4,7 +4,7 @@ import { startProgram, type StartedProgram } from '../support/processes/started-
 import { describeInBrowser, signIn, TestBrowser } from './browser';
 
 describeInBrowser('The console of an empty service', () => {
-  it('shows what failed when only a part of the demo company could be made', async () => {
+  it('shows what failed when only a part of the demo company could be made, and the keys that were issued', async () => {
     const empty = await startProgram(join(ROOT, 'dist', 'main.js'));
     const own = await TestBrowser.launch();
     const page = await own.open(`${empty.url}/console`, { expected: [/status of 40[03]/] });
@@ -16,6 +16,12 @@ describeInBrowser('The console of an empty service', () => {
     });
     await page.getByRole('button', { name: 'Create the demo company' }).click();
     await page.getByRole('link', { name: /pay-invoice on/ }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Not this one.' }).waitFor();
+    const notice = page.getByRole('status').filter({ hasText: 'is incomplete' });
+    const key = await notice.locator('dt:text-is("ann") + dd').innerText();
+    const mine = await empty.send('GET', '/api/v1/me', { key });
+    expect(mine.status).toBe(200);
+    await notice.getByRole('button', { name: 'I have saved them' }).click();
     await page.getByRole('alert').filter({ hasText: 'Not this one.' }).waitFor();
     await own.close();
     await empty.stop();

@@ -63,18 +63,20 @@ export class DemoCompanyError extends Error {
 export interface DemoOptions {
   /** Called as each part begins, such as "Policies". */
   readonly onPart?: (part: string) => void;
+  /** Called with each key as it is issued: if a later request fails, it is valid nevertheless. */
+  readonly onKey?: (key: IssuedDemoKey) => void;
 }
 
 /**
  * Creates the company in a service that has no records yet, with a key or token that has the scope `admin`, through the public
- * interface only. It takes several requests: if one fails, whatever was created before remains.
+ * interface only. It takes several requests: if one fails, whatever was created before remains, keys included (`onKey`).
  * @throws DemoCompanyError if there are records already, the scope is missing, or the company refers to something it does not contain.
  * @throws GovernanceError as every request does.
  */
 export async function makeDemoCompany(
   connection: TransportOptions,
   company: DemoCompany,
-  { onPart = () => undefined }: DemoOptions = {},
+  { onPart = () => undefined, onKey = () => undefined }: DemoOptions = {},
 ): Promise<readonly IssuedDemoKey[]> {
   const operator = new GovernanceClient(connection);
   await refuseUnlessPossible(operator);
@@ -87,7 +89,7 @@ export async function makeDemoCompany(
   const { base } = await operator.post('/api/v1/policies/plan', { body: { policies: [...policies] } });
   await operator.post('/api/v1/policies/apply', { body: { base, policies: [...policies] } });
   onPart('Keys');
-  const keys = await issueKeys(operator, company);
+  const keys = await issueKeys(operator, company, onKey);
   onPart('Requests, reviews and results');
   const clients = new Map(
     keys.map(({ agent, secret }) => [agent, new GovernanceClient({ ...connection, key: secret })]),
@@ -120,12 +122,18 @@ async function makeEntities(operator: GovernanceClient, company: DemoCompany): P
   return ids;
 }
 
-async function issueKeys(operator: GovernanceClient, company: DemoCompany): Promise<readonly IssuedDemoKey[]> {
+async function issueKeys(
+  operator: GovernanceClient,
+  company: DemoCompany,
+  onKey: (key: IssuedDemoKey) => void,
+): Promise<readonly IssuedDemoKey[]> {
   const issued: IssuedDemoKey[] = [];
   for (const { name, agent, scopes } of company.keys) {
     const body = { name, agentId: agent, scopes };
     const { secret } = await operator.post('/api/v1/api-keys', { body });
-    issued.push({ name, agent, secret });
+    const key = { name, agent, secret };
+    issued.push(key);
+    onKey(key);
   }
   return issued;
 }

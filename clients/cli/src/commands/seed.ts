@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { printJson, printLine, printTable } from '../output.js';
 import { settings, SettingsError } from '../settings.js';
-import { type DemoCompany, makeDemoCompany } from '../../../typescript/src/demo-company.js';
+import { type DemoCompany, type IssuedDemoKey, makeDemoCompany } from '../../../typescript/src/demo-company.js';
 
 /** The build puts `examples/demo.json` here. */
 const BUNDLED = new URL('../../../demo.json', import.meta.url);
@@ -19,17 +19,27 @@ export function addSeedCommand(program: Command): void {
 async function seed(file: string | undefined, { json }: { json?: boolean }): Promise<void> {
   const company = readCompany(file ?? BUNDLED);
   const onPart = (part: string): void => void process.stderr.write(`${part} …\n`);
-  const keys = await makeDemoCompany(settings(), company, { onPart });
-  if (json === true) {
-    printJson(keys);
-    return;
+  const issued: IssuedDemoKey[] = [];
+  const show = (title: string): void => (json === true ? printJson(issued) : printKeys(title, issued));
+  try {
+    await makeDemoCompany(settings(), company, { onPart, onKey: (key) => void issued.push(key) });
+  } catch (error) {
+    // They are valid, and the service does not return them again.
+    if (issued.length > 0) show(`${company.name} is incomplete. The keys that were issued are shown this once:`);
+    throw error;
   }
-  printLine(`${company.name} is ready. The keys of its agents and people are shown this once:\n`);
+  show(`${company.name} is ready. The keys of its agents and people are shown this once:`);
+  if (json === true) return;
+  printLine('See what waits with `gov inbox`. To act as one of them, set GOVERNANCE_API_KEY to their key.');
+}
+
+function printKeys(title: string, keys: readonly IssuedDemoKey[]): void {
+  printLine(`${title}\n`);
   printTable(keys, [
     { title: 'AGENT', value: ({ agent }) => agent },
     { title: 'KEY', value: ({ secret }) => secret },
   ]);
-  printLine('\nSee what waits with `gov inbox`. To act as one of them, set GOVERNANCE_API_KEY to their key.');
+  printLine('');
 }
 
 function readCompany(file: string | URL): DemoCompany {

@@ -1,15 +1,22 @@
 import { useState } from 'preact/hooks';
-import { type DemoCompany, makeDemoCompany } from '../../../../clients/typescript/src/demo-company.js';
+import {
+  type DemoCompany,
+  type IssuedDemoKey,
+  makeDemoCompany,
+} from '../../../../clients/typescript/src/demo-company.js';
 import demo from '../../../../examples/demo.json';
 import { requiredContext } from '../../api/required-context.js';
 import { useSession } from '../../api/session.js';
-import { useUnsavedKeys } from '../../ui/unsaved-keys.js';
+import { type IssuedKeys, useUnsavedKeys } from '../../ui/unsaved-keys.js';
 
 /** The creation of the company checks the file. */
 export const COMPANY = demo as unknown as DemoCompany;
 
 const ADVICE = `These keys are shown only once. Open a second window and sign in with a person's key (such as ann's) to
   decide what waits for them. The bots' keys are for trying the API.`;
+
+const ADVICE_IF_INCOMPLETE = `These keys were issued before the rest failed, and are shown only once. The inbox says what
+  failed.`;
 
 /** The creation of the demo company. */
 export interface Creation {
@@ -32,9 +39,16 @@ export function useCreation(): Creation {
     setError(null);
     try {
       await receive(async () => {
-        const issued = await makeDemoCompany(connection, COMPANY, { onPart: setPart });
-        const keys = issued.map(({ agent, secret }) => ({ name: agent, secret }));
-        return { title: `${COMPANY.name} is ready.`, advice: ADVICE, keys };
+        const issued: IssuedDemoKey[] = [];
+        try {
+          await makeDemoCompany(connection, COMPANY, { onPart: setPart, onKey: (key) => void issued.push(key) });
+        } catch (reason) {
+          // They are valid, whatever has failed since.
+          if (issued.length === 0) throw reason;
+          setError(reason);
+          return shown(`${COMPANY.name} is incomplete.`, ADVICE_IF_INCOMPLETE, issued);
+        }
+        return shown(`${COMPANY.name} is ready.`, ADVICE, issued);
       });
     } catch (reason) {
       setError(reason);
@@ -42,4 +56,8 @@ export function useCreation(): Creation {
     setPart(null);
   };
   return { part, error, begin };
+}
+
+function shown(title: string, advice: string, issued: readonly IssuedDemoKey[]): IssuedKeys {
+  return { title, advice, keys: issued.map(({ agent, secret }) => ({ name: agent, secret })) };
 }
