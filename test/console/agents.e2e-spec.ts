@@ -113,6 +113,35 @@ describeInBrowser("The console's agents", () => {
     expect(await page.content()).not.toContain(secret);
   });
 
+  it('are issued one key, however fast its button is pressed again', async () => {
+    const { program } = stage.company;
+    const page = await stage.browser.open(`${program.url}/console/agents`, { expected: [/status of 400/] });
+    await signIn(page, program.key);
+    let answers = 0;
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/api-keys', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      answers += 1;
+      if (answers === 1) return route.fulfill({ status: 400, json: { error: { code: 'X', message: 'Not yet.' } } });
+      await released;
+      return route.continue();
+    });
+    await page.getByRole('button', { name: 'Issue a key' }).click();
+    await page.getByLabel('Name').fill('only once');
+    const submit = page.getByRole('button', { name: 'Issue the key' });
+    await submit.click();
+    await page.getByRole('alert').filter({ hasText: 'Not yet.' }).waitFor();
+    // Before the page can render again.
+    await page.evaluate(`const button = document.querySelector('form [type=submit]'); button.click(); button.click();`);
+    await page.locator('button:disabled', { hasText: 'Issu' }).waitFor();
+    release();
+    await page.getByRole('status').filter({ hasText: 'The key only once is issued.' }).waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'only once' }).first().waitFor();
+    const { body } = await send(program, 'GET', '/api/v1/api-keys', { key: program.key });
+    expect(body.data.filter(({ name }: { name: string }) => name === 'only once')).toHaveLength(1);
+  });
+
   it('are issued keys that do not appear once their issuer has signed out', async () => {
     const { program } = stage.company;
     const page = await stage.browser.open(`${program.url}/console/agents`);

@@ -1,5 +1,5 @@
 import type { JSX, TargetedSubmitEvent } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import type { Scope } from '../../api/types.js';
 import { AgentField } from '../../ui/agent-field.js';
@@ -28,6 +28,9 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
   const { isOpen, button, close } = useDisclosure();
   const { receive } = useUnsavedKeys();
   const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  /** As `busy`, at once: a second click may come before the button is disabled. */
+  const isIssuing = useRef(false);
 
   const issue = async (form: HTMLFormElement): Promise<void> => {
     const given = new FormData(form);
@@ -57,7 +60,13 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
   };
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    void issue(event.currentTarget);
+    if (isIssuing.current) return;
+    isIssuing.current = true;
+    setBusy(true);
+    void issue(event.currentTarget).finally(() => {
+      isIssuing.current = false;
+      setBusy(false);
+    });
   };
 
   return (
@@ -87,8 +96,8 @@ export function IssueKey({ done }: { readonly done: () => void }): JSX.Element {
           </fieldset>
           {error === null ? null : <Problem error={error} />}
           <div class="buttons wide">
-            <button type="submit" class="primary">
-              Issue the key
+            <button type="submit" class="primary" disabled={busy}>
+              {busy ? 'Issuing …' : 'Issue the key'}
             </button>
             <button type="button" onClick={close}>
               Cancel
