@@ -175,6 +175,24 @@ describeInBrowser('Approving in the console', () => {
     expect(await page.getByRole('button', { name: 'Reject' }).isDisabled()).toBe(true);
   });
 
+  it('what cannot be loaded while it is checked is loaded again at once', async () => {
+    const { program, finn } = stage.company;
+    const { decisionId } = await askToPay(stage.company, { invoice: 'checked in vain' });
+    const expected = [/status of 400/];
+    const page = await stage.browser.open(`${program.url}/console/decisions/${decisionId}`, { expected });
+    await signIn(page, finn.key);
+    const approve = page.locator('button:enabled', { hasText: 'Approve' });
+    for (const part of ['**/policies/evaluate', '**/executions?*', '**/claims?*']) {
+      await approve.waitFor();
+      const refusal = { status: 400, json: { error: { code: 'X', message: `Not now: ${part}` } } };
+      await page.route(part, (route) => route.fulfill(refusal), { times: 1 });
+      await approve.click();
+      await page.getByRole('region', { name: 'Your decision' }).getByText(`Not now: ${part}`).waitFor();
+    }
+    await approve.click();
+    await page.getByText('You have reviewed it. It waits for others.').waitFor();
+  });
+
   it('a session survives a busy service, and a late refusal of the session before it', async () => {
     const { program, finn, sara } = stage.company;
     const expected = [/status of (?:401|429|503)/, /ERR_FAILED/];

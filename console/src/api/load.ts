@@ -6,6 +6,8 @@ export interface Loaded<Data> {
   readonly error: unknown;
   readonly loading: boolean;
   reload(this: void): void;
+  /** Loads again if the last request failed, even if the page has not been rendered since. */
+  retry(this: void): void;
   /**
    * Loads again. Returns null if that is as good as what is shown, which then stays; otherwise the new data, which is
    * shown from now on. @throws errors of the request.
@@ -35,7 +37,7 @@ export function useLoad<Data>(
   inputs: readonly unknown[],
   depth?: unknown,
 ): Loaded<Data> {
-  const [state, setState] = useState<Omit<Loaded<Data>, 'reload' | 'confirm'>>({
+  const [state, setState] = useState<Pick<Loaded<Data>, 'data' | 'error' | 'loading'>>({
     data: null,
     error: null,
     loading: true,
@@ -44,18 +46,24 @@ export function useLoad<Data>(
   latest.current = ask;
   const shown = useRef<Data | null>(null);
   shown.current = state.data;
+  const hasFailed = useRef(false);
   const running = useRef<AbortController | null>(null);
+  const fail = useCallback((error: unknown) => {
+    hasFailed.current = true;
+    setState(({ data }) => ({ data, error, loading: false }));
+  }, []);
   const start = useCallback((keeps: boolean) => {
     running.current?.abort();
     const asking = new AbortController();
     running.current = asking;
+    hasFailed.current = false;
     setState(({ data }) => ({ data: keeps ? data : null, error: null, loading: true }));
     latest.current(asking.signal).then(
       (data) => {
         if (!asking.signal.aborted) setState({ data, error: null, loading: false });
       },
       (error: unknown) => {
-        if (!asking.signal.aborted) setState(({ data }) => ({ data, error, loading: false }));
+        if (!asking.signal.aborted) fail(error);
       },
     );
   }, []);
@@ -68,10 +76,13 @@ export function useLoad<Data>(
       const now = await latest.current(asking.signal);
       const before = shown.current;
       const stays = isAsGood(now, before);
-      if (!isOver()) setState(({ data }) => ({ data: stays ? data : now, error: null, loading: false }));
+      if (!isOver()) {
+        hasFailed.current = false;
+        setState(({ data }) => ({ data: stays ? data : now, error: null, loading: false }));
+      }
       return stays && !isOver() ? null : { shown: before, now };
     } catch (error) {
-      if (!isOver()) setState(({ data }) => ({ data, error, loading: false }));
+      if (!isOver()) fail(error);
       throw error;
     }
   }, []);
@@ -82,7 +93,11 @@ export function useLoad<Data>(
     start(keeps);
     return () => running.current?.abort();
   }, [...inputs, depth]);
-  return { ...state, confirm, reload: useCallback(() => start(true), [start]) };
+  const reload = useCallback(() => start(true), [start]);
+  const retry = useCallback(() => {
+    if (hasFailed.current) start(true);
+  }, [start]);
+  return { ...state, confirm, reload, retry };
 }
 
 /** Loads again at intervals of so many milliseconds, unless an answer is still on its way or the page is hidden. */

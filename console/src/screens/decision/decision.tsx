@@ -17,7 +17,7 @@ import { Action } from './action.js';
 import { type Case, FIRST_APPROVERS, loadApprovers, loadCase, loadHistory, loadWhy, LONGEST_PAGE } from './case.js';
 import { areAsMeant, meantDifferences } from './changes.js';
 import { useCommentEnd } from './comment.js';
-import { ConfirmContext, type Difference, type Scrutiny, useChecks } from './confirm.js';
+import { allEnded, ConfirmContext, type Difference, type Scrutiny, useChecks } from './confirm.js';
 import { History } from './history.js';
 import { loadMeant } from './meant.js';
 import { Outcome } from './outcome.js';
@@ -74,11 +74,11 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
   );
   const differences = async (scrutiny: Scrutiny): Promise<readonly Difference[]> => {
     // What is known about the entities first: they are loaded anew if the request means others.
-    const [policies, others, known] = await Promise.all([
+    const [policies, others, known] = await allEnded(
       why.confirm(),
-      scrutiny === 'everything' ? history.confirm() : null,
+      scrutiny === 'everything' ? history.confirm() : Promise.resolve(null),
       checks.run(scrutiny),
-    ]);
+    );
     const meant = await target.confirm(areAsMeant);
     return [
       ...(policies === null ? [] : [{ words: 'what the policies say about it', isAddition: false }]),
@@ -90,7 +90,7 @@ function CaseView({ of, reload }: CaseViewProps): JSX.Element {
   const refresh = (): void => {
     reload();
     approvers.reload();
-    for (const part of [why, target, history]) if (part.error !== null) part.reload();
+    for (const part of [why, target, history, checks]) part.retry();
   };
   // The outcome comes first.
   useEffect(() => {

@@ -76,11 +76,8 @@ function Batch({ of: meant, given, before, remember }: BatchProps): JSX.Element 
     if (change === null) return [];
     remember(change.shown ?? []);
     return knownDifferences(change, given);
-  });
-  const reloadFailed = (): void => {
-    if (known.error !== null) known.reload();
-  };
-  useFeed(reloadFailed, () => false);
+  }, known.retry);
+  useFeed(known.retry, () => false);
   const fault = known.error === null ? 'still loading' : 'could not be loaded';
   useHidden(
     known.data !== null && known.error === null ? null : `${counted(meant.length, 'entity', 'entities')}, ${fault}`,
