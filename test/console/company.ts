@@ -5,7 +5,8 @@ import { ROOT } from '../support/documents/markdown';
 import { send } from '../support/application/send';
 import { TestBrowser } from './browser';
 
-const MAIN = join(ROOT, 'dist', 'main.js');
+/** The built service. */
+export const MAIN = join(ROOT, 'dist', 'main.js');
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { SQLITE3 } from '../../src/database/sqlite/sqlite3-file-driver';
 import { ROOT } from '../support/documents/markdown';
 import { run } from '../support/processes/shell';
+import { startProgram } from '../support/processes/started-program';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { describeInBrowser, ELSEWHERE, type Page, signIn, type WindowOptions } from './browser';
-import { companyStage } from './company';
-import { addClaim } from '../support/application/factories';
+import { companyStage, MAIN } from './company';
+import { addClaim, createEntity } from '../support/application/factories';
 import { send } from '../support/application/send';
 
 const PATH_HOLDS =
@@ -96,12 +97,58 @@ describeInBrowser("The console's proof", () => {
     await sound.waitFor();
     const { size } = (await send(program, 'GET', '/api/v1/provenance/checkpoint', { key: program.key })).body;
     expect(await sound.innerText()).toMatch(new RegExp(`Entries 1–${String(size)}, verified at .*\\d\\d:\\d\\d:`));
+    const ledger = page.getByRole('region', { name: 'The ledger', exact: true });
+    const before = await ledger.locator('time').getAttribute('datetime');
     await refresh();
-    await sound.waitFor();
+    // The same head again, on a page that is rendered anew.
+    await ledger.locator(`time:not([datetime="${String(before)}"])`).waitFor();
+    expect(await sound.count()).toBe(1);
     await addClaim(program, supplier.id, { predicate: 'seen', value: false });
     await refresh();
     await page.getByText(`entry ${String(Number(size) + 1)}`, { exact: true }).waitFor();
     expect(await sound.count()).toBe(0);
+  });
+
+  it('is not sound if another ledger has taken the place of the one whose root is shown', async () => {
+    const environment = { SIGNING_KEY: Buffer.alloc(32, 'of both').toString('base64') };
+    const [first, second] = await Promise.all([startProgram(MAIN, environment), startProgram(MAIN, environment)]);
+    // As many entries, each ledger consistent by itself, and signed with the same key.
+    await createEntity(first, { type: 'supplier', name: 'Nordwind GmbH' });
+    await createEntity(second, { type: 'supplier', name: 'Someone else' });
+    const page = await stage.browser.open(`${first.url}/console/proof`);
+    await signIn(page, first.key);
+    await page.getByText(SIGNED).waitFor();
+    const verify = page.getByRole('button', { name: /^Verify/ });
+    await verify.click();
+    await page.getByText('The ledger is sound.').waitFor();
+    await page.route('**/provenance/verify', async (route) => {
+      const url = route.request().url().replace(first.url, second.url);
+      await route.fulfill({ response: await route.fetch({ url }) });
+    });
+    await verify.click();
+    const { rootHash } = (await first.send('GET', '/api/v1/provenance/checkpoint')).body;
+    await page
+      .getByRole('alert')
+      .filter({ hasText: `did not lead to the root that was shown: ${String(rootHash)}` })
+      .waitFor();
+    expect(await page.getByText('The ledger is sound.').count()).toBe(0);
+    await Promise.all([first.stop(), second.stop()]);
+  });
+
+  it('is not sound if the service did not sign the checkpoint that is shown', async () => {
+    const page = await open();
+    await page.route('**/provenance/checkpoint', async (route) => {
+      const response = await route.fetch();
+      const said = (await response.json()) as { checkpoint: string };
+      // The signature is the last line: its first characters name the key.
+      const checkpoint = said.checkpoint.replace(/.{20}(?=\n$)/, 'AAAAAAAAAAAAAAAAAA==');
+      await route.fulfill({ response, json: { ...said, checkpoint } });
+    });
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByRole('alert').filter({ hasText: 'The signature is not that of the key' }).waitFor();
+    await page.getByRole('button', { name: /^Verify/ }).click();
+    await page.getByRole('alert').filter({ hasText: 'The service did not sign the checkpoint' }).waitFor();
+    expect(await page.getByText('The ledger is sound.').count()).toBe(0);
   });
 
   it.each(['rootHash', 'size'])('does not call another %s signed where the note is still the same', async (member) => {

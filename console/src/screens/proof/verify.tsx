@@ -13,19 +13,14 @@ import { metricsOf } from '../health/metrics.js';
 const LOOK_EVERY = 2_000;
 const REACHED = 'governance_verification_entry';
 
-/** The root of the tree over so many entries. */
-type Head = Pick<Checkpoint, 'size' | 'rootHash'>;
-
 interface Finding {
   readonly verification: Verification;
   /** When it began. */
   readonly at: string;
-  /** The head on screen at that time. */
-  readonly asked: Head;
 }
 
 /** Makes the service verify everything: the chain, the tree and every record. */
-export function Verify({ of: shown }: { readonly of: Head }): JSX.Element {
+export function Verify({ of: shown }: { readonly of: Checkpoint }): JSX.Element {
   const entries = shown.size;
   const { slowClient } = useSession();
   const [began, setBegan] = useState<number | null>(null);
@@ -37,8 +32,9 @@ export function Verify({ of: shown }: { readonly of: Head }): JSX.Element {
     setError(null);
     setFound(null);
     try {
-      const verification = await slowClient.post('/api/v1/provenance/verify', { body: { state: true } });
-      setFound({ verification, at, asked: shown });
+      // A ledger that was written anew as a whole is sound by itself, and not the one that is shown.
+      const body = { state: true, checkpoint: shown.checkpoint };
+      setFound({ verification: await slowClient.post('/api/v1/provenance/verify', { body }), at });
     } catch (reason) {
       setError(reason);
     }
@@ -61,8 +57,8 @@ export function Verify({ of: shown }: { readonly of: Head }): JSX.Element {
 }
 
 /** Whether a finding says something about the head that is shown. What was tampered with once stays so. */
-function concerns({ verification: { valid, tree }, asked }: Finding, shown: Head): boolean {
-  return !valid || [asked, tree].some((head) => head?.size === shown.size && head.rootHash === shown.rootHash);
+function concerns({ verification: { valid, tree, checkpoint } }: Finding, shown: Checkpoint): boolean {
+  return !valid || [checkpoint, tree].some((head) => head?.size === shown.size && head.rootHash === shown.rootHash);
 }
 
 interface ProgressProps {
@@ -97,7 +93,10 @@ function useReached(): number | null {
 
 function Verdict({ of: { verification: found, at } }: { readonly of: Finding }): JSX.Element {
   const { valid, entriesVerified, recordsVerified, durationMs, firstInvalid, brokenLinks, invalidHashes } = found;
-  const { firstInvalidRecords = [], firstInvalidDerived = [], invalidRecords = 0, invalidDerived = 0, tree } = found;
+  const { firstInvalidRecords = [], firstInvalidDerived = [], invalidRecords = 0, invalidDerived = 0 } = found;
+  const { tree, checkpoint } = found;
+  const isTreeWrong = tree?.matches === false;
+  const isAltered = brokenLinks + invalidHashes + invalidRecords + invalidDerived > 0 || isTreeWrong;
   const unlisted = invalidRecords + invalidDerived - firstInvalidRecords.length - firstInvalidDerived.length;
   if (valid) {
     return (
@@ -110,7 +109,10 @@ function Verdict({ of: { verification: found, at } }: { readonly of: Finding }):
   }
   return (
     <div class="notice bad" role="alert">
-      <strong>The ledger was tampered with.</strong> {rangeText(entriesVerified)}, verified at <At at={at} />:
+      <strong>
+        {isAltered ? 'The ledger was tampered with.' : 'The ledger does not confirm the checkpoint that was shown.'}
+      </strong>{' '}
+      {rangeText(entriesVerified)}, verified at <At at={at} />:
       <ul>
         {firstInvalid === null ? null : <li>The first invalid entry is {firstInvalid}.</li>}
         {brokenLinks + invalidHashes === 0 ? null : (
@@ -119,7 +121,16 @@ function Verdict({ of: { verification: found, at } }: { readonly of: Finding }):
             chain.
           </li>
         )}
-        {tree === null || tree.matches ? null : <li>The root of the tree is wrong.</li>}
+        {isTreeWrong ? <li>The root of the tree is wrong.</li> : null}
+        {checkpoint?.extended === false ? (
+          <li>
+            {rangeText(checkpoint.size)} did not lead to the root that was shown:{' '}
+            <code class="hash">{checkpoint.rootHash}</code>
+          </li>
+        ) : null}
+        {checkpoint?.signature === 'invalid' ? (
+          <li>The service did not sign the checkpoint that was shown, although it bears the name of its key.</li>
+        ) : null}
         {firstInvalidRecords.map(({ subjectType, subjectId, fault }) => (
           <li key={subjectId}>
             {revealed(`${words(subjectType)} ${subjectId}`)}: {words(fault)}
