@@ -25,12 +25,12 @@ export class CurrentPolicies {
   ) {}
 
   /** All policies in force, as a consistent snapshot. @throws UNAVAILABLE when they keep changing. */
-  async inForce(): Promise<Policy[]> {
+  private async inForce(): Promise<{ readonly inForce: Policy[]; readonly policySet: string }> {
     for (let reading = 0; reading < MOST_READINGS; reading += 1) {
       await this.activePolicies.catchUp();
       const { policySet } = this.activePolicies;
-      const policies = await this.readOnce();
-      if (policySetOf(policies.map(({ id }) => id)) === policySet) return policies;
+      const inForce = await this.readOnce();
+      if (policySetOf(inForce.map(({ id }) => id)) === policySet) return { inForce, policySet };
     }
     throw unavailable('The policies in force change too quickly to be read.');
   }
@@ -42,10 +42,10 @@ export class CurrentPolicies {
     return policies;
   }
 
-  /** The existing policies that a plan has to know. */
-  async knownFor(wanted: readonly PolicyContent[]): Promise<KnownPolicies> {
-    const inForce = await this.inForce();
+  /** The existing policies that a plan has to know, and the hash of those in force. */
+  async knownFor(wanted: readonly PolicyContent[]): Promise<KnownPolicies & { readonly policySet: string }> {
+    const { inForce, policySet } = await this.inForce();
     const others = await this.records.allAmong(POLICY, ['name', 'version'], notInForce(wanted, inForce));
-    return { inForce, outOfForce: byVersion(others) };
+    return { inForce, outOfForce: byVersion(others), policySet };
   }
 }

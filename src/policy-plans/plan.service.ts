@@ -8,7 +8,6 @@ import { PolicyChangeResponse } from './dto/policy-plan.response';
 import type { PolicyPlanResponse } from './dto/policy-plan.response';
 import { CreationWarnings } from '../policies/creation-warnings';
 import { contentOf } from '../policies/policy-content';
-import { policySetOf } from '../policies/evaluation/policy-set-hash';
 import type { PlannedPolicy } from './effects/effect';
 import type { Caller } from '../ledger/caller';
 import { replayPeriod } from './dto/replay-field.decorator';
@@ -67,7 +66,7 @@ export class PlanService {
     const results = tests === undefined ? null : await this.tests.results(tests, targetOf(planned));
     const compared = await this.comparisons.compare(planned, leaving);
     const answer = {
-      base: policySetOf(known.inForce.map(({ id }) => id)),
+      base: known.policySet,
       changes: changes.map((change) => PolicyChangeResponse.from(change)),
       effects: compared.effects,
       complete: compared.reason === null,
