@@ -10,6 +10,7 @@ import {
   DECISIONS,
   execution,
   EXECUTIONS,
+  order,
   pending,
   reject,
   requireApproval,
@@ -23,7 +24,6 @@ const SECURITY = { subjects: ['role:security'], approvals: 1 };
 describe('Asking again', () => {
   let app: TestApp;
   let people: Company;
-  let orders = 0;
 
   beforeAll(async () => {
     app = await createTestApp();
@@ -34,12 +34,6 @@ describe('Asking again', () => {
     await chainIsValid(app);
     await app.close();
   });
-
-  /** Each test has its own resource, and the policy for it. */
-  function order(): { readonly resourceId: string } {
-    orders += 1;
-    return { resourceId: `orders/${orders}` };
-  }
 
   let versions = 0;
   /** Requires this approval of a resource; a later call replaces it. */

@@ -10,6 +10,7 @@ import {
   DECISIONS,
   execution,
   EXECUTIONS,
+  order,
   pending,
   requireApproval,
   resume,
@@ -26,7 +27,6 @@ function groups(count: number, approvals: number, name = 'group'): object[] {
 describe('What policies require', () => {
   let app: TestApp;
   let people: Company;
-  let orders = 0;
 
   beforeAll(async () => {
     app = await createTestApp();
@@ -36,12 +36,6 @@ describe('What policies require', () => {
     await chainIsValid(app);
     await app.close();
   });
-
-  /** Each test has its own resource, and policies of its own. */
-  function order(): Place {
-    orders += 1;
-    return { resourceId: `orders/${orders}` };
-  }
 
   /** One more policy for a resource; a policy has at most ten groups. */
   async function requireOf({ resourceId }: Place, approvers: readonly object[], more: object = {}): Promise<string[]> {

@@ -2,14 +2,24 @@ import type { AgentResponse } from '../../src/agents/dto/agent.response';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createPolicy, issueKey, propose } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';
-import { approve, ask, company, DECISIONS, execution, pending, reject, requireApproval, type Company } from './support';
+import {
+  approve,
+  ask,
+  company,
+  DECISIONS,
+  execution,
+  order,
+  pending,
+  reject,
+  requireApproval,
+  type Company,
+} from './support';
 
 const FINANCE = [{ subjects: ['role:finance'], approvals: 1 }];
 
 describe('Reviews of a request for approval', () => {
   let app: TestApp;
   let people: Company;
-  let orders = 0;
 
   beforeAll(async () => {
     app = await createTestApp();
@@ -20,11 +30,6 @@ describe('Reviews of a request for approval', () => {
     await chainIsValid(app);
     await app.close();
   });
-
-  function order(): { readonly resourceId: string } {
-    orders += 1;
-    return { resourceId: `orders/${orders}` };
-  }
 
   async function keyOf({ id: agentId }: AgentResponse): Promise<string> {
     return (await issueKey(app, { agentId, scopes: ['review'] })).secret;

@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, issueKey } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';
-import { approve, company, DECISIONS, EXECUTIONS, pending, requireApproval, type Company } from './support';
+import { approve, company, DECISIONS, EXECUTIONS, order, pending, requireApproval, type Company } from './support';
 
 /** Most requests of one caller that may wait. */
 const OF_A_CALLER = 100;
@@ -9,7 +9,6 @@ const OF_A_CALLER = 100;
 describe('Requests that wait for an approval', () => {
   let app: TestApp;
   let people: Company;
-  let orders = 0;
 
   async function start(environment: Readonly<Record<string, string>> = {}): Promise<void> {
     app = await createTestApp({ environment });
@@ -29,8 +28,7 @@ describe('Requests that wait for an approval', () => {
    * has changed; all others are answered once the decision is approved.
    */
   async function expectOneTooMany(keys: readonly string[]): Promise<void> {
-    orders += 1;
-    const { id, decisionId } = await pending(app, people.bot, { resourceId: `orders/${orders}` });
+    const { id, decisionId } = await pending(app, people.bot, order());
     const paths = [`${EXECUTIONS}/${id}`, `${DECISIONS}/${decisionId}`];
     const waiting = keys.map((key, index) => send(app, 'GET', `${paths[index % 2]}?wait=60`, { key }));
     const first = await Promise.race(waiting);

@@ -3,6 +3,13 @@ import { send } from '../support/application/send';
 import { describeInBrowser, signIn } from './browser';
 import { companyStage } from './company';
 
+/** Holds back what waits for `released`, until `release` is called. */
+function latch(): { readonly released: Promise<void>; readonly release: () => void } {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  return { released, release: () => release() };
+}
+
 describeInBrowser("The console's agents", () => {
   const stage = companyStage();
 
@@ -34,8 +41,7 @@ describeInBrowser("The console's agents", () => {
     const { program } = stage.company;
     const page = await stage.browser.open(`${program.url}/console/agents`);
     await signIn(page, program.key);
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
+    const { released, release } = latch();
     await page.route('**/api-keys', async (route) => {
       if (route.request().method() === 'POST') await released;
       await route.continue();
@@ -79,10 +85,8 @@ describeInBrowser("The console's agents", () => {
     const own = await issueKey(program, { name: `ends soon ${String(isOnItsWay)}`, scopes: ['admin'] });
     const page = await stage.browser.open(`${program.url}/console/agents`, { expected: [/status of 401/] });
     await signIn(page, own.secret);
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
-    let onIssue = (): void => undefined;
-    const isIssued = new Promise<void>((resolve) => (onIssue = resolve));
+    const { released, release } = latch();
+    const { released: isIssued, release: onIssue } = latch();
     await page.route('**/api-keys', async (route) => {
       if (route.request().method() !== 'POST') return route.continue();
       const response = await route.fetch();
@@ -118,8 +122,7 @@ describeInBrowser("The console's agents", () => {
     const page = await stage.browser.open(`${program.url}/console/agents`, { expected: [/status of 400/] });
     await signIn(page, program.key);
     let answers = 0;
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
+    const { released, release } = latch();
     await page.route('**/api-keys', async (route) => {
       if (route.request().method() !== 'POST') return route.continue();
       answers += 1;
@@ -146,8 +149,7 @@ describeInBrowser("The console's agents", () => {
     const { program } = stage.company;
     const page = await stage.browser.open(`${program.url}/console/agents`);
     await signIn(page, program.key);
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
+    const { released, release } = latch();
     await page.route('**/api-keys', async (route) => {
       if (route.request().method() === 'POST') await released;
       await route.continue();
@@ -178,8 +180,7 @@ describeInBrowser("The console's agents", () => {
     await more.waitFor();
     await more.focus();
     await page.evaluate('window.more = document.activeElement');
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
+    const { released, release } = latch();
     await page.route('**/agents?*', async (route) => {
       await released;
       await route.continue();
