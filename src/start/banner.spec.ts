@@ -31,11 +31,12 @@ The governance service is ready.
   });
 
   it.each([
-    ['abc123', 'key=abc123'],
-    [null, 'key="$API_KEY"'],
-  ])('has first commands for an empty chain, with the key %s', (generatedKey, line) => {
+    ['abc123', 'key=abc123', 'and one that is denied:'],
+    [null, 'key="$API_KEY"', 'and one that is denied, in a terminal where API_KEY is set to your key:'],
+  ])('has first commands for an empty chain, with the key %s', (generatedKey, line, where) => {
     const text = banner({ ...REPORT, generatedKey, head: { ...REPORT.head, sequence: 0 } });
-    expect(text.split('\n')).toEqual(expect.arrayContaining([line, expect.stringMatching(/^post agents \W/)]));
+    const lines = [`  Try       an action that is allowed ${where}`, line, expect.stringMatching(/^post agents \W/)];
+    expect(text.split('\n')).toEqual(expect.arrayContaining(lines));
     expect(banner({ ...REPORT, generatedKey })).not.toContain('post');
   });
 

@@ -27,7 +27,7 @@ export function banner({ database, head, url, hasConsole, hasDocs, generatedKey,
     ['Docs', hasDocs ? `${url}/docs` : null],
     ['Health', `${api}/health`],
     ['API key', generatedKey === null ? null : `${generatedKey} (for this run only; set API_KEY to keep one)`],
-    ['Try', head.sequence === 0 ? 'an action that is allowed and one that is denied:' : `curl ${api}/health`],
+    ['Try', head.sequence === 0 ? firstActions(generatedKey) : `curl ${api}/health`],
   ];
   const lines = rows.flatMap(([name, value]) => (value === null ? [] : `  ${name.padEnd(8)}  ${value}`));
   const commands = head.sequence === 0 ? ['', ...firstCommands(api, generatedKey)] : [];
@@ -46,7 +46,13 @@ function chainState({ sequence, hash }: StartReport['head']): string {
   return `${sequence} ${sequence === 1 ? 'entry' : 'entries'}, head ${hash.slice(0, SHOWN_HASH_DIGITS)}…`;
 }
 
-/** For an empty database, since names are unique. A key that was given is not shown: the shell has it. */
+/** The service occupies the terminal in which its key was set. */
+function firstActions(generatedKey: string | null): string {
+  const actions = 'an action that is allowed and one that is denied';
+  return generatedKey === null ? `${actions}, in a terminal where API_KEY is set to your key:` : `${actions}:`;
+}
+
+/** For an empty database, since names are unique. A key that was given is not shown. */
 function firstCommands(api: string, generatedKey: string | null): string[] {
   const execution = { action: 'read-report', resourceType: 'document' };
   const requests: readonly (readonly [string, object])[] = [
