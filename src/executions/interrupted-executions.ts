@@ -1,5 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
-import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Database } from '../database/database';
 import { SYSTEM_CALLER } from '../ledger/caller';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
@@ -87,9 +86,8 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
 
   private async processesThatRun(): Promise<string[]> {
     const processes = new Set<string>();
-    for await (const executions of this.reader.columns(EXECUTION, ['runBy'], ALL_RUNNING, SYSTEM_CALLER)) {
-      executions.forEach(({ runBy }) => processes.add(runBy));
-    }
+    for await (const executions of this.reader.columns(EXECUTION, ['runBy'], ALL_RUNNING, SYSTEM_CALLER))
+      for (const { runBy } of executions) processes.add(runBy);
     return [...processes];
   }
 }
