@@ -169,7 +169,7 @@ export class Evaluations {
   }
 }
 
-/** In chunks: a subject that is no registered agent may have as many roles as fit into a body. */
+/** In chunks: a subject that is not a registered agent may have as many roles as fit into a body. */
 async function prepareSubjects(policies: PolicySnapshot, everybody: readonly AskedPermission['who'][]): Promise<void> {
   const slices = new Slices();
   for (const who of everybody)

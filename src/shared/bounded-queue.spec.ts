@@ -1,6 +1,6 @@
 import { BoundedQueue } from './bounded-queue';
 
-/** A task that ends when it is told to. */
+/** A task that ends when the test says so. */
 function task(): { readonly work: () => Promise<void>; readonly end: () => void; readonly hasBegun: () => boolean } {
   let [begun, end] = [false, (): void => undefined];
   const ended = new Promise<void>((resolve) => (end = resolve));

@@ -46,7 +46,7 @@ describe('A caller that is refused for several reasons', () => {
   const reasonOf = ({ status, body }: Answer): unknown[] => [status, body.error.reason];
   const approve = (sent: Sent): Promise<Answer> => send(app, 'POST', `/api/v1/decisions/${decisionId}/approve`, sent);
 
-  it('is told that its agent is unknown or suspended before that a scope is missing', async () => {
+  it('learns that its agent is unknown or suspended, rather than that a scope is missing', async () => {
     for (const route of [
       'GET /api/v1/entities',
       'POST /api/v1/entities',
@@ -61,17 +61,17 @@ describe('A caller that is refused for several reasons', () => {
     expect(reasonOf(await approve({ key: null, headers: unknown }))).toEqual([403, 'agent_unknown']);
   });
 
-  it('is told so on every route, whatever its scopes', async () => {
+  it('learns it on every route, whatever its scopes', async () => {
     for (const path of ['me', 'decisions', `decisions/${decisionId}`, 'decisions/none'])
       expect(reasonOf(await send(app, 'GET', `/api/v1/${path}`, { key: suspended }))).toEqual([403, 'agent_suspended']);
   });
 
-  it('is told that a scope is missing before that it is not bound to a reviewer', async () => {
+  it('learns that a scope is missing, rather than that it is not bound to a reviewer', async () => {
     expect(reasonOf(await approve({ key: proposer }))).toEqual([403, 'scope_missing']);
     expect(reasonOf(await approve({ key: reviewer }))).toEqual([403, 'reviewer_not_bound']);
   });
 
-  it('is told so before anything about the request, whose body is not read', async () => {
+  it('learns any of it rather than a fault of the request, whose body is not read', async () => {
     const faulty = [
       { body: '{' },
       { body: { nothing: 'known' } },
@@ -88,7 +88,7 @@ describe('A caller that is refused for several reasons', () => {
     }
   });
 
-  it('is told before any of it that there is no such route or method, and that two keys are none', async () => {
+  it('learns none of it where there is no such route or method, or where it sends two keys', async () => {
     for (const sent of [{ key: suspended }, { key: proposer }, { key: null, headers: unknown }]) {
       expect((await send(app, 'GET', '/api/v1/nothing', sent)).status).toBe(404);
       expect((await send(app, 'PATCH', '/api/v1/audit', sent)).status).toBe(405);
@@ -96,7 +96,7 @@ describe('A caller that is refused for several reasons', () => {
     expect((await send(app, 'GET', '/api/v1/audit', { key: suspended, headers: unknown })).status).toBe(401);
   });
 
-  it('is told that it may not review before that a decision is settled or names another proposer', async () => {
+  it('learns that it may not review, rather than that a decision is settled or has another proposer', async () => {
     const { id } = await createAgent(app, { name: 'clerk' });
     const plain = await propose(app, id);
     const path = `/api/v1/decisions/${plain.id}/approve`;

@@ -91,18 +91,18 @@ describe('Commands in one batch', () => {
   it('whose lookups were announced find what they would find otherwise', async () => {
     const [slug, missing] = [newSlug(), newSlug()];
     const known = await notes.add(newSlug());
-    const expecting = (...lookups: Lookup[]): LedgerWriter => notes.ledger.prefetching(...lookups);
+    const prefetching = (...lookups: Lookup[]): LedgerWriter => notes.ledger.prefetching(...lookups);
     const [added, seen, none, changed, seenChanged, afterFlush] = await Promise.all([
       notes.add(slug),
-      expecting(byKey(NOTE, 'slug', slug)).write(SYSTEM_CALLER, (transaction) => found(transaction, slug)),
-      expecting(byKey(NOTE, 'slug', missing)).write(SYSTEM_CALLER, (transaction) =>
+      prefetching(byKey(NOTE, 'slug', slug)).write(SYSTEM_CALLER, (transaction) => found(transaction, slug)),
+      prefetching(byKey(NOTE, 'slug', missing)).write(SYSTEM_CALLER, (transaction) =>
         transaction.findBy(NOTE, { slug: missing }),
       ),
-      expecting(byKey(NOTE, 'slug', known.slug)).write(SYSTEM_CALLER, async (transaction) =>
+      prefetching(byKey(NOTE, 'slug', known.slug)).write(SYSTEM_CALLER, async (transaction) =>
         transaction.update(NOTE, { ...(await found(transaction, known.slug)), text: 'changed' }, CHANGED),
       ),
-      expecting(byId(NOTE, known.id)).write(SYSTEM_CALLER, (transaction) => transaction.find(NOTE, known.id)),
-      expecting(byId(NOTE, known.id)).write(SYSTEM_CALLER, async (transaction) => {
+      prefetching(byId(NOTE, known.id)).write(SYSTEM_CALLER, (transaction) => transaction.find(NOTE, known.id)),
+      prefetching(byId(NOTE, known.id)).write(SYSTEM_CALLER, async (transaction) => {
         await transaction.findAll(NOTE, { topic: 'none' });
         return transaction.find(NOTE, known.id);
       }),

@@ -156,8 +156,8 @@ describe('Answers match the document', () => {
 
   it('when the state does not allow it', async () => {
     // The first version was deactivated; only a version in force can be superseded.
-    const former = examplePath(operation('policies_deactivate')).replace('deactivate', 'activate');
-    expect((await call(operation('policies_activate'), {}, former)).status).toBe(200);
+    const firstVersion = examplePath(operation('policies_deactivate')).replace('deactivate', 'activate');
+    expect((await call(operation('policies_activate'), {}, firstVersion)).status).toBe(200);
     const [closedAccounts] = exampleBodies(operation('policies_create')).slice(1);
     const next = { ...(session.sentBody(closedAccounts ?? {}) as object), version: '2.0' };
     expect((await call(operation('policies_create'), { body: next })).status).toBe(201);

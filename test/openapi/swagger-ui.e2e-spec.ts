@@ -20,8 +20,8 @@ class SwaggerUi {
     const block = this.page.locator(`[id$="-${operationId}"]`);
     await block.locator('.opblock-summary-control').click();
     if (example !== undefined) await block.locator('.examples-select select').first().selectOption(example);
-    const former = block.locator('button.btn-clear');
-    if ((await former.count()) > 0) await former.click();
+    const previous = block.locator('button.btn-clear');
+    if ((await previous.count()) > 0) await previous.click();
     await block.locator('button.execute').click();
     const row = block.locator('.live-responses-table tr.response');
     const body = row.locator('.response-col_description .microlight, .response-col_description pre').first();

@@ -80,11 +80,11 @@ function subproof(
   if (last === undefined) throw new Error('The proof is too short.');
   const middle = split(to);
   if (from <= middle) {
-    const [former, latter] = subproof(from, middle, isWhole, root, rest);
-    return [former, node(latter, last)];
+    const [earlier, later] = subproof(from, middle, isWhole, root, rest);
+    return [earlier, node(later, last)];
   }
-  const [former, latter] = subproof(from - middle, to - middle, false, root, rest);
-  return [node(last, former), node(last, latter)];
+  const [earlier, later] = subproof(from - middle, to - middle, false, root, rest);
+  return [node(last, earlier), node(last, later)];
 }
 
 function node(left: string, right: string): string {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../json/json-value';
 import type { Caller } from '../../ledger/caller';
 
-/** What a handler is told about the execution it carries out. */
+/** What a handler learns about the execution it carries out. */
 export interface ActionContext {
   /** Who asked for the execution: the caller to pass on when the handler writes through the ledger. */
   readonly caller: Caller;

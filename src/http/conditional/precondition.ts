@@ -29,7 +29,7 @@ export function parseIfMatch(header: string | undefined): Precondition | undefin
 }
 
 /**
- * A weak tag never matches. If a proxy has weakened one of our tags, the client has to be told, or it would never find
+ * A weak tag never matches. If a proxy has weakened one of our tags, the client has to learn it here, or it would never find
  * out why.
  */
 function requireTag(tags: readonly EntityTag[], revision: string): void {

@@ -18,7 +18,7 @@ import type { DeliveryProgress } from './delivery-progress.entity';
 const MOST_WAITING = 500;
 /** After this many entries that do not concern the endpoint, its position is moved past them on disk. */
 const SKIPPED = 1_000;
-/** Milliseconds that a delivery in progress may take when it is told to stop. */
+/** Milliseconds that a delivery in progress may still take when deliveries stop. */
 const GRACE = 3_000;
 
 /** What an endpoint's deliveries need from the process. */

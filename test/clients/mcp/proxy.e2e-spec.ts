@@ -128,7 +128,7 @@ describeOnSqlite('gov mcp', () => {
     }
   });
 
-  it('holds a call for 45 seconds unless it is told otherwise, as its help says', async () => {
+  it('holds a call for 45 seconds by default, as its help says', async () => {
     const { output } = await run(process.execPath, [GOV, 'mcp', '--help']);
     expect(output).toMatch(/--hold <seconds> [^]*?\(default: 45\)/);
     const customer = await shop.customer('held');

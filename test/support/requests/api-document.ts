@@ -30,7 +30,7 @@ export function examplePath({ path, operation }: DocumentedOperation): string {
   const parameters = (operation.parameters ?? []) as ParameterObject[];
   const filled = parameters
     .filter(({ in: place }) => place === 'path')
-    .reduce((former, { name, schema }) => former.replace(`{${name}}`, String(exampleOf(schema))), path);
+    .reduce((unfilled, { name, schema }) => unfilled.replace(`{${name}}`, String(exampleOf(schema))), path);
   const query = parameters
     .filter(({ in: place, required }) => place === 'query' && required === true)
     .map(({ name, schema }) => `${name}=${encodeURIComponent(String(exampleOf(schema)))}`);

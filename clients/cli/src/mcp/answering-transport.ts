@@ -16,8 +16,8 @@ const LOST = {};
 const exchanges = new AsyncLocalStorage<{ isStreamed: boolean }>();
 
 /**
- * A connection over HTTP in which each request is answered: the SDK would wait for ever for one whose answer is no answer, or a
- * stream that ends without it. Such a request gets an error, which changes nothing where an answer came before.
+ * A connection over HTTP in which each request is answered. The SDK would wait for ever where the HTTP response holds no
+ * answer, or is a stream that ends without one. Such a request gets an error, which is ignored if it was answered before.
  */
 export class AnsweringTransport extends StreamableHTTPClientTransport {
   constructor(url: URL, headers: HeadersInit) {
