@@ -1,6 +1,6 @@
 import type { CorsOptions } from '@nestjs/common/interfaces/external/cors-options.interface';
 import type { IncomingMessage } from 'node:http';
-import { REPLAYED } from './response-headers';
+import { REPLAYED } from './json-adapter';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const REQUEST_HEADERS = [

@@ -1,12 +1,16 @@
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Application, Response } from 'express';
-import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import { type AnswerMemory, SMALL_ANSWER } from './answer-memory';
 import { isDivisible, jsonParts } from './json-parts';
-import { withRecordHeaders } from './response-headers';
+import { messageClasses } from './message-classes';
+import { isCurrentCopy } from '../conditional/precondition';
 import type { ServiceRequest } from '../request/service-request';
 import { Slices } from '../../shared/slices';
+
+/** Header of an answer that replays the answer to an earlier request. */
+export const REPLAYED = 'Idempotent-Replayed';
 
 /** Statuses that Express answers without a body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -107,26 +111,44 @@ function isOrdinary({ method, headers }: ServiceRequest): boolean {
   return method !== 'HEAD' && headers['if-none-match'] === undefined && headers['if-modified-since'] === undefined;
 }
 
-/** The classes with which Node's server creates requests and responses. */
-interface MessageClasses {
-  readonly IncomingMessage: typeof IncomingMessage;
-  readonly ServerResponse: typeof ServerResponse;
+/**
+ * Sets the headers that a route's answer needs: `Location` for a created record, `ETag` for a record with a revision.
+ * Returns the body, which is empty for a 304 to a client whose copy is current.
+ */
+function withRecordHeaders(answer: unknown, request: ServiceRequest, response: Response): unknown {
+  const { traits } = request;
+  if (traits.creates && response.statusCode === 201) {
+    setLocation(answer, request, response);
+  }
+  return traits.isRevisioned && !isOfThePast(request) ? revisioned(answer, request, response) : answer;
 }
 
-/**
- * Classes whose requests and responses are an Express application's own from the start. Express would change the
- * prototype of each one on arrival, which defeats V8's shared shapes: most of what Express costs.
- */
-export function messageClasses(application: Application): MessageClasses {
-  class ExpressRequest extends IncomingMessage {}
-  class ExpressResponse<Request extends IncomingMessage> extends ServerResponse<Request> {}
-  // Documented for extending Express's API, but missing from its types.
-  const prototypes = application as unknown as { request: object; response: object };
-  Object.setPrototypeOf(ExpressRequest.prototype, prototypes.request);
-  Object.setPrototypeOf(ExpressResponse.prototype, prototypes.response);
-  prototypes.request = ExpressRequest.prototype;
-  prototypes.response = ExpressResponse.prototype;
-  // The pipeline sets it on requests that have one; Express would parse it each time it is read.
-  Object.defineProperty(ExpressRequest.prototype, 'query', { value: Object.freeze({}), writable: true });
-  return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
+/** A past state has no ETag: no change could be based on it. */
+function isOfThePast({ query, traits }: ServiceRequest): boolean {
+  return traits.query !== 'none' && query['asOf'] !== undefined;
+}
+
+function setLocation(answer: unknown, request: ServiceRequest, response: Response): void {
+  const id = member(answer, 'id');
+  if (typeof id === 'string') {
+    response.setHeader('Location', `${request.path.replace(/\/+$/, '')}/${id}`);
+  }
+}
+
+function revisioned(answer: unknown, request: ServiceRequest, response: Response): unknown {
+  const revision = member(answer, 'revision');
+  if (typeof revision !== 'number') {
+    return answer;
+  }
+  // A strong entity tag.
+  response.setHeader('ETag', `"${revision}"`);
+  if (READS.has(request.method) && isCurrentCopy(request.headers['if-none-match'], revision)) {
+    response.status(304);
+    return undefined;
+  }
+  return answer;
+}
+
+function member(answer: unknown, name: string): unknown {
+  return typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>)[name] : undefined;
 }

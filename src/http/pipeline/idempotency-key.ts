@@ -4,7 +4,7 @@ import { canonicalJson } from '../../ledger/chain/canonical-json';
 import type { Caller } from '../../ledger/caller';
 import { IdempotentRequest } from '../../ledger/idempotent-request';
 import type { JsonObject } from '../../json/json-value';
-import { REPLAYED } from '../answers/response-headers';
+import { REPLAYED } from '../answers/json-adapter';
 import type { ServiceRequest } from '../request/service-request';
 
 /** In lower case, as Node presents header names. */

@@ -2,7 +2,7 @@ import express, { type Request, type Response } from 'express';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { messageClasses } from './json-adapter';
+import { messageClasses } from './message-classes';
 
 describe('messageClasses', () => {
   let server: Server;
