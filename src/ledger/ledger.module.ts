@@ -26,6 +26,7 @@ import { ListFilters1763700000000 } from './schema/list-filters.migration';
 import { LedgerService } from './ledger.service';
 import { LedgerTail } from './ledger-tail';
 import type { AnyRecordKind } from './record-kind';
+import { LargeReads } from './reading/large-reads';
 import { ListedValues } from './reading/listed-values';
 import { PastRecords } from './reading/past-records';
 import { RecordHistory } from './record-history';
@@ -66,6 +67,7 @@ export interface LedgerFeature {
     RecordCatalog,
     LedgerService,
     LedgerTail,
+    LargeReads,
     RecordReader,
     AlikeRecords,
     ListedValues,

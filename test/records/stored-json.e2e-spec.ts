@@ -1,4 +1,5 @@
-import type { SqlConnection } from '../../src/database/sql-connection';
+import { Database } from '../../src/database/database';
+import type { SqlConnection, SqlRow, SqlValue } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
 import { foreignConnection } from '../support/database/foreign-connection';
@@ -169,6 +170,8 @@ describe('The details and the state of an entry', () => {
 });
 
 describe('Records that are read at the same time', () => {
+  /** Characters. */
+  const LARGE = 100_000;
   let app: TestApp;
   beforeAll(async () => (app = await createTestApp()));
   afterAll(() => app.close());
@@ -183,4 +186,37 @@ describe('Records that are read at the same time', () => {
       else expect(body).toEqual(ids[index] === small.id ? small : large);
     });
   });
+
+  it.each<[what: string, path: (id: string, sequence: number) => string]>([
+    ['records', (id) => `entities/${id}`],
+    ['records of the past', (id, sequence) => `entities/${id}?asOf=${sequence}`],
+    ['entries of the chain', (_id, sequence) => `provenance/${sequence}`],
+  ])('are read from the database one at a time if they are large: %s', async (_what, path) => {
+    const paths: string[] = [];
+    for (let made = 0; made < 12; made += 1) {
+      const { id } = await createEntity(app, { properties: { text: 'x'.repeat(LARGE) } });
+      paths.push(path(id, (await send(app, 'GET', '/api/v1/stats')).body.provenanceEntries));
+    }
+    const mostAtOnce = watchLargeReads();
+    const answers = await Promise.all(paths.map((each) => send(app, 'GET', `/api/v1/${each}`)));
+    jest.restoreAllMocks();
+    for (const { status, text } of answers) expect([status, text.length > LARGE]).toEqual([200, true]);
+    expect(mostAtOnce()).toBe(1);
+  });
+
+  /** Returns how many statements that read a large row were under way, or waiting, at the same time at most. */
+  function watchLargeReads(): () => number {
+    const { points } = app.application.get(Database);
+    const all = points.all.bind(points);
+    const spans: { begun: number; ended: number }[] = [];
+    const watched = async (sql: string, parameters?: readonly SqlValue[]): Promise<SqlRow[]> => {
+      const begun = performance.now();
+      const rows = await all(sql, parameters);
+      const isLarge = rows.some((row) => Object.values(row).some((value) => String(value).length > LARGE));
+      if (isLarge) spans.push({ begun, ended: performance.now() });
+      return rows;
+    };
+    jest.spyOn(points, 'all').mockImplementation(watched);
+    return () => Math.max(...spans.map(({ begun }) => spans.filter((s) => s.begun <= begun && begun < s.ended).length));
+  }
 });

@@ -4,8 +4,10 @@ import { quoted } from '../../database/dialect';
 import { Slices } from '../../shared/slices';
 import { ENTRY_COLUMNS } from '../chain/entry-columns';
 import { ENTRIES_COUNTED_BY, ENTRY_COUNTER } from '../records/counter-name';
+import { sizeSql } from '../records/stored-form';
 import type { StoredEntry } from '../chain/hash-chain';
 import type { PageSource } from './where-clause';
+import { LARGE_ROW, LargeReads } from './large-reads';
 import { RecordReader } from './record-reader';
 import type { Page, PageRequest } from '../record-page';
 import { rowLists } from './row-lists';
@@ -15,6 +17,8 @@ import type { JsonObject } from '../../json/json-value';
 const COLUMNS = ENTRY_COLUMNS.map(({ name }) => name);
 const SELECT = `SELECT ${COLUMNS.map(quoted).join(', ')} FROM "ledger_entries"`;
 const SELECT_ENTRY = `${SELECT} WHERE "sequence" = $1`;
+const SELECT_SMALL_ENTRY = `${SELECT_ENTRY} AND ${sizeSql(['"details"', '"state"'])} <= ${LARGE_ROW}`;
+const SELECT_SEQUENCE = `SELECT "sequence" FROM "ledger_entries" WHERE "sequence" = $1`;
 const CHUNK = 'WHERE "sequence" > $1 AND "sequence" <= $2 ORDER BY "sequence" LIMIT $3';
 const SELECT_CHUNK = `${SELECT} ${CHUNK}`;
 const SELECT_CHUNK_EXTENT =
@@ -80,6 +84,7 @@ export class EntryReader {
   constructor(
     private readonly database: Database,
     private readonly reader: RecordReader,
+    private readonly largeReads: LargeReads,
   ) {}
 
   async page(request: PageRequest): Promise<Page<AnsweredListedEntry>> {
@@ -94,8 +99,10 @@ export class EntryReader {
   }
 
   async find(sequence: number): Promise<AnsweredEntry | undefined> {
-    const [entry] = await this.database.points.all<StoredEntry>(SELECT_ENTRY, [sequence]);
-    return entry === undefined ? undefined : answeredEntry(entry, new Slices());
+    const small = await this.read(SELECT_SMALL_ENTRY, sequence);
+    if (small !== undefined) return small;
+    const { length } = await this.database.points.all(SELECT_SEQUENCE, [sequence]);
+    return length === 0 ? undefined : this.largeReads.run(() => this.read(SELECT_ENTRY, sequence));
   }
 
   async extent(): Promise<ChainExtent> {
@@ -121,6 +128,11 @@ export class EntryReader {
       const source = { connection: chain, dialect, columns: COLUMNS };
       return { entries: await rowLists(source, SELECT_CHUNK, bounds), last: extent.last };
     }
+  }
+
+  private async read(sql: string, sequence: number): Promise<AnsweredEntry | undefined> {
+    const [entry] = await this.database.points.all<StoredEntry>(sql, [sequence]);
+    return entry === undefined ? undefined : answeredEntry(entry, new Slices());
   }
 }
 

@@ -7,12 +7,19 @@ import { Slices } from '../../shared/slices';
 import type { AnyRecordKind, GovernedRow, RecordKind } from '../record-kind';
 import { saysStateSql } from '../records/access-denied';
 import { RecordCatalog } from '../records/record-catalog';
+import { LARGE_ROW, LargeReads } from './large-reads';
 import { visibilityOf, type Viewer, visibleTo } from '../records/visibility';
 
 const SELECT_STATE =
   `SELECT "state" FROM "ledger_entries" WHERE "subjectId" = $1 AND "sequence" <= $2 AND "subjectType" = $3 ` +
   `AND ${saysStateSql()} ORDER BY "sequence" DESC LIMIT 1`;
-const SELECT_STAND = SELECT_STATE.replace('"state"', '"sequence", "state"');
+/** Without a state that is large. */
+const SELECT_STAND = SELECT_STATE.replace(
+  '"state"',
+  `"sequence", CASE WHEN octet_length("state") <= ${LARGE_ROW} THEN "state" END AS "state", ` +
+    `octet_length("state") > ${LARGE_ROW} AS "isLarge"`,
+);
+const SELECT_STATE_OF = `SELECT "state" FROM "ledger_entries" WHERE "sequence" = $1`;
 const SELECT_LAST =
   `SELECT "sequence" FROM "ledger_entries" WHERE "timestamp" <= $1 ` +
   `ORDER BY "timestamp" DESC, "sequence" DESC LIMIT 1`;
@@ -29,6 +36,8 @@ const CHUNK = 100;
 interface StandRow {
   readonly sequence: number;
   readonly state: string | null;
+  /** SQLite has no booleans. */
+  readonly isLarge: boolean | number | null;
 }
 
 interface PastRow {
@@ -43,6 +52,7 @@ export class PastRecords {
   constructor(
     private readonly database: Database,
     private readonly catalog: RecordCatalog,
+    private readonly largeReads: LargeReads,
   ) {}
 
   /**
@@ -55,10 +65,8 @@ export class PastRecords {
     sequence: number,
     viewer?: Viewer,
   ): Promise<Row | undefined> {
-    const parameters = [id, sequence, kind.subjectType];
-    const [entry] = await this.database.points.all<{ state: string | null }>(SELECT_STATE, parameters);
-    const row = await this.rowOf(kind, entry?.state ?? null);
-    return visibleTo(viewer, kind, row as Row | undefined);
+    const found = await this.stand(kind, id, sequence);
+    return visibleTo(viewer, kind, found?.record as Row | undefined);
   }
 
   /** The same, with the sequence since which it has been in that state. */
@@ -68,11 +76,28 @@ export class PastRecords {
     sequence: number,
   ): Promise<{ readonly record: Row; readonly since: number } | undefined> {
     visibilityOf(kind, undefined);
+    const found = await this.stand(kind, id, sequence);
+    return found === undefined ? undefined : { record: found.record as Row, since: found.since };
+  }
+
+  private async stand(
+    kind: AnyRecordKind,
+    id: string,
+    sequence: number,
+  ): Promise<{ readonly record: GovernedRow; readonly since: number } | undefined> {
     const parameters = [id, sequence, kind.subjectType];
     const [entry] = await this.database.points.all<StandRow>(SELECT_STAND, parameters);
-    const record = await this.rowOf(kind, entry?.state ?? null);
-    if (entry === undefined || record === undefined) return undefined;
-    return { record: record as Row, since: entry.sequence };
+    if (entry === undefined) return undefined;
+    const since = entry.sequence;
+    const record = await (entry.isLarge
+      ? this.largeReads.run(() => this.readLarge(kind, since))
+      : this.rowOf(kind, entry.state));
+    return record === undefined ? undefined : { record, since };
+  }
+
+  private async readLarge(kind: AnyRecordKind, sequence: number): Promise<GovernedRow | undefined> {
+    const [entry] = await this.database.points.all<{ state: string | null }>(SELECT_STATE_OF, [sequence]);
+    return this.rowOf(kind, entry?.state ?? null);
   }
 
   private async rowOf(kind: AnyRecordKind, state: string | null): Promise<GovernedRow | undefined> {

@@ -1,10 +1,10 @@
 import type { Database } from '../../database/database';
-import { OneAtATime } from '../../shared/one-at-a-time';
 import type { GovernedRow } from '../record-kind';
 import type { RecordCodec } from '../records/record-codec';
 import { arraysOfOne } from '../records/statements';
 import { rowsForAnswers } from './answer-rows';
 import { DataLoader, type Found } from './data-loader';
+import type { LargeReads } from './large-reads';
 
 /** Bytes of free-form content that one statement reads without knowing how much there is. */
 const READ_TOGETHER = 8 * 1024 * 1024;
@@ -13,10 +13,11 @@ const READ_TOGETHER = 8 * 1024 * 1024;
 export class PointReader {
   /** By codec, then by column. */
   private readonly loaders = new Map<RecordCodec, Map<string, DataLoader<GovernedRow>>>();
-  /** Rows too large to be read together. */
-  private readonly largeReads = new OneAtATime();
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly largeReads: LargeReads,
+  ) {}
 
   find(codec: RecordCodec, column: string, value: string): Promise<GovernedRow | undefined> {
     const ofCodec = this.loaders.get(codec) ?? new Map<string, DataLoader<GovernedRow>>();

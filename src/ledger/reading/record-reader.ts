@@ -16,6 +16,7 @@ import {
 import type { PageSource } from './where-clause';
 import { visibilityOf, type Viewer, visibleTo } from '../records/visibility';
 import { DataLoader } from './data-loader';
+import { LargeReads } from './large-reads';
 import { RecordCatalog } from '../records/record-catalog';
 import type { RecordCodec } from '../records/record-codec';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
@@ -48,8 +49,9 @@ export class RecordReader {
   constructor(
     private readonly database: Database,
     private readonly catalog: RecordCatalog,
+    largeReads: LargeReads,
   ) {
-    this.points = new PointReader(database);
+    this.points = new PointReader(database, largeReads);
   }
 
   /** @param viewer who reads: required for kinds whose records not everybody may see. */
