@@ -10,6 +10,7 @@ import { POLICY_EFFECTS, type PolicyEffect } from './policy-effect';
 
 /** Cases per property: a sample, or as many as the environment says. */
 const RUNS = Number(process.env['POLICY_CASES'] ?? 1_500);
+jest.setTimeout(120_000 + 20 * RUNS);
 
 const SUBJECTS = ['*', 'agent:*', 'role:*', 'role:ops', 'bot', 'agent:agt_1', 'kind:machine', 'user:*', 'user:x'];
 const ACTIONS = ['read', 'write', 're*', '*'];
