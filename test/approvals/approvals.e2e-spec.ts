@@ -86,6 +86,13 @@ describe('Approval before execution', () => {
       expect(third.body).toMatchObject({ id: first.id, outcome: 'approved' });
     });
 
+    it('for something with a long name proposes a decision with the beginning of it as its title', async () => {
+      const resourceId = `orders/${'\u{1f600}'.repeat(490)}`;
+      const { decisionId } = await pending(stage.app, stage.people.bot, { resourceId });
+      const { title } = (await send(stage.app, 'GET', `${DECISIONS}/${decisionId}`)).body;
+      expect(title).toBe([...`bot: refund on payment/${resourceId}`].slice(0, 500).join(''));
+    });
+
     it('with other parameters is another request', async () => {
       const place = order();
       const first = await pending(stage.app, stage.people.bot, place);

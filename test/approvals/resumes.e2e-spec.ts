@@ -99,6 +99,31 @@ describe('An approved execution', () => {
       expect((await resume(stage.app, id)).status).toBe(200);
     });
 
+    it('goes on by the policies that allow it by now, whoever approved it', async () => {
+      const place = order();
+      const { id } = await approved(stage.app, stage.people, place);
+      const rules = { resources: [place.resourceId], priority: 1 };
+      const { id: allowing } = await createPolicy(stage.app, { ...rules, actions: ['refund'] });
+      await send(stage.app, 'POST', `/api/v1/agents/${stage.people.ann.id}/suspend`);
+      const resumed = await resume(stage.app, id);
+      expect(resumed).toMatchObject({ status: 200, body: { outcome: 'authorized', policies: [{ id: allowing }] } });
+      await send(stage.app, 'POST', `/api/v1/agents/${stage.people.ann.id}/resume`);
+    });
+
+    it('is refused if no policy matches any more, and recorded', async () => {
+      const asked = { ...order(), action: 'send' };
+      const rules = { actions: ['send'], resources: [asked.resourceId] };
+      const requiring = await requireApproval(stage.app, {}, rules);
+      const { id } = await approved(stage.app, stage.people, asked);
+      await send(stage.app, 'POST', `/api/v1/policies/${requiring.id}/deactivate`);
+      const refused = await resume(stage.app, id);
+      expect(refused).toMatchObject({ status: 403, body: { error: { reason: 'no_policy_allows' } } });
+      expect((await auditOf(stage.app, id)).at(-1)).toMatchObject({
+        ...{ action: 'execution.resume_denied', outcome: 'denied', reason: 'no_policy_allows' },
+      });
+      expect((await execution(stage.app, id)).outcome).toBe('approved');
+    });
+
     it('counts an approval that was given while the approver had the role, but none of a suspended approver', async () => {
       const lost = await company(stage.app, '-lost');
       const { id } = await approved(stage.app, lost, order());
@@ -118,6 +143,13 @@ describe('An approved execution', () => {
       expect((await send(stage.app, 'POST', `${EXECUTIONS}/${ready.id}/cancel`)).body.outcome).toBe('cancelled');
       expect((await send(stage.app, 'GET', `${DECISIONS}/${ready.decisionId}`)).body.status).toBe('approved');
       expect((await resume(stage.app, ready.id)).status).toBe(409);
+    });
+
+    it('can no longer be cancelled once it has gone on', async () => {
+      const { id } = await approved(stage.app, stage.people, order());
+      await resume(stage.app, id);
+      expect((await send(stage.app, 'POST', `${EXECUTIONS}/${id}/cancel`)).status).toBe(409);
+      expect((await execution(stage.app, id)).outcome).toBe('authorized');
     });
 
     it('succeeds for one of several racing resumes', async () => {
@@ -158,6 +190,24 @@ describe('An approved execution', () => {
       expect((await resume(stage.app, id, headers)).status).toBe(403);
       expect((await auditOf(stage.app, id)).at(-1)?.action).toBe('execution.resume_denied');
       await send(stage.app, 'POST', `/api/v1/policies/${deny.id}/deactivate`);
+      expect((await resume(stage.app, id, headers)).body).toEqual(first.body);
+    });
+
+    it('compares the approval of a repeated resume with what the policies require now', async () => {
+      const place = order();
+      const { id } = await approved(stage.app, stage.people, place);
+      const headers = { 'Idempotency-Key': `resume-${id}` };
+      const first = await resume(stage.app, id, headers);
+      const stricter = await requireApproval(
+        stage.app,
+        { approvers: [{ subjects: ['role:security'] }] },
+        { resources: [place.resourceId] },
+      );
+      expect((await resume(stage.app, id, headers)).body.error.reason).toBe('approval_insufficient');
+      expect((await auditOf(stage.app, id)).at(-1)).toMatchObject({
+        ...{ action: 'execution.resume_denied', outcome: 'denied', reason: 'approval_insufficient' },
+      });
+      await send(stage.app, 'POST', `/api/v1/policies/${stricter.id}/deactivate`);
       expect((await resume(stage.app, id, headers)).body).toEqual(first.body);
     });
   });
