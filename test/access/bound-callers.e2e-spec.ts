@@ -49,6 +49,34 @@ describe('A caller that is bound to an agent', () => {
     expect(total).toBe(0);
   });
 
+  it('resumes, cancels and reports executions of that agent only, and cancels its decisions only', async () => {
+    const actions = ['look'];
+    const approval = { approvers: [{ subjects: ['a person'] }] };
+    await createPolicy(app, { effect: 'require_approval', actions, resources: ['b'], priority: 1, approval });
+    const { id, decisionId } = (await ask(undefined, 'POST', `agents/${own}/execute`, { ...LOOK, resourceId: 'b' }))
+      .body;
+    const proposed = await decision(own);
+    const calls: [path: string, body?: object][] = [
+      [`executions/${id}/resume`],
+      [`executions/${id}/result`, { outcome: 'executed' }],
+      [`executions/${id}/cancel`],
+      [`decisions/${decisionId}/cancel`],
+      [`decisions/${proposed}/cancel`],
+    ];
+    const scopes = ['execute', 'propose'];
+    const [blind, seeing] = [await keyFor(other, ...scopes), await keyFor(other, ...scopes, 'read')];
+    for (const [path, body] of calls) {
+      expect(refusalOf(await ask(seeing, 'POST', path, body))).toEqual([403, 'not_this_agent']);
+      // What it does not see does not exist for it.
+      expect((await ask(blind, 'POST', path, body)).status).toBe(404);
+    }
+    const key = await keyFor(own, ...scopes);
+    expect((await ask(key, 'POST', `executions/${id}/cancel`)).body.outcome).toBe('cancelled');
+    expect((await ask(key, 'POST', `decisions/${proposed}/cancel`)).body.status).toBe('cancelled');
+    const unbound = await keyFor(null, 'propose');
+    expect((await ask(unbound, 'POST', `decisions/${await decision(own)}/cancel`)).body.status).toBe('cancelled');
+  });
+
   it('proposes as its agent, which it need not name', async () => {
     const key = await keyFor(own, 'propose');
     const proposal = { type: 'deployment', title: 'Deploy', riskLevel: 'low' };
@@ -134,6 +162,16 @@ describe('A caller that is bound to an agent', () => {
       expect(refusalOf(changed)).toEqual([403, 'scope_missing']);
       expect(refusalOf(await ask(key, 'POST', `agents/${person}/suspend`))).toEqual([403, 'scope_missing']);
     }
+    const { id, secret } = await issueKey(app, { scopes: ['agents'] });
+    await send(app, 'PATCH', `/api/v1/agents/${person}`, {
+      ...{ key: secret, headers: { 'If-Match': '"99"' }, body: { roles: ['finance'] } },
+    });
+    expect(await auditOf(app, id)).toContainEqual(
+      expect.objectContaining({
+        ...{ action: 'access.denied', reason: 'scope_missing' },
+        details: { method: 'PATCH', route: '/api/v1/agents/:id', scope: 'admin' },
+      }),
+    );
     const admin = await keyFor(null, 'admin');
     expect((await ask(admin, 'PATCH', `agents/${person}`, { roles: ['finance'] })).status).toBe(200);
   });
