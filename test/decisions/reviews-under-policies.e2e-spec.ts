@@ -81,6 +81,18 @@ describe('Reviews of decisions under policies', () => {
     expect((await approve(id, stage.approver.id)).status).toBe(status);
   });
 
+  it('have no parameters, so policies with conditions are left out', async () => {
+    for (const condition of [
+      { parameter: '/amount', op: 'gt', value: 5 },
+      { parameter: '/amount', op: 'exists', value: false },
+    ])
+      await policy({ actions: ['*'], conditions: [condition], priority: 9 });
+    for (const verdict of ['approve', 'reject'] as const) {
+      const { id } = await propose(stage.app, stage.proposer.id);
+      expect((await reviewed(id, verdict, { approverId: stage.approver.id })).status).toBe(200);
+    }
+  });
+
   it('follow the policy of the highest priority', async () => {
     await policy({ priority: 1 });
     await policy({ effect: 'allow', priority: 2 });
