@@ -4,6 +4,7 @@ import type { IssuedApiKeyResponse } from '../../src/api-keys/dto/api-key.respon
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createEntity, issueKey } from '../support/application/factories';
 import { faults, send, type Answer } from '../support/application/send';
+import { moveTime, restoreTime, setClock } from '../support/database/moved-time';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const KEYS = '/api/v1/api-keys';
@@ -124,6 +125,7 @@ describe('API keys', () => {
   it('give no access once they are revoked, and revoking again changes nothing', async () => {
     const key = await issueKey(app, { agentId });
     expect(await statusWith(key.secret)).toBe(200);
+    expect(Object.keys(faults(await revoke(key, { reason: 'x'.repeat(2_001) })))).toEqual(['reason']);
     const first = await revoke(key, { reason: 'It was lost.' });
     expect(first.body).toMatchObject({ id: key.id, status: 'revoked', revokedAt: expect.any(String) });
     expect(first.body).not.toHaveProperty('secret');
@@ -241,6 +243,38 @@ describe('API keys', () => {
     expect(written).toHaveLength(answers.filter(({ status }) => status === 201).length);
     expect(Math.max(0, ...written.map(({ sequence }: { sequence: number }) => sequence))).toBeLessThan(revokedAt);
     expect(answers.every(({ status }) => status === 201 || status === 401)).toBe(true);
+  });
+});
+
+describe('An API key, when clocks differ', () => {
+  const MINUTE = 60_000;
+  let app: TestApp;
+
+  beforeAll(async () => (app = await createTestApp()));
+  afterAll(async () => {
+    await restoreTime();
+    await app.close();
+  });
+
+  const statusOfOneFor = async (minutes: number, meanwhile: () => Promise<unknown>): Promise<number> => {
+    const expiresAt = new Date(Date.now() + minutes * MINUTE).toISOString();
+    const { secret: key } = await issueKey(app, { expiresAt });
+    expect((await send(app, 'GET', '/api/v1/entities', { key })).status).toBe(200);
+    await meanwhile();
+    return (await send(app, 'GET', '/api/v1/entities', { key })).status;
+  };
+
+  it("has expired once the ledger's clock has reached the time, which never goes back", async () => {
+    const status = await statusOfOneFor(10, async () => {
+      await moveTime(20 * MINUTE);
+      await createEntity(app);
+      await restoreTime();
+    });
+    expect(status).toBe(401);
+  });
+
+  it("has expired once the machine's clock has reached the time", async () => {
+    expect(await statusOfOneFor(30, () => setClock(40 * MINUTE))).toBe(401);
   });
 });
 
