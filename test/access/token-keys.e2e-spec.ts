@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent } from '../support/application/factories';
 import { AUDIENCE, ISSUER, newPair, type Pair, type Parts, publicKey, sendAs, signedToken } from './token-signing';
@@ -11,6 +12,9 @@ import { AUDIENCE, ISSUER, newPair, type Pair, type Parts, publicKey, sendAs, si
 /** Milliseconds. */
 const BETWEEN_FETCHES = 30_000;
 const LONGEST_USE = 24 * 3_600_000;
+const LONGEST_AGE = 10 * 60_000;
+/** Between two looks at the clock, at most. */
+const LONGEST_GAP = 90_000;
 const MEBIBYTE = 1024 * 1024;
 
 /** What the issuer answers when the service fetches its keys. */
@@ -106,6 +110,24 @@ describe('The keys of an issuer', () => {
     expect(await statusOf(before)).toBe(401);
     expect(await statusOf(await signed(old, 'old'))).toBe(401);
     expect(await statusOf(await signed(young, 'young'))).toBe(200);
+  });
+
+  it('are fetched again within ten minutes, although every token names a known one', async () => {
+    await app.close();
+    // What waits for half a minute or longer waits for thousandths of it.
+    const begin = setTimeout;
+    const hurried = (work: () => void, after = 0): NodeJS.Timeout =>
+      begin(work, after < LONGEST_GAP / 3 ? after : after / 1_000);
+    const timers = jest.spyOn(global, 'setTimeout').mockImplementation(hurried);
+    app = await createTestApp({ environment: { TOKEN_ISSUERS: join(folder, 'issuers.json') } });
+    await createAgent(app, { name: 'invoice-bot' });
+    const before = await signed(old, 'old');
+    expect(await statusOf(before)).toBe(200);
+    listed = [await publicKey(young, 'young')];
+    ahead += LONGEST_AGE - LONGEST_GAP;
+    while ((await statusOf(before)) !== 401) await sleep(20);
+    expect(await statusOf(await signed(young, 'young'))).toBe(200);
+    timers.mockRestore();
   });
 
   it('are told apart by their content: another one of the same name replaces the first', async () => {
