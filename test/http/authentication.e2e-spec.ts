@@ -36,9 +36,15 @@ describe('Authentication', () => {
     expect(await sendRaw(app, head)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('refuses two key headers, even equal ones', async () => {
-    const key = `X-API-Key: ${API_KEY}\r\n`;
-    const head = `GET /api/v1/samples HTTP/1.1\r\nHost: x\r\n${key}${key}Connection: close\r\n\r\n`;
+  const KEY_HEADER = `X-API-Key: ${API_KEY}\r\n`;
+  const BEARER = `Authorization: Bearer ${API_KEY}\r\n`;
+  it.each([
+    ['two key headers, even equal ones', KEY_HEADER + KEY_HEADER],
+    ['both headers at once', KEY_HEADER + BEARER],
+    ['two headers Authorization', BEARER + BEARER],
+    ['two headers Authorization, of which one has another scheme', `Authorization: Basic YTpi\r\n${BEARER}`],
+  ])('refuses %s', async (_what, headers) => {
+    const head = `GET /api/v1/samples HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`;
     expect(await sendRaw(app, head)).toMatch(/^HTTP\/1\.1 401 /);
   });
 

@@ -249,6 +249,14 @@ describe('A set of policies', () => {
     expect([...new Set(statuses)].sort()).toEqual([400, 503]);
   });
 
+  it('is planned anew under an Idempotency-Key, which only has to have the right form', async () => {
+    const keyed = (key: string, policies: object[]): Promise<Answer> =>
+      send(app, 'POST', '/api/v1/policies/plan', { body: { policies }, headers: { 'Idempotency-Key': key } });
+    for (const policies of [[], [ONE], [ONE, TWO]])
+      expect((await keyed('plan', policies)).body.changes).toHaveLength(policies.length);
+    expect(Object.keys(faults(await keyed('a plan', [])))).toEqual(['header.Idempotency-Key']);
+  });
+
   it('is planned with `read` or `policies`, applied with `policies`', async () => {
     const { secret: key } = await issueKey(app, { scopes: ['read'] });
     const body = { policies: [ONE], base: setOf([]) };

@@ -298,7 +298,9 @@ describe('Webhooks', () => {
   it('are signed with the two newest secrets after a rotation', async () => {
     const target = await endpoint();
     const created = await create({ url: target.url, actions: ['entity.*'] });
-    const rotate = (): Promise<Answer> => send(app, 'POST', path(created, '/rotate-secret'));
+    const rotate = (headers = {}): Promise<Answer> => send(app, 'POST', path(created, '/rotate-secret'), { headers });
+    // Whoever repeated the request would get the secret once more.
+    expect(Object.keys(faults(await rotate({ 'Idempotency-Key': 'x' })))).toEqual(['header.Idempotency-Key']);
     const second = await rotate();
     expect(second.body.secret).not.toBe(created.body.secret);
     const third = await rotate();
