@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, issueKey } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';
 import { approve, company, DECISIONS, EXECUTIONS, order, pending, requireApproval, type Company } from './support';
@@ -51,6 +51,26 @@ describe('Requests that wait for an approval', () => {
     const [one, other] = [await caller(), await caller()];
     const many = (key: string): string[] => Array<string>(OF_A_CALLER + 1).fill(key);
     await Promise.all([expectOneTooMany(many(one)), expectOneTooMany(many(other))]);
+  });
+
+  it('leave their places to others when their clients leave', async () => {
+    await start({ MAX_WAITING: '1' });
+    const { id } = await pending(app, people.bot, order());
+    const client = new AbortController();
+    const sent = { headers: { 'X-API-Key': API_KEY }, signal: client.signal };
+    const both = [1, 2].map(() => fetch(`${app.url}${EXECUTIONS}/${id}?wait=60`, sent));
+    // One has no place, so the other one waits.
+    await Promise.race(both);
+    client.abort();
+    await Promise.allSettled(both);
+    // The service notices a little later.
+    for (let waited = false; !waited;) {
+      const next = await pending(app, people.bot, order());
+      const others = [1, 2].map(() => send(app, 'GET', `${EXECUTIONS}/${next.id}?wait=60`));
+      await Promise.race(others);
+      await approve(app, next.decisionId, people.ann);
+      waited = (await Promise.all(others)).some(({ body }) => body.outcome === 'approved');
+    }
   });
 
   it('are all answered at once if MAX_WAITING is 0', async () => {
