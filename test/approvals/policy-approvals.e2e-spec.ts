@@ -126,7 +126,10 @@ describe('Policies that require an approval', () => {
       'Machines can approve for approval.approvers[1] (kind:machine).',
       'Machines can approve for approval.approvers[2] (agent:clerk bot).',
     ]);
+    const { body: warned } = await create({ approval: { approvers: [{ subjects: ['carl'] }] } });
     const { id } = await createAgent(app, { name: 'carl', kind: 'human', roles: ['finance'] });
+    // Later changes do not alter what was said.
+    expect((await send(app, 'GET', `${POLICIES}/${warned.id}`)).body.warnings).toEqual(warned.warnings);
     expect(await warningsOf(...nobody.slice(0, 6).map((subject) => [subject]))).toEqual([]);
     expect(await warningsOf([id], ['carl', 'kind:machine'])).toEqual([
       'Machines can approve for approval.approvers[1] (carl, kind:machine).',

@@ -1,0 +1,54 @@
+import { AGENT } from '../../src/agents/agent.kind';
+import { SYSTEM_CALLER } from '../../src/ledger/caller';
+import { LedgerService } from '../../src/ledger/ledger.service';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { chainIsValid, createAgent, propose } from '../support/application/factories';
+import { type Parsed, send } from '../support/application/send';
+import { DECISIONS, reject } from './support';
+
+/** Approvers that are examined to say whether they are enough. */
+const EXAMINED = 10_000;
+const COMMAND = 500;
+
+describe('A decision with very many approvers', () => {
+  let app: TestApp;
+
+  beforeAll(async () => (app = await createTestApp()));
+  afterAll(async () => {
+    await chainIsValid(app);
+    await app.close();
+  });
+
+  const approversOf = async ({ id }: { readonly id: string }, query: string): Promise<Parsed> =>
+    (await send(app, 'GET', `${DECISIONS}/${id}/approvers?${query}`)).body;
+
+  /** In one commit; a request each would take long. */
+  async function createMachines(first: number, count: number): Promise<void> {
+    await app.application.get(LedgerService).write(SYSTEM_CALLER, (transaction) => {
+      const { now } = transaction;
+      for (let number = first; number < first + count; number += 1) {
+        const id = transaction.newId(AGENT);
+        const rights = { description: '', capabilities: [], roles: [], status: 'active', kind: 'machine' } as const;
+        const agent = { id, name: `machine ${number}`, ...rights, createdAt: now, updatedAt: now, revision: 1 };
+        transaction.insert(AGENT, agent, { action: 'agent.created', agentId: id });
+      }
+      return Promise.resolve();
+    });
+  }
+
+  it('can be approved as far as the first 10,000 tell; if they do not suffice, nobody knows', async () => {
+    const proposer = await createAgent(app, { name: 'proposer', kind: 'human' });
+    for (let made = 0; made < EXAMINED; made += COMMAND) await createMachines(made, COMMAND);
+    const machines = { subjects: ['kind:machine'], approvals: 2 };
+    const enough = await propose(app, proposer.id, { approvers: [machines] });
+    const tooFew = await propose(app, proposer.id, { approvers: [machines, { subjects: ['role:nobody'] }] });
+    expect(await approversOf(tooFew, 'limit=1')).toMatchObject({ total: EXAMINED, feasible: false });
+    const { name } = await createAgent(app, { name: 'one machine more' });
+    expect(await approversOf(tooFew, `offset=${EXAMINED}`)).toMatchObject({
+      ...{ total: EXAMINED + 1, feasible: null, data: [{ name, able: true }] },
+    });
+    expect(await approversOf(enough, 'limit=1')).toMatchObject({ total: EXAMINED + 1, feasible: true });
+    await reject(app, tooFew.id);
+    expect((await approversOf(tooFew, 'limit=1')).feasible).toBe(false);
+  });
+});
