@@ -107,6 +107,24 @@ describeOnSqlite('Policies as files', () => {
     }
   });
 
+  it('answers as JSON, also where nothing changes', async () => {
+    write('refunds.yaml', REFUNDS);
+    write('tests.yaml', TESTS.replace('EXPECTED', 'deny'));
+    const answer = async (words: readonly string[], expected: number): Promise<unknown> => {
+      const { exitCode, output, errors } = await policies([...words, '--json'], API_KEY);
+      expect({ exitCode, errors }).toEqual({ exitCode: expected, errors: '' });
+      return JSON.parse(output);
+    };
+    expect(await answer(['test'], 0)).toEqual({ passed: 2, failed: [] });
+    const created = [expect.objectContaining({ change: 'create', name: 'refunds', version: '1.1' })];
+    expect(await answer(['plan'], 2)).toMatchObject({ changes: created, tests: { passed: 2 } });
+    const policySet = expect.stringMatching(/^\w{64}$/);
+    expect(await answer(['apply', '--yes'], 0)).toEqual({ changes: created, policySet });
+    const kept = [expect.objectContaining({ change: 'keep', name: 'refunds', version: '1.1' })];
+    expect(await answer(['plan'], 0)).toMatchObject({ changes: kept });
+    expect(await answer(['apply', '--yes'], 0)).toEqual({ changes: kept, policySet });
+  });
+
   it('plans with a key that can only read, and applies a set whose tests pass', async () => {
     write('refunds.yaml', REFUNDS);
     write('tests.yaml', TESTS.replace('EXPECTED', 'allow'));

@@ -31,6 +31,8 @@ const program = new Command('gov')
     '\nNew here? `gov tour` needs nothing.\n\nThe key comes from GOVERNANCE_API_KEY or `gov login`; the service is at GOVERNANCE_URL,\nor where the login was, or at http://127.0.0.1:3000. The key of a login goes only to where\nthe login was.\nExit codes: 0 done, 1 refused or failed, 2 a plan that changes something.',
   )
   .showHelpAfterError()
+  // What follows a command is its own: `gov policies` and the commands below it have options of the same names.
+  .enablePositionalOptions()
   .exitOverride();
 addLoginCommands(program);
 addReviewCommands(program);

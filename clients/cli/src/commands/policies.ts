@@ -150,7 +150,10 @@ async function apply(
   if (base !== undefined && base !== planned.base) throw new SettingsError(NO_LONGER);
   if (json !== true) await printPlan(governance, set, planned, markdown === true);
   if (hasFailedTests(planned)) throw new SettingsError('Nothing was applied: tests fail.');
-  if (!planned.changes.some(isChange)) return;
+  if (!planned.changes.some(isChange)) {
+    if (json === true) printJson({ changes: planned.changes, policySet: planned.base });
+    return;
+  }
   if (yes !== true && !(await isConfirmed())) throw new SettingsError('Nothing was applied.');
   const body = { base: planned.base, policies: set.policies, prune };
   const applied = await explained(set, governance.post('/api/v1/policies/apply', { body }));

@@ -28,8 +28,6 @@ export function addRecordCommands(program: Command): void {
   agents.action((options: ListOptions) => list<Schemas['AgentResponse']>('/api/v1/agents', options, AGENT_COLUMNS));
   const policies = listCommand(program, 'policies', 'policies, in force and earlier; and policies as files');
   policies.option('--status <status>').option('--effect <effect>').option('--name <name>');
-  // Its options and those of the commands below it have the same names.
-  policies.enablePositionalOptions();
   policies.action((options: ListOptions) => list('/api/v1/policies', options, POLICY_COLUMNS));
   addPolicyFileCommands(policies);
   const executions = listCommand(program, 'executions', 'what agents asked for, and what came of it');
