@@ -19,8 +19,11 @@ export class PolicyFile {
     text: string,
   ) {
     const lineCounter = this.lines;
-    this.document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, intAsBigInt: true });
-    this.faults = [...this.document.errors.map(({ message, pos }) => `${this.placeAt(pos[0])}: ${message}`)];
+    const options = { lineCounter, prettyErrors: false, stringKeys: true, intAsBigInt: true };
+    // Only what JSON has, too: what a tag makes of a value, such as a date, would reach the service as something else.
+    this.document = parseDocument(text, { ...options, resolveKnownTags: false });
+    const { errors, warnings } = this.document;
+    this.faults = [...errors, ...warnings].map(({ message, pos }) => `${this.placeAt(pos[0])}: ${message}`);
     if (this.faults.length > 0) return;
     this.faults = extname(path) === '.json' ? faultsOf(path, () => JSON.parse(text) as unknown) : [];
     this.faults = [...this.faults, ...faultsOf(path, () => (this.value = this.document.toJS(EXPANSION)))];
