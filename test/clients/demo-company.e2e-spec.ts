@@ -1,19 +1,25 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { issueKey } from '../support/application/factories';
+import { openHttpProxy } from '../support/application/http-proxy';
 import { ROOT } from '../support/documents/markdown';
 import { keepSecret } from '../support/application/secret-watch';
 import { send } from '../support/application/send';
 import type { ProgramRun } from '../support/processes/shell';
-import { buildCommandLine, gov } from './command-line';
+import { buildCommandLine, gov, MAIN } from './command-line';
 
 const DEMO = join(ROOT, 'examples', 'demo.json');
 
 /** What the tests use of its file. */
 interface Company {
+  readonly agents: readonly unknown[];
+  readonly entities: readonly { readonly claims: readonly unknown[] }[];
   readonly keys: readonly { readonly agent: string; readonly name?: string }[];
   readonly decisions: readonly object[];
 }
@@ -114,6 +120,34 @@ describeOnSqlite('The demo company', () => {
     const secrets = output.match(/agk_\S+/g) ?? [];
     secrets.forEach(keepSecret);
     expect(secrets).toHaveLength(company.keys.length);
+  });
+
+  it('shows the keys that it issued before it was interrupted, and the one that was under way', async () => {
+    const { agents, entities }: Company = JSON.parse(readFileSync(DEMO, 'utf8'));
+    // Who asks, what is there, the plan, the application, and two keys.
+    const before = 6 + agents.length + entities.length + entities.flatMap(({ claims }) => claims).length;
+    const proxy = await openHttpProxy(app.url);
+    let release = (): void => undefined;
+    const released = new Promise<'pass'>((resolve) => (release = () => resolve('pass')));
+    proxy.treatments.push(...Array.from({ length: before }, () => 'pass' as const), released);
+    const own = { XDG_CONFIG_HOME: home, GOVERNANCE_URL: proxy.url, GOVERNANCE_API_KEY: API_KEY };
+    const program = spawn(process.execPath, [MAIN, 'seed', '--json'], { env: { ...process.env, ...own } });
+    let [output, errors] = ['', ''];
+    program.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    program.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+    const closed = once(program, 'close');
+    while (proxy.received.length <= before) await sleep(20);
+    program.kill('SIGINT');
+    while (!errors.includes('Interrupted') && program.exitCode === null && program.signalCode === null) await sleep(20);
+    release();
+    expect(await closed).toEqual([130, null]);
+    proxy.close();
+    const keys: { agent: string; secret: string }[] = JSON.parse(output);
+    keys.forEach(({ secret }) => keepSecret(secret));
+    expect(keys).toHaveLength(3);
+    for (const { secret } of keys) {
+      expect((await send(app, 'GET', '/api/v1/me', { headers: { 'X-API-Key': secret } })).status).toBe(200);
+    }
   });
 
   it('takes sixty requests at most', async () => {

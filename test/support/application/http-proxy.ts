@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** What a proxy does with a request: passes it on, loses the answer of the service, or answers itself. */
-export type Treatment = 'pass' | 'lose the answer' | ((response: ServerResponse) => void);
+/** What a proxy does with a request: passes it on, at once or later, loses the answer of the service, or answers itself. */
+export type Treatment = 'pass' | Promise<'pass'> | 'lose the answer' | ((response: ServerResponse) => void);
 
 /** A request as a proxy received it. */
 export interface ProxiedRequest {
@@ -34,7 +34,7 @@ export async function openHttpProxy(target: string): Promise<HttpProxy> {
     const key = headers['idempotency-key'];
     received.push({ at: Date.now(), method, path, idempotencyKey: typeof key === 'string' ? key : undefined });
     const body = await buffer(request);
-    const treatment = treatments.shift() ?? 'pass';
+    const treatment = await (treatments.shift() ?? 'pass');
     if (typeof treatment === 'function') treatment(response);
     else await forward(target + path, request, body, treatment, response);
   };

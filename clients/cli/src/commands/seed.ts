@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { beforeEarlyEnd } from '../early-end.js';
 import { printJson, printLine, printTable } from '../output.js';
 import { settings, SettingsError } from '../settings.js';
 import { type DemoCompany, type IssuedDemoKey, makeDemoCompany } from '../../../typescript/src/demo-company.js';
+import { GovernanceError } from '../../../typescript/src/index.js';
 
 /** The build puts `examples/demo.json` here. */
 const BUNDLED = new URL('../../../demo.json', import.meta.url);
@@ -16,13 +18,24 @@ export function addSeedCommand(program: Command): void {
     .action(seed);
 }
 
-async function seed(file: string | undefined, { json }: { json?: boolean }): Promise<void> {
-  const company = readCompany(file ?? BUNDLED);
+async function seed(file: string | undefined, options: { json?: boolean }): Promise<void> {
+  const interruption = new AbortController();
+  const making = make(readCompany(file ?? BUNDLED), options, interruption.signal);
+  beforeEarlyEnd(async () => {
+    interruption.abort();
+    process.stderr.write('Interrupted: the request that is under way is the last one.\n');
+    await making.catch(() => undefined);
+  });
+  await making;
+}
+
+async function make(company: DemoCompany, { json }: { json?: boolean }, interrupted: AbortSignal): Promise<void> {
   const onPart = (part: string): void => void process.stderr.write(`${part} …\n`);
   const issued: IssuedDemoKey[] = [];
   const show = (title: string): void => (json === true ? printJson(issued) : printKeys(title, issued));
   try {
-    await makeDemoCompany(settings(), company, { onPart, onKey: (key) => void issued.push(key) });
+    const connection = { ...settings(), fetch: until(interrupted) };
+    await makeDemoCompany(connection, company, { onPart, onKey: (key) => void issued.push(key) });
   } catch (error) {
     // They are valid, and the service does not return them again.
     if (issued.length > 0) show(`${company.name} is incomplete. The keys that were issued are shown this once:`);
@@ -31,6 +44,14 @@ async function seed(file: string | undefined, { json }: { json?: boolean }): Pro
   show(`${company.name} is ready. The keys of its agents and people are shown this once:`);
   if (json === true) return;
   printLine('See what waits with `gov inbox`. To act as one of them, set GOVERNANCE_API_KEY to their key.');
+}
+
+/** Between two requests: the answer to one that was sent may hold a key, which would be lost. */
+function until(interrupted: AbortSignal): typeof fetch {
+  return async (...request) => {
+    if (interrupted.aborted) throw new GovernanceError('It was interrupted.', { code: 'INTERRUPTED', status: null });
+    return fetch(...request);
+  };
 }
 
 function printKeys(title: string, keys: readonly IssuedDemoKey[]): void {
