@@ -1,3 +1,5 @@
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,7 +7,11 @@ import { API_KEY, createTestApp, type TestApp } from '../support/application/cre
 import { describeOnSqlite } from '../support/database/database-kind';
 import { createAgent } from '../support/application/factories';
 import { run } from '../support/processes/shell';
-import { buildCommandLine, gov } from './command-line';
+import { buildCommandLine, gov, MAIN } from './command-line';
+
+/** Lets a program think that it is on a terminal. */
+const hasScript = String(spawnSync('script', ['--version']).stdout).includes('util-linux');
+if (!hasScript) process.stdout.write('SKIPPED: what gov does on a terminal needs the program script of util-linux.\n');
 
 describeOnSqlite('What gov shows to a newcomer', () => {
   let home: string;
@@ -33,6 +39,41 @@ describeOnSqlite('What gov shows to a newcomer', () => {
     expect(output).not.toContain('must not happen');
     const said = ['no_policy_allows', 'in her inbox: invoice-bot: refund', '80 are refunded', 'execution.resumed'];
     for (const text of [...said, 'VALID, 18 entries', 'INVALID, 18 entries']) expect(output).toContain(text);
+  });
+
+  /** The exit code of a tour that is ended once it has said something, and what it has said. */
+  async function endedTour(
+    [command, ...words]: readonly [string, ...string[]],
+    said: string,
+    end: (program: ChildProcessWithoutNullStreams) => void,
+  ): Promise<{ exitCode: unknown; output: string }> {
+    const program = spawn(command, words, { env: { ...process.env, ...environment }, stdio: 'pipe' });
+    let output = '';
+    for (const stream of [program.stdout, program.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        const hadSaid = output.includes(said);
+        output += text;
+        if (!hadSaid && output.includes(said)) end(program);
+      });
+    }
+    const [exitCode] = await once(program, 'close');
+    return { exitCode, output };
+  }
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('leaves nothing behind if it is ended by %s', async (signal, expected) => {
+    const tour = [process.execPath, MAIN, 'tour'] as const;
+    const { exitCode, output } = await endedTour([...tour], '2. What the rules are', (program) => program.kill(signal));
+    expect([exitCode, output]).toEqual([expected, expect.not.stringContaining('9. Nobody alters it')]);
+  });
+
+  (hasScript ? it : it.skip)('ends in silence where somebody types Ctrl-C instead of Enter', async () => {
+    const line = ['script', '-qec', `'${process.execPath}' '${MAIN}' tour`, '/dev/null'] as const;
+    const { exitCode, output } = await endedTour([...line], '[Enter]', ({ stdin }) => void stdin.write('\u0003'));
+    expect([exitCode, output]).toEqual([130, expect.not.stringMatching(/Error|2\. What the rules are/)]);
   });
 
   describe('of a service', () => {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { beforeEarlyEnd } from './early-end.js';
 import { type Settings, SettingsError } from './settings.js';
 
 const PACKAGE = 'agent-governance-service';
@@ -72,6 +73,7 @@ export async function startTemporaryService(): Promise<TemporaryService> {
     await ended;
     rmSync(folder, { recursive: true, force: true });
   };
+  beforeEarlyEnd(stop);
   try {
     return { settings: { url: await addressOf(program), key }, stop };
   } catch (error) {

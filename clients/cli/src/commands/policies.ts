@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import { type Command, Option } from 'commander';
 import { counted, printJson, printLine, styled } from '../output.js';
 import { lintFaults } from '../policies/lint.js';
@@ -8,6 +7,7 @@ import { isChange } from '../policies/plan-text.js';
 import { type PolicyFiles, readPolicyFiles } from '../policies/policy-files.js';
 import { printPlan, printTests } from '../policies/print-plan.js';
 import { policyFileName, policyFileText } from '../policies/pulled-policy.js';
+import { answerTo } from '../question.js';
 import { client, SettingsError } from '../settings.js';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
 
@@ -198,10 +198,5 @@ function hasFailedTests({ tests }: Plan): boolean {
 
 async function isConfirmed(): Promise<boolean> {
   if (!process.stdin.isTTY) throw new SettingsError('Nothing was applied: without a terminal, --yes has to be given.');
-  const lines = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    return /^y(es)?$/i.test((await lines.question('Apply? [y/N] ')).trim());
-  } finally {
-    lines.close();
-  }
+  return /^y(es)?$/i.test((await answerTo('Apply? [y/N] ')).trim());
 }

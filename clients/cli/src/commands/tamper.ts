@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { alterOneByte } from '../altered-byte.js';
 import { writeChain } from '../chain-export.js';
+import { beforeEarlyEnd } from '../early-end.js';
 import { printLine, styled } from '../output.js';
 import { verifiedExport, type Verdict } from '../service-program.js';
 import { type Settings, settings, SettingsError } from '../settings.js';
@@ -18,6 +19,7 @@ export function addTamperCommand(program: Command): void {
 /** The records of the service are not touched. Exit code 1 if verification did not find the change. */
 export async function tamper(service: Settings): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gov-tamper-'));
+  beforeEarlyEnd(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const copy = join(folder, 'export.ndjson');
     await writeChain(service, createWriteStream(copy, { mode: 0o600 }));
@@ -35,7 +37,7 @@ export async function tamper(service: Settings): Promise<void> {
     printVerdict(after);
     if (!before.valid || after.valid) process.exitCode = 1;
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { printLine, styled } from '../output.js';
+import { answerTo } from '../question.js';
 import { startTemporaryService } from '../service-program.js';
 import { type Stage, STEPS } from '../tour/steps.js';
 import { GovernanceClient } from '../../../typescript/src/index.js';
@@ -28,8 +28,6 @@ async function tour({ pause }: { pause: boolean }): Promise<void> {
   printLine(`${OPENING}\n`);
   const service = await startTemporaryService();
   const { settings } = service;
-  // Nothing is left behind after Ctrl-C, either.
-  process.once('SIGINT', () => void service.stop().then(() => process.exit(130)));
   try {
     const next = pause && process.stdin.isTTY ? waitForEnter : async (): Promise<void> => undefined;
     const operator = new GovernanceClient(settings);
@@ -56,10 +54,5 @@ function heading(number: number, title: string, explains: string): void {
 }
 
 async function waitForEnter(): Promise<void> {
-  const lines = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    await lines.question(styled('dim', '\n[Enter] '));
-  } finally {
-    lines.close();
-  }
+  await answerTo(styled('dim', '\n[Enter] '));
 }
