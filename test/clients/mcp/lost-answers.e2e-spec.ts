@@ -88,11 +88,14 @@ describeOnSqlite('gov mcp, when the answer of a tool is lost', () => {
     expect(await newest()).toMatchObject({ outcome: 'failed', failureReason: expect.not.stringContaining('known') });
   });
 
-  it('does not blame the client if a server over pipes dies while the tool runs', async () => {
+  it('says so before it ends, if a server over pipes dies while the tool runs, and does not blame the client', async () => {
     const program = join(__dirname, 'turning-server.mjs');
     const raw = await RawConnection.open([program, join(folder, 'runs')], environment);
     raw.call(1, 'die');
     expect(await raw.exitCode()).toBe(1);
+    const [answer] = raw.received.filter(({ id }) => id === 1);
+    expect(answer?.result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(NOT_KNOWN) }] });
+    expect(raw.errors).toBe('The MCP server ended by itself, so gov mcp ends as well.\n');
     for (let looks = 0; looks < 500 && (await newest()).outcome !== 'failed'; looks += 1) await sleep(20);
     const failureReason = expect.stringMatching(NOT_KNOWN);
     expect(await newest()).toMatchObject({ action: 'die', outcome: 'failed', failureReason });

@@ -8,9 +8,12 @@ import { GOV } from './mcp-clients';
 export class RawConnection {
   /** What has come so far, in its order. */
   readonly received: Parsed[] = [];
+  /** What it has written to standard error so far. */
+  errors = '';
   private wake: (() => void)[] = [];
 
   private constructor(private readonly program: ChildProcessWithoutNullStreams) {
+    program.stderr.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
     createInterface({ input: program.stdout }).on('line', (line) => {
       this.received.push(JSON.parse(line));
       this.wake.splice(0).forEach((wake) => wake());
@@ -25,7 +28,6 @@ export class RawConnection {
   ): Promise<RawConnection> {
     const line = [GOV, 'mcp', ...words, '--', process.execPath, ...server];
     const program = spawn(process.execPath, line, { env: { ...process.env, ...environment } });
-    program.stderr.resume();
     const connection = new RawConnection(program);
     const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'raw', version: '1' } };
     connection.send({ id: 'first', method: 'initialize', params });

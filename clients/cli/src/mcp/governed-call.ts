@@ -44,6 +44,8 @@ export interface Gate {
   readonly hold: number;
   /** URL at which a person decides, or null if there is no page for it. */
   readonly pageOf: (decisionId: string) => Promise<string | null>;
+  /** The calls that were passed to the server and are not reported yet. */
+  readonly carrying: Set<Promise<unknown>>;
   /** How many calls wait for each execution: the last one that is cancelled withdraws it. */
   readonly waiting: Map<string, number>;
   /** The executions that a client has a question about, so that somebody waits for them, too. */
@@ -101,7 +103,9 @@ async function attempt(
   try {
     const request = { ...gate.requestOf(call), agent: await gate.agent() };
     const execution = await gate.governance.authorize(request);
-    const result = await gate.governance.carryOut(execution, () => run(gate, call, signal, progress), { signal });
+    const carrying = gate.governance.carryOut(execution, () => run(gate, call, signal, progress), { signal });
+    gate.carrying.add(carrying);
+    const result = await carrying.finally(() => gate.carrying.delete(carrying));
     return execution.outcome === 'authorized' ? result : handlerResult(result);
   } catch (error) {
     return error instanceof ApprovalPendingError ? error : answerTo(call, error);

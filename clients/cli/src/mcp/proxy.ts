@@ -24,14 +24,16 @@ export interface ProxyOptions {
   readonly serverName: string;
   /** Seconds for which a call waits for its approval. */
   readonly hold: number;
+  /** Holds the calls that were passed to the server, until they are reported. */
+  readonly carrying: Set<Promise<unknown>>;
 }
 
 /** Creates the proxy in front of a server: one for each connection, or for each request of the protocol without handshake. */
 export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: string | undefined): () => McpServer {
-  const { governance, mapping, serverName, hold } = options;
+  const { governance, mapping, serverName, hold, carrying } = options;
   const agent = agentOf(governance, options.agent);
   const gate: Gate = {
-    ...{ governance, agent, hold, waiting: new Map(), asked: new Set() },
+    ...{ governance, agent, hold, carrying, waiting: new Map(), asked: new Set() },
     requestOf: ({ name, arguments: given }) => requestOf(mapping, serverName, name, given),
     run: (call, signal, onProgress) => tools.call(call, signal, onProgress),
     pageOf: approvalPages(options.serviceUrl),

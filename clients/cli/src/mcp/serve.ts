@@ -1,5 +1,6 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GovernanceClient } from '../../../typescript/src/index.js';
 import { settings, SettingsError } from '../settings.js';
 import { withoutBatches } from './batches.js';
@@ -32,7 +33,8 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   const given = options.name ?? mapping.server;
   const serverName = given === undefined ? await reached(tools.name()) : plainName(given);
   const { agent, hold } = options;
-  const proxyOptions: ProxyOptions = { governance, serviceUrl: url, agent, mapping, serverName, hold };
+  const carrying = new Set<Promise<unknown>>();
+  const proxyOptions: ProxyOptions = { governance, serviceUrl: url, agent, mapping, serverName, hold, carrying };
   const make = proxyOf(tools, proxyOptions, await reached(tools.instructions()));
   const served = place === null ? overStdio(make) : await overHttp(make, place);
   tools.onToolsChanged = served.toolsChanged;
@@ -41,9 +43,12 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     await tools.close();
   };
   tools.onEnd = () => {
-    process.stderr.write('The server ended.\n');
+    process.stderr.write('The MCP server ended by itself, so gov mcp ends as well.\n');
     process.exitCode = 1;
-    void stop();
+    // Its calls are answered first: a client that only loses the connection would take them for calls that can be repeated.
+    void Promise.allSettled(carrying)
+      .then(() => nextTurn())
+      .then(stop);
   };
   if (place === null) {
     process.stdin.once('end', () => void stop());

@@ -117,6 +117,7 @@ export class ToolServer {
   }
 
   private client(): Promise<Client> {
+    if (this.hasEnded) throw new Error('The server has ended.');
     this.connection ??= this.connect().catch((error: unknown) => {
       this.connection = null;
       throw error;
