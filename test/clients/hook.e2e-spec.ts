@@ -180,6 +180,18 @@ describeOnSqlite('gov hook claude-code', () => {
     expect([decision, reason]).toEqual([DENIED, expect.stringContaining('no_policy_allows')]);
   });
 
+  it.each(['12345678901234567890', '1e20', '-9007199254740993', '1e999'])(
+    'denies a call with a number that may have changed on its way: %s',
+    async (literal) => {
+      const earlier = (await asked('Read')).length;
+      const input = event('PreToolUse', 'Read', { offset: [{ line: 'NUMBER' }] }, 'toolu_41');
+      const { decision, reason } = await before(input.replace('"NUMBER"', literal));
+      const message = 'arguments.offset[0].line is a number that would change silently';
+      expect([decision, reason]).toEqual([DENIED, expect.stringContaining(message)]);
+      expect(await asked('Read')).toHaveLength(earlier);
+    },
+  );
+
   it('blocks every call that it cannot ask about', async () => {
     const usual = event('PreToolUse', 'Read', {}, 'toolu_09');
     const away = await before(usual, { GOVERNANCE_URL: 'http://127.0.0.1:9' });
