@@ -152,6 +152,10 @@ describe('Approval before execution', () => {
       });
       const after = await execution(stage.app, asked.id);
       expect(after.outcome).toBe('approved');
+      const [ofDecision, ofExecution] = await Promise.all(
+        [decided.body.id, asked.id].map((id) => auditOf(stage.app, id)),
+      );
+      expect(ofDecision?.at(-1)?.sequence).toBe((ofExecution?.at(-1)?.sequence ?? 0) - 1);
       expect(Date.parse(String(after.approvedUntil)) - Date.parse(decided.body.resolvedAt)).toBe(1_800_000);
     });
 
@@ -194,11 +198,16 @@ describe('Approval before execution', () => {
       const body = { reason: 'not needed' };
       const cancelled = await send(stage.app, 'POST', `${DECISIONS}/${asked.decisionId}/cancel`, { body });
       expect(cancelled.body.status).toBe('cancelled');
-      expect((await execution(stage.app, asked.id)).outcome).toBe('cancelled');
-      expect((await auditOf(stage.app, asked.id)).at(-1)).toMatchObject({ action: 'execution.cancelled', ...body });
+      const ended = await execution(stage.app, asked.id);
+      expect(ended.outcome).toBe('cancelled');
+      // The reason is in the entries alone.
+      expect(JSON.stringify([cancelled.body, ended])).not.toContain(body.reason);
+      const ofExecution = (await auditOf(stage.app, asked.id)).at(-1);
+      expect(ofExecution).toMatchObject({ action: 'execution.cancelled', ...body });
       expect((await auditOf(stage.app, String(asked.decisionId))).at(-1)).toMatchObject({
         action: 'decision.cancelled',
         agentId: stage.people.bot.id,
+        sequence: (ofExecution?.sequence ?? 0) - 1,
         ...body,
       });
       expect((await send(stage.app, 'POST', `${DECISIONS}/${asked.decisionId}/cancel`)).status).toBe(409);

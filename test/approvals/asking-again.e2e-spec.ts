@@ -140,6 +140,16 @@ describe('Asking again', () => {
     expect((await actions(first.id)).at(-1)).toBe('execution.expired');
   });
 
+  it('settles an approval that nobody used in time, and begins another', async () => {
+    const place = order();
+    await requireNow({ approvers: [FINANCE], executeWithin: 'PT1H' }, place);
+    const first = await approved(app, people, place);
+    await turnClockTo(Date.parse(String(first.approvedUntil)));
+    expect((await pending(app, people.bot, place)).id).not.toBe(first.id);
+    expect((await execution(app, first.id)).outcome).toBe('expired');
+    expect((await auditOf(app, first.id)).at(-1)?.action).toBe('execution.expired');
+  });
+
   describe('after a rejection', () => {
     async function rejected(approval: object): Promise<{ place: { resourceId: string }; decisionId: string | null }> {
       const place = order();

@@ -1,4 +1,5 @@
-import { actionsOf, auditOf, createPolicy } from '../support/application/factories';
+import { createTestApp } from '../support/application/create-test-app';
+import { actionsOf, auditOf, chainIsValid, createPolicy } from '../support/application/factories';
 import { send } from '../support/application/send';
 import {
   approvalStage,
@@ -211,4 +212,15 @@ describe('An approved execution', () => {
       expect((await resume(stage.app, id, headers)).body).toEqual(first.body);
     });
   });
+});
+
+it('An approved execution goes on if no policy matches any more, where that is allowed by default', async () => {
+  const app = await createTestApp({ environment: { POLICY_DEFAULT_EFFECT: 'allow' } });
+  const people = await company(app);
+  const requiring = await requireApproval(app);
+  const { id } = await approved(app, people);
+  await send(app, 'POST', `/api/v1/policies/${requiring.id}/deactivate`);
+  expect(await resume(app, id)).toMatchObject({ status: 200, body: { outcome: 'authorized', policies: [] } });
+  await chainIsValid(app);
+  await app.close();
 });
