@@ -81,6 +81,23 @@ describe('A set of policies', () => {
     ]);
   });
 
+  it('shows what it prunes last, by name', async () => {
+    await applied(['c', 'a', 'b'].map((name) => ({ ...ONE, name })));
+    const { changes } = await plan(
+      [
+        { ...TWO, name: 'z' },
+        { ...ONE, name: 'b' },
+      ],
+      { prune: true },
+    );
+    expect(changes.map(({ change, name }: Parsed) => [change, name])).toEqual([
+      ['create', 'z'],
+      ['keep', 'b'],
+      ['deactivate', 'a'],
+      ['deactivate', 'c'],
+    ]);
+  });
+
   it('that is already in force leaves no entry', async () => {
     const { policySet } = await applied([ONE]);
     const before = await entries();

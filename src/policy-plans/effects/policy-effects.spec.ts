@@ -90,6 +90,15 @@ it('names for each region the policies that decide there, not those of others wi
   expect([...faultsOf(policies, effects)]).toEqual([]);
 });
 
+it('names ten of the policies that decide in a region', () => {
+  const policies = Array.from({ length: 12 }, (_, index) =>
+    planned({ ...rules('deny'), name: `p${index}`, id: `pol_${index}` }, 'after'),
+  );
+  const { effects, reason } = policyEffects({ policies, agents: [], timeout: 60_000 });
+  expect(reason).toBeNull();
+  expect(effects.map(({ because: { from, to } }) => [from.length, to.length])).toEqual([[0, 10]]);
+});
+
 it('is not all when the approvers that its regions repeat would fill the memory', () => {
   const long = 'x'.repeat(400);
   const approvers = Array.from({ length: 10 }, (_, group) => ({
