@@ -36,6 +36,8 @@ export interface Dialect {
   unindexed(column: string): string;
   /** Aggregates rows into the text of a JSON list, each row a list of the columns' values. */
   jsonRows(columns: readonly string[]): string;
+  /** A text column's value as its bytes, if the driver would decode those of all rows in one go. */
+  undecoded(column: string): string;
   /** A text column's value in a form from which `placeAt` restores it exactly: drivers alter text that is not UTF-8. */
   place(column: string): string;
   placeAt(parameter: string): string;

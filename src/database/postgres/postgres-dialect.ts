@@ -11,6 +11,8 @@ export const POSTGRES_DIALECT: Dialect = {
   // The server's planner has statistics.
   unindexed: (column) => column,
   jsonRows: (columns) => `json_agg(json_build_array(${columns.map(quoted).join(', ')}))::text`,
+  // Rows arrive, and are decoded, one after another.
+  undecoded: (column) => column,
   place: (column) => column,
   placeAt: (parameter) => parameter,
   storageForms: null,

@@ -9,6 +9,7 @@ export const SQLITE_DIALECT: Dialect = {
   jsonAt: (index) => `item.value ->> ${index}`,
   unindexed: (column) => `+${column}`,
   jsonRows: (columns) => `json_group_array(json_array(${columns.map(quoted).join(', ')}))`,
+  undecoded: (column) => `CAST(${column} AS BLOB)`,
   place: (column) => `nullif(typeof(${column}), 'null') || ':' || hex(${column})`,
   placeAt: (parameter) => {
     const bytes = `unhex(substr(${parameter}, 6))`;

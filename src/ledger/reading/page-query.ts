@@ -43,7 +43,7 @@ export function pageQuery(
   const { position } = request;
   const from = position === null ? rows.sql() : rows.sql(`${rows.order} ${beyond} ${parameters.add(position)}`);
   const page =
-    `SELECT ${columnsSql(source, request.mostBytes, parameters)} ${from} ORDER BY ${rows.order} ${direction} ` +
+    `SELECT ${columnsSql(source, request.mostBytes, dialect, parameters)} ${from} ORDER BY ${rows.order} ${direction} ` +
     `LIMIT ${parameters.addCount(request.limit + 1)} OFFSET ${parameters.addCount(request.offset)}`;
   const sql =
     `SELECT page.*, counted.total AS "${TOTAL_COLUMN}", counted.head AS "${HEAD_COLUMN}" ` +
@@ -52,12 +52,19 @@ export function pageQuery(
   return { sql, parameters: parameters.values };
 }
 
-function columnsSql({ table, columns, longColumns }: PageSource, mostBytes: number, parameters: Parameters): string {
+function columnsSql(
+  { table, columns, longColumns }: PageSource,
+  mostBytes: number,
+  dialect: Dialect,
+  parameters: Parameters,
+): string {
   // The server cannot infer the type of a parameter that no column uses.
   const most = longColumns.length === 0 ? '' : parameters.add(mostBytes);
   const selected = columns.map((name) => {
     const column = columnOf(table, name);
-    return longColumns.includes(name) ? unlessLongSql(column, name, most) : column;
+    if (!longColumns.includes(name)) return column;
+    const value = mostBytes === ANY_SIZE ? dialect.undecoded(column) : column;
+    return `${unlessLongSql(column, most, value)} AS ${quoted(name)}`;
   });
   const size = sizeSql(longColumns.map((name) => columnOf(table, name)));
   return [...selected, `${size} AS "${SIZE_COLUMN}"`].join(', ');
@@ -91,7 +98,7 @@ function counterFor({ counter, countedBy, listColumns }: PageSource, conditions:
 const PAGE_BYTES = 8 * 1024 * 1024;
 /** Bytes of free-form content that are read without knowing how much there is. */
 const UNSEEN_BYTES = 2 * 1024 * 1024;
-/** Larger than any value either database can store. */
+/** Larger than any value either database can store; long columns are then read undecoded. */
 export const ANY_SIZE = 2 ** 31 - 1;
 
 /** Bytes that each row of a page of this limit, and the one beyond it, may have without checking the others. */
@@ -107,6 +114,6 @@ export function rowsThatFit(sizes: readonly number[]): number {
 }
 
 /** The value, or null if it has more bytes than the placeholder says; such a value stays in the database. */
-function unlessLongSql(column: string, name: string, most: string): string {
-  return `CASE WHEN octet_length(${column}) <= ${most} THEN ${column} END AS ${quoted(name)}`;
+function unlessLongSql(column: string, most: string, value: string): string {
+  return `CASE WHEN octet_length(${column}) <= ${most} THEN ${value} END`;
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database';
 import type { SqlRow } from '../../database/sql-connection';
+import { Slices } from '../../shared/slices';
 import { dueQuery, type DueRow } from './due-query';
 import { rowsForAnswers } from './answer-rows';
 import {
@@ -188,7 +189,7 @@ export class RecordReader {
     const isSmall = request.mostBytes < ANY_SIZE;
     const rows = await (isSmall
       ? readRows({ connection: lists, dialect, columns }, sql, parameters)
-      : lists.all(sql, parameters));
+      : decoded(await lists.all(sql, parameters), source.longColumns));
     const total = rows[0]?.[TOTAL_COLUMN] ?? null;
     return {
       rows: rows.filter((row) => row[source.orderColumn] !== null),
@@ -220,6 +221,19 @@ export class RecordReader {
     const rows = await this.database.points.all<{ id: string }>(codec.selectIds, [arraysOfOne(ids)]);
     return new Map(rows.map(({ id }) => [id, true]));
   }
+}
+
+/** Long texts may come as bytes: they are decoded in slices, so that other work is not blocked. */
+async function decoded(rows: SqlRow[], longColumns: readonly string[]): Promise<SqlRow[]> {
+  const slices = new Slices();
+  for (const row of rows) {
+    for (const name of longColumns) {
+      const value: unknown = row[name];
+      if (Buffer.isBuffer(value)) row[name] = value.toString();
+    }
+    await slices.next();
+  }
+  return rows;
 }
 
 /**
