@@ -37,7 +37,7 @@ export class EvaluateController {
     description: 'The answer, or with `requests` the answers.',
     schema: { anyOf: [{ $ref: getSchemaPath(EvaluationResponse) }, { $ref: getSchemaPath(EvaluationsResponse) }] },
   })
-  async evaluate(
+  async action(
     @Caller() caller: Caller,
     @ClientLeft() leaving: AbortSignal,
     @Body() { requests, explain = false, asOf, ...defaults }: EvaluateRequest,

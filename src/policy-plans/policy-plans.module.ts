@@ -4,7 +4,7 @@ import { LedgerModule } from '../ledger/ledger.module';
 import { PoliciesModule } from '../policies/policies.module';
 import { ApplyService } from './apply.service';
 import { CurrentPolicies } from './current-policies';
-import { PlanController } from './plan.controller';
+import { PolicySetsController } from './policy-sets.controller';
 import { PlanService } from './plan.service';
 import { PolicyComparisons } from './policy-comparisons';
 import { PolicyTests } from './policy-tests';
@@ -13,7 +13,7 @@ import { Replays } from './replays';
 /** Whole sets of policies: planning what one would change, and bringing it into force. */
 @Module({
   imports: [LedgerModule, PoliciesModule, EvaluationModule],
-  controllers: [PlanController],
+  controllers: [PolicySetsController],
   providers: [CurrentPolicies, PolicyComparisons, PolicyTests, Replays, PlanService, ApplyService],
 })
 export class PolicyPlansModule {}

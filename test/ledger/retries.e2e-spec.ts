@@ -18,7 +18,7 @@ import { temporaryDatabase, type TemporaryDatabase } from '../support/database/t
 
 const WITH_ACTIONS = join(ROOT, 'test', 'support', 'processes', 'program-with-actions.mjs');
 /** A plan is valid only while nobody changes policies, which all the other requests do. */
-const CASES = everyPost().filter(({ operation }) => operation !== 'plan_apply');
+const CASES = everyPost().filter(({ operation }) => operation !== 'policySets_apply');
 /** These take no key, since answers with a secret are not stored. */
 const WITHOUT_KEY = ['api-keys', 'webhooks'];
 /** How many of the concurrent requests are answered before each kill. */

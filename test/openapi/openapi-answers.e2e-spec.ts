@@ -288,8 +288,8 @@ describe('Answers match the document', () => {
     await bounded.close();
     for (const [id, answer] of Object.entries({
       policies_activate: activated,
-      plan_plan: planned,
-      plan_apply: applied,
+      policySets_plan: planned,
+      policySets_apply: applied,
     })) {
       expect([id, answer.status]).toEqual([id, 409]);
       expect(check.faults(operation(id), answer)).toEqual([]);
@@ -297,10 +297,10 @@ describe('Answers match the document', () => {
   });
 
   it('when other policies are in force than those of the plan', async () => {
-    const [example = {}] = exampleBodies(operation('plan_apply'));
-    const answer = await call(operation('plan_apply'), { body: { ...example, base: 'f'.repeat(64) } });
+    const [example = {}] = exampleBodies(operation('policySets_apply'));
+    const answer = await call(operation('policySets_apply'), { body: { ...example, base: 'f'.repeat(64) } });
     expect(answer.status).toBe(412);
-    expect(check.faults(operation('plan_apply'), answer)).toEqual([]);
+    expect(check.faults(operation('policySets_apply'), answer)).toEqual([]);
   });
 
   it('when there is the maximum number of webhooks', async () => {

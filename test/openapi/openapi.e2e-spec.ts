@@ -82,6 +82,10 @@ describe('openapi.json', () => {
     expect(silent).toEqual([]);
   });
 
+  it('has operation ids that say of what and what, and not the same word twice', () => {
+    expect(operations.map(({ id }) => id).filter((id) => !/^(\w+)_(?!\1$)\w+$/.test(id))).toEqual([]);
+  });
+
   it('describes every parameter', () => {
     const undescribed = operations.flatMap(({ id, operation }) =>
       (operation.parameters ?? []).filter((parameter) => !('description' in parameter)).map(() => id),

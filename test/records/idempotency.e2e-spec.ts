@@ -16,8 +16,8 @@ const WITHOUT_KEY: ReadonlySet<string> = new Set([
   'apiKeys_issue',
   'webhooks_create',
   'webhooks_rotateSecret',
-  'evaluate_evaluate',
-  'plan_plan',
+  'evaluate_action',
+  'policySets_plan',
 ]);
 
 describe('A POST with an Idempotency-Key', () => {

@@ -331,7 +331,7 @@ export interface paths {
          *
          *     Scope: `read` or `execute`.
          */
-        post: operations["evaluate_evaluate"];
+        post: operations["evaluate_action"];
         delete?: never;
         options?: never;
         head?: never;
@@ -353,7 +353,7 @@ export interface paths {
          *
          *     Scope: `read` or `policies`.
          */
-        post: operations["plan_plan"];
+        post: operations["policySets_plan"];
         delete?: never;
         options?: never;
         head?: never;
@@ -375,7 +375,7 @@ export interface paths {
          *
          *     Scope: `policies`.
          */
-        post: operations["plan_apply"];
+        post: operations["policySets_apply"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4661,7 +4661,7 @@ export interface operations {
             503: components["responses"]["UNAVAILABLE"];
         };
     };
-    evaluate_evaluate: {
+    evaluate_action: {
         parameters: {
             query?: never;
             header?: never;
@@ -4698,7 +4698,7 @@ export interface operations {
             503: components["responses"]["UNAVAILABLE"];
         };
     };
-    plan_plan: {
+    policySets_plan: {
         parameters: {
             query?: never;
             header?: never;
@@ -4757,7 +4757,7 @@ export interface operations {
             503: components["responses"]["UNAVAILABLE"];
         };
     };
-    plan_apply: {
+    policySets_apply: {
         parameters: {
             query?: never;
             header?: {

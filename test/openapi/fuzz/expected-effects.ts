@@ -25,9 +25,9 @@ const ENTRIES: Readonly<Record<string, Entries>> = {
   policies_create: [0, 2],
   policies_activate: [0, 2],
   policies_deactivate: [0, 1],
-  plan_plan: NONE,
-  plan_apply: [0, Infinity],
-  evaluate_evaluate: NONE,
+  policySets_plan: NONE,
+  policySets_apply: [0, Infinity],
+  evaluate_action: NONE,
   // With a handler a second entry follows; if an approval is required, that of the decision. A repeated request adds
   // none.
   execute_action: [0, 3],

@@ -63,7 +63,7 @@ const REQUESTS: Readonly<Record<string, PostCase['request']>> = {
     const { id } = await make('policies', { ...NOTHING, name: word });
     return [`policies/${id}/deactivate`, {}];
   },
-  plan_apply: async (make, word) => {
+  policySets_apply: async (make, word) => {
     const policies = [{ ...NOTHING, name: word }];
     const { base } = await make('policies/plan', { policies });
     return ['policies/apply', { base, policies }];

@@ -11,7 +11,7 @@ import { PlanService } from './plan.service';
 
 @ApiTags('Policies')
 @Controller('policies')
-export class PlanController {
+export class PolicySetsController {
   constructor(
     private readonly plans: PlanService,
     private readonly applies: ApplyService,
