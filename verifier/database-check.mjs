@@ -1,10 +1,22 @@
 import { Chain } from './chain.mjs';
 import { readDatabaseChain } from './database-chain.mjs';
+import { KINDS } from './hashed-forms.mjs';
 import { checkRecords } from './live-records.mjs';
 import { SqliteFile } from './sqlite-file.mjs';
 
 /** Subtrees of every eighth level are kept in the database. */
 const KEPT_LEVELS = 8;
+
+/**
+ * The ledger's own tables that are read, with the layer that each belongs to.
+ * @type {Readonly<Record<string, import('./findings.mjs').Layer>>}
+ */
+const LEDGER_TABLES = {
+  ledger_entries: 'chain',
+  ledger_head: 'head',
+  ledger_tree_nodes: 'tree',
+  ledger_leftovers: 'records',
+};
 
 const EXTENT =
   `SELECT head.*, last."sequence" AS "lastSequence" FROM (SELECT max("sequence") AS "sequence" FROM "ledger_entries" ` +
@@ -25,14 +37,47 @@ export async function checkDatabase(path, findings, sizes) {
     const chain = new Chain(findings, sizes, ({ level, position, hash }) => {
       if (level > 0 && level % KEPT_LEVELS === 0) kept.set(`${level}/${position}`, hash.toString('hex'));
     });
+    const areFalse = await checkTables(file, findings);
+    if (areFalse.has('ledger_entries') || areFalse.has('ledger_head')) return { chain, records: 0 };
     const head = (await file.all(EXTENT))[0] ?? {};
     await readDatabaseChain(file, chain, head['lastSequence']);
     checkHead(head, chain, findings);
     if (await file.has('ledger_tree_nodes')) await checkTree(file, kept, chain.tree.size, findings);
+    else noteNoTree(head, areFalse, findings);
     return { chain, records: await checkRecords(file, findings) };
   } finally {
     await file.close();
   }
+}
+
+/**
+ * What is no table holds no rows of its own: a view may show this program other rows than the service, or other rows
+ * tomorrow. So nothing is read through one.
+ * @param {SqliteFile} file
+ * @param {import('./findings.mjs').Findings} findings
+ * @returns {Promise<ReadonlySet<string>>} names of tables under which there is something else
+ */
+async function checkTables(file, findings) {
+  const areFalse = new Set();
+  for (const table of [...Object.keys(LEDGER_TABLES), ...Object.values(KINDS).map((kind) => kind.table)]) {
+    const type = await file.typeOf(table);
+    if (type === undefined || type === 'table') continue;
+    areFalse.add(table);
+    findings.add(LEDGER_TABLES[table] ?? 'records', `the table ${table}`, `is not an ordinary table (${type})`);
+  }
+  return areFalse;
+}
+
+/**
+ * Only a database of a version without a tree may lack it.
+ * @param {import('./sqlite-file.mjs').Row} head
+ * @param {ReadonlySet<string>} areFalse
+ * @param {import('./findings.mjs').Findings} findings
+ */
+function noteNoTree({ frontier }, areFalse, findings) {
+  if (areFalse.has('ledger_tree_nodes')) return;
+  if (frontier === undefined) findings.note('The tree was not checked: this database is of a version without one.');
+  else findings.add('tree', 'the table ledger_tree_nodes', 'is missing');
 }
 
 /**

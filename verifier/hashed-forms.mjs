@@ -19,11 +19,11 @@ export const ACTOR = ['type', 'id'];
 export const SHARED = ['sequence', 'timestamp', 'action', 'subjectType', 'subjectId'];
 
 /**
- * What `stateHash` covers, the table of the records, its columns that contain JSON, and the column with the id of the
- * owner with which a record is removed. `later` are members that were added later, each with the stored value that
+ * What `stateHash` covers, the table of the records, its columns that contain JSON, and the owner with which a record is
+ * removed: its kind, and the column with its id. `later` are members that were added later, each with the stored value that
  * represents its absence: while a record has that value, its state lacks the member.
  * @typedef {{ members: string[], later?: Readonly<Record<string, string | null>>, table: string, json: string[],
- * owner?: string }} HashedForm
+ * owner?: { kind: string, column: string } }} HashedForm
  * @type {Record<string, HashedForm>}
  */
 export const KINDS = {
@@ -36,7 +36,7 @@ export const KINDS = {
     members: ['id', 'entityId', 'predicate', 'value', 'context', 'createdAt'],
     table: 'claims',
     json: ['value', 'context'],
-    owner: 'entityId',
+    owner: { kind: 'entity', column: 'entityId' },
   },
   agent: {
     members: ['id', 'name', 'description', 'capabilities', 'roles', 'status', 'createdAt', 'updatedAt', 'revision'],
@@ -93,6 +93,8 @@ export const KINDS = {
   },
 };
 
+const FORM_MEMBERS = ['members', 'later', 'table', 'json', 'owner'];
+const OWNER_MEMBERS = ['kind', 'column'];
 const NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
 
 /**
@@ -101,15 +103,69 @@ const NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
  * @throws if its shape is not that of `KINDS`.
  */
 export function addKinds(given) {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new Error('it must be an object');
-  for (const [subjectType, form] of Object.entries(given)) {
-    const { members, table, json = [], later = {} } = form;
+  const kinds = Object.entries(membersOf(given, 'it'));
+  for (const [subjectType, form] of kinds) {
+    const what = `the kind ${subjectType}`;
+    if (Object.hasOwn(KINDS, subjectType)) throw new Error(`${what} is known already`);
+    const { members, table, json = [], later = {}, owner } = membersOf(form, what, FORM_MEMBERS);
     const names = [subjectType, table, ...lists(members, json), ...Object.keys(later)];
-    if (Object.hasOwn(KINDS, subjectType)) throw new Error(`the kind ${subjectType} is known already`);
-    if (!names.every((name) => typeof name === 'string' && NAME.test(name)))
-      throw new Error(`the kind ${subjectType} must have members, a table and json, all of them names`);
-    KINDS[subjectType] = { members, table, json, later };
+    if (!names.every(isName)) throw new Error(`${what} must have members, a table and json, all of them names`);
+    KINDS[subjectType] = {
+      members,
+      table,
+      json,
+      later,
+      ...(owner === undefined ? {} : { owner: ownerIn(owner, what) }),
+    };
   }
+  for (const [subjectType] of kinds) requireOwner(subjectType);
+}
+
+/**
+ * @param {unknown} given
+ * @param {string} what
+ */
+function ownerIn(given, what) {
+  const { kind, column } = membersOf(given, `the owner of ${what}`, OWNER_MEMBERS);
+  if (!isName(kind) || !isName(column)) throw new Error(`the owner of ${what} must have a kind and a column`);
+  return { kind, column };
+}
+
+/**
+ * Once all kinds of the file are known, in whichever order it names them.
+ * @param {string} subjectType
+ */
+function requireOwner(subjectType) {
+  const { members = [], owner } = KINDS[subjectType] ?? {};
+  if (owner === undefined) return;
+  if (!Object.hasOwn(KINDS, owner.kind))
+    throw new Error(`the kind ${subjectType} belongs to ${owner.kind}, which is not a known kind`);
+  if (!members.includes(owner.column))
+    throw new Error(`the kind ${subjectType} has no member ${owner.column}, which should name its owner`);
+}
+
+/**
+ * The types of its members are `any`, since the file may hold anything.
+ * @param {unknown} given
+ * @param {string} what
+ * @param {readonly string[]} [known] if no others are allowed
+ * @returns {Record<string, any>}
+ * @throws if it is no object, or has a member whose meaning would be ignored.
+ */
+function membersOf(given, what, known) {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new Error(`${what} must be an object${known === undefined ? '' : ` with ${known.join(', ')}`}`);
+  const unknown = Object.keys(given).find((name) => known?.includes(name) === false);
+  if (unknown !== undefined) throw new Error(`${what} has an unknown member: ${unknown}`);
+  return given;
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is string}
+ */
+function isName(value) {
+  return typeof value === 'string' && NAME.test(value);
 }
 
 /** @param {unknown[]} given */

@@ -67,9 +67,20 @@ export class SqliteFile {
     });
   }
 
+  /**
+   * What statements find under the name of a table, as SQLite has understood the schema: `table`, or what only reads
+   * like one, such as `view` or `virtual`; undefined: nothing.
+   * @param {string} table
+   * @returns {Promise<string | undefined>}
+   */
+  async typeOf(table) {
+    const sql = `SELECT "type" FROM pragma_table_list WHERE "schema" = 'main' AND "name" = ? COLLATE NOCASE`;
+    return (await this.all(sql, [table]))[0]?.['type'];
+  }
+
   /** @param {string} table */
   async has(table) {
-    return (await this.all(`SELECT 1 FROM sqlite_master WHERE "type" = 'table' AND "name" = ?`, [table])).length > 0;
+    return (await this.typeOf(table)) === 'table';
   }
 
   /** @returns {Promise<void>} */

@@ -108,6 +108,50 @@ describeOnSqlite('The offline verifier on a database', () => {
     expect(await faultsIn(path)).toEqual(Array(2).fill('records: its id is there twice'));
   });
 
+  it('finds that the table of a kind is gone, unless it never had records', async () => {
+    const gone = await runVerifier([await altered('DROP TABLE policies')]);
+    expect(gone).toMatchObject({
+      exitCode: 1,
+      output: expect.stringMatching(/FAULT records: policy pol_\w+: is missing/),
+    });
+    const path = await altered('DROP TABLE entities', 'DROP TABLE claims');
+    expect(await runVerifier([path])).toMatchObject({
+      exitCode: 1,
+      output: expect.stringMatching(/entity ent_\w+: is missing/),
+    });
+    // As in a database of a version before this kind.
+    expect(await runVerifier([await altered('DROP TABLE restorations')])).toMatchObject({ exitCode: 0 });
+  });
+
+  it('finds that the table with the tree is gone', async () => {
+    expect(await faultsIn(await altered('DROP TABLE ledger_tree_nodes'))).toEqual(['tree: is missing']);
+  });
+
+  it.each([
+    ['policies', 'records'],
+    ['restorations', 'records'],
+    ['ledger_entries', 'chain'],
+    ['ledger_head', 'head'],
+    ['ledger_tree_nodes', 'tree'],
+    ['ledger_leftovers', 'records'],
+  ])('finds that %s became a view, even of the same rows', async (table, layer) => {
+    const hidden = [`ALTER TABLE ${table} RENAME TO hidden`, `CREATE VIEW ${table} AS SELECT * FROM hidden`];
+    expect(await faultsIn(await altered(...hidden))).toContain(`${layer}: is not an ordinary table (view)`);
+  });
+
+  it.each([
+    ['in capitals', ['ALTER TABLE policies RENAME TO hidden', 'CREATE VIEW POLICIES AS SELECT * FROM hidden'], 'view'],
+    ['virtual', ['ALTER TABLE policies RENAME TO hidden', 'CREATE VIRTUAL TABLE policies USING fts5(id)'], 'virtual'],
+  ])('finds what is not a table: %s', async (_what, statements, type) => {
+    expect(await faultsIn(await altered(...statements))).toContain(`records: is not an ordinary table (${type})`);
+  });
+
+  it('reads a table whose name was written in another case, like SQLite', async () => {
+    const renamed = ['ALTER TABLE policies RENAME TO hidden', 'ALTER TABLE hidden RENAME TO Policies'];
+    const path = await altered(...renamed, `UPDATE policies SET effect = 'other'`);
+    expect(new Set(await faultsIn(path))).toEqual(new Set(['records: it is not as its last entry left it']));
+  });
+
   it('says what to do if no files can be created next to the database', async () => {
     const path = await altered('PRAGMA journal_mode = WAL');
     symlinkSync(join(folder, 'nowhere', 'file'), `${path}-shm`);
