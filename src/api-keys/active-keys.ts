@@ -55,8 +55,8 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
   holderOf(secret: string, digest: Buffer): Identity | null | Promise<Identity | null> {
     const prefix = prefixIn(secret);
     if (prefix === null) return null;
-    if (this.active.has(prefix) || !this.ledger.hasOthers) return this.holder(prefix, digest);
-    return this.newHolder(prefix, digest);
+    if (this.isUsable(prefix) || !this.ledger.hasOthers) return this.holder(prefix, digest);
+    return this.changedHolder(prefix, digest);
   }
 
   /** Called inside the command that issues or ends the key. */
@@ -70,8 +70,15 @@ export class ActiveKeys extends IssuedKeys implements OnModuleInit {
     return due.map(({ id }) => id);
   }
 
-  /** Of a key that another process may have issued, perhaps after it resumed the agent. */
-  private async newHolder(prefix: string, digest: Buffer): Promise<Identity | null> {
+  private isUsable(prefix: string): boolean {
+    const key = this.active.get(prefix);
+    if (key === undefined) return false;
+    const { agentId } = key.identity;
+    return agentId === null || !this.suspended.has(agentId);
+  }
+
+  /** Of a key that another process may have issued meanwhile, or whose agent it may have resumed. */
+  private async changedHolder(prefix: string, digest: Buffer): Promise<Identity | null> {
     await this.ledger.catchUp(this.rows);
     const holder = this.holder(prefix, digest);
     if (holder !== null && holder.agentId !== null) await this.suspended.catchUp();

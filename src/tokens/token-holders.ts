@@ -93,6 +93,8 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
   private async identityOf(holder: TokenHolder, issuer: TokenIssuer): Promise<Identity> {
     const found = holder.agent === null ? undefined : await findAgent(this.reader, holder.agent);
     const agent = found !== undefined && issuer.agents.some((pattern) => matches(pattern, found)) ? found : undefined;
+    // Another process may have resumed it meanwhile.
+    if (agent !== undefined && this.suspended.has(agent.id)) await this.suspended.catchUp();
     const refusal = (): DomainError | null => {
       if (isOver(holder.expiresAt, Date.now())) return unauthorized();
       if (agent === undefined) return agentUnknown();
