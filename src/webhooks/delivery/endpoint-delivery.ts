@@ -29,8 +29,8 @@ export interface DeliveryMeans {
   readonly sender: WebhookSender;
   /** Writes its position; returns false if another process, or a caller, has set it since. */
   readonly write: (progress: DeliveryProgress) => Promise<boolean>;
-  readonly mayDeliver: () => boolean;
-  readonly term: () => number;
+  /** Whether this process still delivers, without another one having done so since the term began. */
+  readonly mayDeliver: (term: number) => boolean;
   readonly fail: (webhook: Webhook, attempt: Attempt) => Promise<void>;
 }
 
@@ -46,6 +46,7 @@ export class EndpointDelivery implements EntryFollower {
   private writing: Promise<boolean> = Promise.resolve(true);
   private readonly ended: Promise<void>;
 
+  /** @param progress as this process is to write it: with its epoch, and the term of the present lease. */
   constructor(
     private webhook: Webhook,
     private progress: DeliveryProgress,
@@ -65,8 +66,9 @@ export class EndpointDelivery implements EntryFollower {
     return this.over.signal.aborted;
   }
 
-  get epoch(): number {
-    return this.progress.epoch;
+  /** Whether it delivers under this term, and knows the position that a caller has set. */
+  isOf(term: number, epoch: number): boolean {
+    return this.progress.term === term && this.progress.epoch === epoch;
   }
 
   take(chunk: EventChunk): void {
@@ -180,14 +182,15 @@ export class EndpointDelivery implements EntryFollower {
   /** Null: this process may no longer deliver. */
   private async attempt(entry: AnsweredListedEntry, body: Buffer): Promise<Attempt | null> {
     const { sender, mayDeliver } = this.means;
-    const mayStill = (): boolean => !this.isOver && mayDeliver();
+    const { term } = this.progress;
+    const mayStill = (): boolean => !this.isOver && mayDeliver(term);
     if (!mayStill()) return null;
     const { url, secrets } = this.webhook;
     const signing = signingAt(secrets, new Date().toISOString());
     const { connections } = this;
     const attempt = await sender.send({ url, secrets: signing, connections, id: entry.auditId, body, mayStill });
     const wasCut = attempt.status === null && this.isOver;
-    return mayDeliver() && !wasCut ? attempt : null;
+    return mayDeliver(term) && !wasCut ? attempt : null;
   }
 
   /**
@@ -212,7 +215,7 @@ export class EndpointDelivery implements EntryFollower {
   }
 
   private written(): Promise<boolean> {
-    return this.means.write({ ...this.progress, term: this.means.term() });
+    return this.means.write(this.progress);
   }
 
   private leaveLive(): void {

@@ -54,9 +54,9 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(thisMoment());
     const writer = new ProgressWriter(store, mayDeliver);
     this.means = {
-      ...{ entries, counters, live, sender, mayDeliver },
+      ...{ entries, counters, live, sender },
+      mayDeliver: (term) => term === this.lease.term && mayDeliver(),
       write: (progress) => writer.write(progress),
-      term: () => this.lease.term,
       fail: (webhook, attempt) => this.fail(webhook, attempt),
     };
   }
@@ -93,7 +93,10 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       this.lease.lost();
       return this.stopAll();
     }
+    const isSame = term === this.lease.term;
     this.lease.renewed(term, asked);
+    // Since these positions were read, another process may have delivered. Under the same term, none has.
+    if (!isSame) return this.poll();
     this.align(webhooks, positions);
     for (const id of positions.keys()) {
       if (!webhooks.some((webhook) => webhook.id === id)) await this.store.forget(id);
@@ -113,7 +116,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     );
     for (const [id, delivery] of this.deliveries) {
       const webhook = active.get(id);
-      const isCurrent = delivery.epoch === (positions.get(id)?.epoch ?? 0);
+      const isCurrent = delivery.isOf(this.lease.term, positions.get(id)?.epoch ?? 0);
       if (delivery.isOver || webhook === undefined || !isCurrent || !delivery.follow(webhook)) this.stop(id, delivery);
     }
     for (const [id, webhook] of active) {
@@ -124,7 +127,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   private begin(webhook: Webhook, progress: DeliveryProgress): void {
     const onFailure = (error: unknown): void =>
       this.logger.warn(`Deliveries to ${webhook.id} are held up: ${String(error)}`);
-    this.deliveries.set(webhook.id, new EndpointDelivery(webhook, progress, this.means, onFailure));
+    const ours = { ...progress, term: this.lease.term };
+    this.deliveries.set(webhook.id, new EndpointDelivery(webhook, ours, this.means, onFailure));
   }
 
   /** A new delivery starts only when nothing of this one is in progress. */
