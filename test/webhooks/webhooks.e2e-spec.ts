@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerService } from '../../src/ledger/ledger.service';
+import { DeliveryProgressStore } from '../../src/webhooks/delivery/delivery-progress-store';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, createEntity } from '../support/application/factories';
 import { faults, type Parsed, send, type Answer } from '../support/application/send';
@@ -293,6 +294,31 @@ describe('Webhooks', () => {
       action: 'webhook.updated',
       details: { fields: ['status'] },
     });
+  });
+
+  it('are not given up for a failure before a replay that was answered', async () => {
+    const target = await endpoint((response, _received, index) => response.writeHead(index === 0 ? 410 : 204).end());
+    const created = await create({ url: target.url, actions: ['entity.created'] });
+    const before = head();
+    const store = app.application.get(DeliveryProgressStore);
+    const write = store.write.bind(store);
+    const replayed = new Promise<Answer>((resolve) => {
+      const spy = jest.spyOn(store, 'write').mockImplementation(async (all) => {
+        const written = await write(all);
+        if (all.some(({ lastStatus }) => lastStatus === 410)) {
+          spy.mockRestore();
+          // It is written that the endpoint is gone, and not yet that it is failing.
+          resolve(await send(app, 'POST', path(created, '/replay'), { body: { after: before } }));
+        }
+        return written;
+      });
+    });
+    await createEntity(app);
+    const { status, body } = await replayed;
+    expect([status, body.status]).toEqual([200, 'active']);
+    await until(async () => target.received.length === 2);
+    expect(target.sequences).toEqual([before + 1, before + 1]);
+    expect((await auditOf(app, created.body.id)).map(({ action }) => action)).toEqual(['webhook.created']);
   });
 
   it('are signed with the two newest secrets after a rotation', async () => {

@@ -31,7 +31,8 @@ export interface DeliveryMeans {
   readonly write: (progress: DeliveryProgress) => Promise<boolean>;
   /** Whether this process still delivers, without another one having done so since the term began. */
   readonly mayDeliver: (term: number) => boolean;
-  readonly fail: (webhook: Webhook, attempt: Attempt) => Promise<void>;
+  /** Gives the endpoint up, unless somebody has set its position since the progress was written. */
+  readonly fail: (progress: DeliveryProgress, attempt: Attempt) => Promise<void>;
 }
 
 /** Delivers to one endpoint, one entry after another, until it is stopped. */
@@ -167,7 +168,7 @@ export class EndpointDelivery implements EntryFollower {
       });
       if (!isKept) return false;
       if (due !== null) continue;
-      await this.means.fail(this.webhook, attempt);
+      await this.means.fail(this.progress, attempt);
       return false;
     }
     return false;

@@ -57,7 +57,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       ...{ entries, counters, live, sender },
       mayDeliver: (term) => term === this.lease.term && mayDeliver(),
       write: (progress) => writer.write(progress),
-      fail: (webhook, attempt) => this.fail(webhook, attempt),
+      fail: (progress, attempt) => this.fail(progress, attempt),
     };
   }
 
@@ -147,10 +147,13 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     this.deliveries.clear();
   }
 
-  private fail({ id }: Webhook, { status }: Attempt): Promise<void> {
+  private fail({ webhookId: id, epoch, term }: DeliveryProgress, { status }: Attempt): Promise<void> {
     return this.ledger.prefetching(byId(WEBHOOK, id)).write(SYSTEM_CALLER, async (transaction) => {
       const webhook = await transaction.find(WEBHOOK, id);
       if (webhook?.status !== 'active') return;
+      // A caller sets the position before the status: either it is seen here, or the caller sees what is written here.
+      const stored = await this.store.of(id);
+      if (stored?.epoch !== epoch || stored.term !== term) return;
       const failing = { ...webhook, status: 'failing', updatedAt: transaction.now } as const;
       transaction.update(WEBHOOK, failing, failingNote(status));
     });
