@@ -57,6 +57,8 @@ _HOLD_PAUSE = 1.5
 #: How long to retry reporting a result while the service does not answer: what was done has to be recorded.
 _REPORT_PATIENCE = 600.0
 _FAILURE_LENGTH = 2000
+#: How a request for approval ends that nobody can proceed with.
+_CLOSED = {"rejected", "expired", "cancelled"}
 #: What such a function returns has yet to run, when nobody would report it any more.
 _RUNS_LATER = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 _HAS_YET_TO_RUN = (inspect.isawaitable, inspect.isgenerator, inspect.isasyncgen)
@@ -256,7 +258,7 @@ class Governance:
         self, method: str, url: str, data: Optional[bytes], headers: Mapping[str, str], timeout: float
     ) -> Any:
         key = self._key if isinstance(self._key, str) else self._key()
-        sent = urllib.request.Request(url, data, {**headers, "Authorization": f"Bearer {key}"}, method=method)
+        sent = urllib.request.Request(url, data, {**headers, "Authorization": _bearer(key)}, method=method)
         try:
             with self._opener.open(sent, timeout=timeout) as response:
                 text = response.read()
@@ -270,6 +272,14 @@ class Governance:
             return json.loads(text) if text else None
         except (ValueError, RecursionError):
             raise _unexpected(text.decode("utf-8", "replace"), None) from None
+
+
+def _bearer(key: str) -> str:
+    """White space at the ends, as a file has it, is no part of a key. Errors do not show the key."""
+    stripped = key.strip()
+    if not stripped or any(not "!" <= character <= "~" for character in stripped):
+        raise ValueError("The key is empty, or has a character inside that no key has, such as a line break.")
+    return f"Bearer {stripped}"
 
 
 class Guard:
@@ -373,10 +383,14 @@ class Guard:
 
     def _go(self, execution: Any) -> Any:
         """The execution once it is authorized."""
+        asked = execution["outcome"]
         execution = self._decided(execution)
         if execution["outcome"] == "pending_approval":
             raise ApprovalPending(execution)
-        if execution["outcome"] == "approved":
+        # Others who asked for the same wait for the same execution. After a wait, what it has become may be their doing:
+        # only the service's answer to this caller's own resume says that this caller may proceed.
+        has_waited = asked == "pending_approval" and execution["outcome"] not in _CLOSED
+        if execution["outcome"] == "approved" or has_waited:
             execution = self._start(f"/api/v1/executions/{execution['id']}/resume")
         if execution["outcome"] == "running":
             try:

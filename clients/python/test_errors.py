@@ -86,6 +86,14 @@ class ErrorsTest(unittest.TestCase):
             error = self.error_of(GovernanceError, governance, wait=60)
             self.assertEqual((error.code, error.reason), (f"EXECUTION_{outcome.upper()}", outcome))
 
+    def test_approval_that_another_caller_used_during_the_wait_authorises_nothing(self):
+        for outcome in ("authorized", "running", "executed", "failed", "interrupted"):
+            used = refusal(409, "INVALID_STATE")
+            governance = self.service(execution("pending_approval"), execution(outcome), used)
+            error = self.error_of(GovernanceError, governance, wait=60)
+            self.assertEqual((type(error), error.status), (GovernanceError, 409))
+            self.assertEqual(Service.received[-1][0], "/api/v1/executions/exe_1/resume")
+
     def test_service_that_is_away_when_the_wait_ends_is_unreachable(self):
         error = self.error_of(GovernanceError, self.service(execution("pending_approval"), LOST), wait=0.01)
         self.assertEqual((type(error), error.code), (GovernanceError, "UNREACHABLE"))
@@ -191,6 +199,15 @@ class ErrorsTest(unittest.TestCase):
             raise OSError("The vault is sealed.")
 
         self.assertIn("sealed", str(self.error_of(OSError, self.service(execution("authorized"), key=sealed))))
+        self.assertEqual(Service.received, [])
+
+    def test_key_as_a_file_has_it_is_used_without_its_line_break(self):
+        self.assertEqual(self.service((200, {"agentId": "bot"}), key="key\n").own_agent(), "bot")
+
+    def test_key_that_no_header_can_carry_is_not_shown(self):
+        for key in ("agk_SECRET\nagk_OTHER", "agk_SECRET\u2028x", " "):
+            error = self.error_of(ValueError, self.service(execution("authorized"), key=key))
+            self.assertNotIn("SECRET", f"{error!r} {error.__cause__!r} {error.__context__!r}")
         self.assertEqual(Service.received, [])
 
 

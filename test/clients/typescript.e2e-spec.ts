@@ -306,6 +306,27 @@ describeOnSqlite('The TypeScript client', () => {
       await expect(operator.guard(SEND, () => 1)).rejects.toThrow('The key is bound to no agent');
     });
 
+    it.each(['refund', 'succeed'])('does not count a %s that another call has resumed as its own', async (action) => {
+      await requireApproval(app, {}, { actions: [action], resources: ['orders/*'], priority: 1 });
+      const agent = `shared-${action}`;
+      await operator.post('/api/v1/agents', { body: { name: agent, capabilities: [action] } });
+      const request = { ...order(), agent, action };
+      const { hostname, port } = new URL(app.url);
+      const gate = await openTcpGate(hostname, Number(port));
+      const client = new module.GovernanceClient({ url: `http://127.0.0.1:${gate.port}`, key: API_KEY });
+      const runs: string[] = [];
+      const looking = gate.holdAt('?wait=');
+      const waiting = errorOf(client.guard(request, () => runs.push('waited'), { wait: 60 }));
+      await looking;
+      await approve(app, (await pendingFor(request.resourceId)).decisionId, people.ann);
+      await operator.guard(request, () => runs.push('first'));
+      gate.cut();
+      gate.open();
+      expect(await waiting).toMatchObject({ status: 409 });
+      expect(runs).toEqual(action === 'refund' ? ['first'] : []);
+      await gate.close();
+    });
+
     it('uses an approval once, however many race for it', async () => {
       const request = order();
       const run = jest.fn(() => 'refunded');

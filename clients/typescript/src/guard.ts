@@ -102,6 +102,9 @@ async function explanation(transport: Transport, request: object): Promise<unkno
   }
 }
 
+/** How a request for approval ends that nobody can proceed with. */
+const CLOSED: ReadonlySet<Execution['outcome']> = new Set(['rejected', 'expired', 'cancelled'] as const);
+
 /** The execution once it may proceed, or has been completed by a handler of the service. */
 async function permitted(
   transport: Transport,
@@ -111,7 +114,10 @@ async function permitted(
 ): Promise<Execution> {
   const execution = await decided(transport, asked, wait, signal);
   if (execution.outcome === 'pending_approval') throw new ApprovalPendingError(execution);
-  if (execution.outcome !== 'approved') return execution;
+  // Others who asked for the same wait for the same execution. After a wait, what it has become may be their doing: only the
+  // service's answer to this caller's own resume says that this caller may proceed.
+  const hasWaited = asked.outcome === 'pending_approval' && !CLOSED.has(execution.outcome);
+  if (execution.outcome !== 'approved' && !hasWaited) return execution;
   signal?.throwIfAborted();
   return resumed(transport, execution);
 }
