@@ -4,6 +4,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
+import { inspect } from 'node:util';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';
 import { run } from '../support/processes/shell';
@@ -183,6 +184,16 @@ describeOnSqlite('When something else answers in place of the service', () => {
       new client.GovernanceClient({ url, key, timeout: TIMEOUT }).get('/api/v1/stats', { signal: ending.signal });
     await expect(asking(never)).rejects.toThrow('There was no key within 1 seconds.');
     await expect(asking(abort)).rejects.toThrow('Enough.');
+    expect(keys).toEqual([]);
+  });
+
+  it.each(['agk_SECRET\nagk_OTHER', 'agk_SECRET\u2028x', ' '])('refuses the key %j without showing it', async (key) => {
+    keys.length = 0;
+    const error: unknown = await new client.GovernanceClient({ url, key, timeout: TIMEOUT })
+      .get('/api/v1/stats')
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(inspect(error)).not.toContain('SECRET');
     expect(keys).toEqual([]);
   });
 

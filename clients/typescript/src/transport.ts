@@ -104,7 +104,7 @@ export class Transport {
     signal?.addEventListener('abort', end, { once: true });
     let isKeyThere = false;
     try {
-      headers.set('Authorization', `Bearer ${typeof key === 'string' ? key : await unlessEnded(key(), ending.signal)}`);
+      headers.set('Authorization', bearer(typeof key === 'string' ? key : await unlessEnded(key(), ending.signal)));
       isKeyThere = true;
       const response = await send(`${this.url}${path}`, {
         method: method.toUpperCase(),
@@ -133,6 +133,14 @@ export class Transport {
       signal?.removeEventListener('abort', end);
     }
   }
+}
+
+/** White space at the ends, as a file has it, is no part of a key. @throws TypeError that does not show the key. */
+function bearer(key: string): string {
+  const trimmed = key.trim();
+  if (!/^[\x21-\x7e]+$/.test(trimmed))
+    throw new TypeError('The key is empty, or has a character inside that no key has, such as a line break.');
+  return `Bearer ${trimmed}`;
 }
 
 /** As the promise; rejects as soon as `signal` is aborted. */
