@@ -1,4 +1,9 @@
-import { get } from 'node:http';
+import { once } from 'node:events';
+import { type ClientRequest, get, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Database } from '../../src/database/database';
+import type { SqlRow, SqlValue } from '../../src/database/sql-connection';
 import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
@@ -112,5 +117,49 @@ describe('A record that is larger than a page', () => {
     }
     expect(lengths).toEqual([[0], [PAGE + 1], [PAGE + 1]]);
     await app.close();
+  });
+});
+
+describe('Pages whose client leaves', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await createTestApp();
+    await createEntity(app, { type: 'large' });
+  });
+  afterAll(() => app.close());
+
+  it('keep their places until what was read for them is no longer in memory', async () => {
+    const { lists } = app.application.get(Database);
+    const all = lists.all.bind(lists);
+    let reads = 0;
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const held = async (sql: string, parameters?: readonly SqlValue[]): Promise<SqlRow[]> => {
+      reads += 1;
+      const rows = await all(sql, parameters);
+      await released;
+      return rows;
+    };
+    jest.spyOn(lists, 'all').mockImplementation(held);
+    const server: Server = app.application.getHttpServer();
+    const closed: Promise<unknown>[] = [];
+    server.on('connection', (socket: Socket) => closed.push(once(socket, 'close')));
+    const url = `${app.url}/api/v1/entities?type=large`;
+    const ask = (): ClientRequest =>
+      get(url, { agent: false, headers: { 'X-API-Key': API_KEY } }).on('error', () => undefined);
+    // Two places are one client's.
+    const left = [ask(), ask()];
+    while (reads < 2) await sleep(10);
+    left.forEach((request) => request.destroy());
+    await Promise.all(closed);
+    const next = send(app, 'GET', '/api/v1/entities?type=large');
+    // Others are answered meanwhile, so it would have begun.
+    for (let count = 0; count < 20; count += 1) await send(app, 'GET', '/api/v1/health');
+    const begun = reads;
+    release();
+    expect(begun).toBe(2);
+    expect((await next).body.total).toBe(1);
+    jest.restoreAllMocks();
   });
 });

@@ -62,6 +62,8 @@ export class JsonAdapter extends ExpressAdapter {
   /** In chunks, so that other requests are not blocked. */
   private async replyInParts(response: Response, answer: object): Promise<unknown> {
     const request = response.req as ServiceRequest;
+    // Nobody reads it.
+    if (response.destroyed) return response.end();
     const chunks = await renderedChunks(jsonParts(answer));
     request.leaveList?.();
     const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);

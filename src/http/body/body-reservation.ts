@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { onAnswer } from '../answers/answer-over';
 import type { BodyMemory } from './body-memory';
 
 /**
@@ -56,18 +57,4 @@ export class BodyReservation {
     if (this.bytes === 0) onAnswer(this.response, () => this.shrinkTo(0));
     this.bytes = bytes;
   }
-}
-
-/**
- * Calls back when the handler or the exception filter answers, even if the client has left: `close` would fire at once
- * then, while its command still waits for the ledger with all it was sent.
- */
-function onAnswer(response: ServerResponse, callBack: () => void): void {
-  const end = response.end.bind(response) as (...parameters: unknown[]) => ServerResponse;
-  Object.assign(response, {
-    end: (...parameters: unknown[]) => {
-      callBack();
-      return end(...parameters);
-    },
-  });
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import { clientLeft, onAnswerOver } from '../answers/answer-over';
+import { clientLeft, onAnswer } from '../answers/answer-over';
 import { clientAddress, countedClient } from '../request/client-address';
 import type { ServiceRequest } from '../request/service-request';
 
@@ -22,11 +22,12 @@ export class ListPlaces {
   private readonly taken: string[] = [];
 
   /**
-   * Resolves when it is the request's turn. Its place is released once its page is rendered, or its client has left.
+   * Resolves when it is the request's turn. Its place is released once its page is rendered, even if its client has left
+   * before: until then its rows are in memory.
    */
   async enter(request: ServiceRequest, response: Response): Promise<void> {
     const client = countedClient(clientAddress(request));
-    onAnswerOver(response, () => request.leaveList?.());
+    onAnswer(response, () => request.leaveList?.());
     if (this.hasPlaceFor(client)) this.taken.push(client);
     // Whoever leaves lets the next one in.
     else await new Promise<void>((enter) => this.waiting.add({ client, enter }));
