@@ -6,6 +6,7 @@ import { Database } from './database';
 import { PostgresDatabase } from './postgres/postgres-database';
 import { ProcessLease } from './process-lease.entity';
 import { ProcessLeases1763900000050 } from './process-leases.migration';
+import { refuseNotTables } from './found-tables';
 import { SchemaContribution, type Opening, StartCondition } from './start-condition';
 import { loadBetterSqlite3 } from './sqlite/better-sqlite3-file-driver';
 import type { FileDriver } from './sqlite/file-driver';
@@ -43,7 +44,8 @@ export class DatabaseModule {}
 
 async function openDatabase(configuration: Configuration, discovery: DiscoveryService): Promise<Database> {
   const { database } = configuration;
-  const opening = { schema: contributedSchema(discovery), check: contributedCheck(configuration, discovery) };
+  const schema = contributedSchema(discovery);
+  const opening = { schema, check: contributedCheck(configuration, discovery, schema) };
   return database.kind === 'postgres'
     ? PostgresDatabase.open(database.url, opening)
     : SqliteDatabase.open(database.path, opening, fileDriver(configuration));
@@ -61,9 +63,14 @@ function contributedSchema(discovery: DiscoveryService): SchemaContribution {
   );
 }
 
-function contributedCheck(configuration: Configuration, discovery: DiscoveryService): Opening['check'] {
+function contributedCheck(
+  configuration: Configuration,
+  discovery: DiscoveryService,
+  schema: SchemaContribution,
+): Opening['check'] {
   const conditions = provided(discovery).filter((instance) => instance instanceof StartCondition);
   return async (found) => {
+    await refuseNotTables(found, schema);
     for (const condition of conditions) await condition.check(configuration, found);
     for (const condition of conditions) await condition.accepted(found);
   };

@@ -1,0 +1,22 @@
+import { getMetadataArgsStorage } from 'typeorm';
+import type { FoundDatabase, SchemaContribution } from './start-condition';
+
+/**
+ * Refuses, before any migration, a database in which something else took the place of a table: a view may show each
+ * reader other rows, so nothing that was verified through it would hold.
+ * @throws if there is such a table.
+ */
+export async function refuseNotTables(
+  { connection, dialect, location }: FoundDatabase,
+  { tables }: SchemaContribution,
+): Promise<void> {
+  const names = getMetadataArgsStorage()
+    .filterTables([...tables])
+    .flatMap(({ name }) => (name === undefined ? [] : [[name]]));
+  const found = (await connection?.all<{ name: string }>(dialect.notTables, [JSON.stringify(names)])) ?? [];
+  if (found.length === 0) return;
+  throw new Error(
+    `In ${location} ${found.map(({ name }) => name).join(', ')} must be a table, and is a view or the like: ` +
+      'somebody has put it there. Put the table back, or restore a backup.',
+  );
+}

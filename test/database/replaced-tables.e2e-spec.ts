@@ -1,0 +1,38 @@
+import type { SqlConnection } from '../../src/database/sql-connection';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+
+describe('A view in place of a table', () => {
+  let database: TemporaryDatabase;
+  let app: TestApp;
+  let foreign: SqlConnection;
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    app = await start();
+    foreign = await foreignConnection(app);
+  });
+  afterAll(async () => {
+    await foreign.close();
+    await app.close();
+    await database.remove();
+  });
+
+  function start(): Promise<TestApp> {
+    return createTestApp({ environment: database.environment });
+  }
+
+  it.each(['policies', 'agents', 'ledger_entries', 'ledger_tree_nodes'])(
+    'of the same rows as %s prevents the start',
+    async (table) => {
+      await app.close();
+      await foreign.run(`ALTER TABLE ${table} RENAME TO hidden`);
+      await foreign.run(`CREATE VIEW ${table} AS SELECT * FROM hidden`);
+      await expect(start()).rejects.toThrow(new RegExp(`In .+ ${table} must be a table`));
+      await foreign.run(`DROP VIEW ${table}`);
+      await foreign.run(`ALTER TABLE hidden RENAME TO ${table}`);
+      app = await start();
+    },
+  );
+});
