@@ -135,6 +135,21 @@ describeInBrowser("The console's proof", () => {
     await Promise.all([first.stop(), second.stop()]);
   });
 
+  it('is not sound if the root that is shown is not the one in the checkpoint, and says so', async () => {
+    const page = await open();
+    await page.getByText(SIGNED).waitFor();
+    await page.route('**/provenance/checkpoint', async (route) => {
+      const response = await route.fetch();
+      const said = (await response.json()) as object;
+      await route.fulfill({ response, json: { ...said, rootHash: 'a'.repeat(64) } });
+    });
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByRole('alert').filter({ hasText: 'Do not rely on this checkpoint.' }).waitFor();
+    await page.getByRole('button', { name: /^Verify/ }).click();
+    await page.getByRole('alert').filter({ hasText: 'does not have the head and the root that are shown' }).waitFor();
+    expect(await page.getByText('The ledger is sound.').count()).toBe(0);
+  });
+
   it('is not sound if the service did not sign the checkpoint that is shown', async () => {
     const page = await open();
     await page.route('**/provenance/checkpoint', async (route) => {

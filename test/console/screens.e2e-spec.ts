@@ -62,7 +62,9 @@ describeInBrowser("The console's screens", () => {
     const page = await stage.browser.open(`${program.url}/console`, look);
     await withAxe(page);
     expect(await violations(page)).toEqual([]);
+    await page.getByText('can use its API_KEY, or the key that it printed').waitFor();
     await signIn(page, program.key);
+    await page.getByTitle(/^Scopes: /).waitFor();
     const navigation = page.getByRole('navigation', { name: 'Screens' });
     for (const name of SCREENS) {
       await navigation.getByRole('link', { name }).click();

@@ -76,8 +76,8 @@ export function SignIn({ enter, message }: SignInProps): JSX.Element {
         />
         <p id="key-help" class="help">
           An administrator gives you one of your own, which begins with <code>agk_</code>; to decide, it needs the
-          scopes <code>review</code> and <code>read</code>. Whoever started the service can use its
-          <code>API_KEY</code>, or the key that it printed.
+          scopes <code>review</code> and <code>read</code>. Whoever started the service can use its <code>API_KEY</code>
+          , or the key that it printed.
         </p>
         <label class="check">
           <input type="checkbox" name="keep" /> Stay signed in until I close this tab

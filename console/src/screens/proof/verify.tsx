@@ -17,6 +17,8 @@ interface Finding {
   readonly verification: Verification;
   /** When it began. */
   readonly at: string;
+  /** The checkpoint that it was asked about. */
+  readonly about: string;
 }
 
 /** Makes the service verify everything: the chain, the tree and every record. */
@@ -34,7 +36,8 @@ export function Verify({ of: shown }: { readonly of: Checkpoint }): JSX.Element 
     try {
       // A ledger that was written anew as a whole is sound by itself, and not the one that is shown.
       const body = { state: true, checkpoint: shown.checkpoint };
-      setFound({ verification: await slowClient.post('/api/v1/provenance/verify', { body }), at });
+      const verification = await slowClient.post('/api/v1/provenance/verify', { body });
+      setFound({ verification, at, about: shown.checkpoint });
     } catch (reason) {
       setError(reason);
     }
@@ -51,7 +54,13 @@ export function Verify({ of: shown }: { readonly of: Checkpoint }): JSX.Element 
         <Progress began={began} entries={entries} />
       )}
       {error === null ? null : <Problem error={error} />}
-      {found === null || !concerns(found, shown) ? null : <Verdict of={found} />}
+      {found === null ? null : concerns(found, shown) ? (
+        <Verdict of={found} />
+      ) : found.about === shown.checkpoint ? (
+        <p class="notice bad" role="alert">
+          What was verified does not have the head and the root that are shown above, so this says nothing about them.
+        </p>
+      ) : null}
     </Panel>
   );
 }
