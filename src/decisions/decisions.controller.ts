@@ -3,7 +3,7 @@ import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } fro
 import { withAgentId } from '../agents/find-agent';
 import { ApiExamples } from '../openapi/api-examples.decorator';
 import { ApiRecordId } from '../openapi/api-record-id.decorator';
-import { AdmittedBy, OwnAgentIn, RequiresScope } from '../http/request/route-marks';
+import { AdmittedBy, IsList, OwnAgentIn, RequiresScope } from '../http/request/route-marks';
 import { Caller } from '../http/pipeline/caller.decorator';
 import { ApiErrors } from '../http/answers/api-errors.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
@@ -105,6 +105,7 @@ export class DecisionsController {
 
   @Get(':id/approvers')
   @RequiresScope('read', 'review')
+  @IsList()
   @ApiOperation({
     summary: 'List who can approve a decision',
     description:
@@ -119,10 +120,11 @@ export class DecisionsController {
   @ApiErrors('NOT_FOUND')
   async listApprovers(
     @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
     @Param('id') id: string,
     @Query() { limit = 50, offset = 0 }: ApproverListQuery,
   ): Promise<ApproverListResponse> {
-    return ApproverListResponse.from(await this.approvers.of(caller, id, { limit, offset }));
+    return ApproverListResponse.from(await this.approvers.of(caller, id, { limit, offset }, leaving));
   }
 
   @Post(':id/approve')

@@ -52,11 +52,15 @@ export class DecisionApproversService {
     private readonly configuration: Configuration,
   ) {}
 
-  /** @throws NOT_FOUND */
+  /**
+   * @param leaving aborted when nobody waits for the answer any more.
+   * @throws NOT_FOUND
+   */
   async of(
     caller: Caller,
     decisionId: string,
     { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>,
+    leaving: AbortSignal,
   ): Promise<DecisionApprovers> {
     const decision = await this.records.find(DECISION, decisionId, caller);
     if (decision === undefined) throw notFound('decision');
@@ -66,6 +70,7 @@ export class DecisionApproversService {
     const slices = new Slices();
     let total = 0;
     for await (const found of this.candidates(decision)) {
+      leaving.throwIfAborted();
       await slices.next();
       total += 1;
       const isShown = total > offset && shown.length < limit;

@@ -1,12 +1,12 @@
-import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IS_LIST } from '../request/route-marks';
+import { IsList } from '../request/route-marks';
 
 const pages = new WeakMap<Type, Type>();
 
 /** Declares, and documents, that a route answers with a page of a list. */
 export function ApiList(item: Type, description: string): MethodDecorator {
-  return applyDecorators(SetMetadata(IS_LIST, true), ApiOkResponse({ description, type: pageOf(item) }));
+  return applyDecorators(IsList(), ApiOkResponse({ description, type: pageOf(item) }));
 }
 
 /** One class for the pages of an item, however many routes return them: `EntityPage` of `EntityResponse`. */

@@ -84,8 +84,10 @@ export const REPEATABLE_PARAMETERS = 'http:repeatable-parameters';
 export const RepeatableParameters = (...names: readonly string[]): CustomDecorator =>
   SetMetadata(REPEATABLE_PARAMETERS, new Set(names));
 
-/** Set by `@ApiList`. */
 export const IS_LIST = 'http:is-list';
+
+/** The route reads many records: few such requests are worked on at a time. */
+export const IsList = (): CustomDecorator => SetMetadata(IS_LIST, true);
 
 /** Set by `@IfMatch`. */
 export const CHECKS_IF_MATCH = 'http:checks-if-match';
