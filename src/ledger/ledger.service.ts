@@ -68,7 +68,7 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     this.writer = new WriterConnection(database, this.known);
     this.projections = new Projections(catalog);
     this.replicaPoll = new ReplicaPoll(database.points, this.projections, this.known);
-    const transaction = new BatchTransaction(database, this.writer, this.known, this.clock);
+    const transaction = new BatchTransaction(database, this.writer, this.projections, this.known, this.clock);
     const runner = new BatchRunner(database, catalog, this.writer, transaction, this.projections, this.clock);
     this.leftovers = new Leftovers(catalog, transaction);
     const { queue, writer, projections, leftovers, known, stops } = this;

@@ -25,12 +25,18 @@ export class LiveRows<Row extends GovernedRow> implements Projection {
   /** Rows kept while a refresh was under way: what it reads may be older. */
   private keptMeanwhile: Set<string> | null = null;
   private readonly keeping = new OneAtATime();
+  /** How often it has caught up with other processes. */
+  private caughtUp = 0;
 
   constructor(private readonly options: LiveRowsOptions<Row>) {}
 
-  /** Keeps rows that a command has written, once they are on disk. */
+  /**
+   * Keeps rows that a command has written, once they are on disk: unless it has caught up since, and so has read these
+   * rows as they are by then.
+   */
   follow(transaction: LedgerTransaction, rows: readonly Row[]): void {
-    transaction.afterCommit(() => this.keep(rows));
+    const { caughtUp } = this;
+    transaction.afterCommit(() => (this.caughtUp === caughtUp ? this.keep(rows) : undefined));
   }
 
   /** Resolves when what was given to it so far is kept. */
@@ -45,6 +51,7 @@ export class LiveRows<Row extends GovernedRow> implements Projection {
 
   async catchUp(changes: ForeignChanges): Promise<void> {
     await this.keep(await this.changed(changes));
+    this.caughtUp += 1;
   }
 
   /**

@@ -28,6 +28,11 @@ export class KnownHead {
     return this.last;
   }
 
+  /** Sequence of the last entry that changed any memory, whichever process wrote it. */
+  get effectSequence(): number {
+    return this.known?.effectSequence ?? 0;
+  }
+
   /** The last position that was not damaged. */
   get sound(): LedgerPosition | null {
     return this.known;
@@ -39,8 +44,9 @@ export class KnownHead {
     this.known = headFault(head, null) === null ? head : null;
   }
 
-  /** A batch has moved it here. */
+  /** A batch has moved it here, and others perhaps beyond. */
   moved(head: LedgerPosition): void {
+    if (this.known !== null && head.sequence < this.known.sequence) return;
     this.last = head;
     this.known = head;
   }
@@ -48,9 +54,13 @@ export class KnownHead {
   /**
    * Another process may have moved it here. To be called before memory follows what that process has written: a database
    * that lacks it would never undo it there.
+   * @returns false if the head is damaged.
    */
-  seen(head: LedgerPosition): void {
-    if (!isAsLeft(head, this.known) && headFault(head, this.known) === null) this.advance(head);
+  seen(head: LedgerPosition): boolean {
+    if (isAsLeft(head, this.known)) return true;
+    if (headFault(head, this.known) !== null) return false;
+    this.advance(head);
+    return true;
   }
 
   /** Checks the head record, which is just being read, against what was known when the read began. */

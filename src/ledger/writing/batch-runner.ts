@@ -117,7 +117,7 @@ export class BatchRunner {
     this.held = null;
     const began = performance.now();
     if (proof === null) await connection.run('ROLLBACK');
-    else await this.transaction.commit(connection, proof);
+    else await this.transaction.commit(connection, proof, batch.position);
     const commitDuration = proof === null ? null : performance.now() - began;
     const rest = commands.all.slice(outcomes.length);
     if (rest.length > 0) this.carried = { stored, hash: batch.position.hash };

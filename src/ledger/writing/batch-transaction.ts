@@ -6,6 +6,7 @@ import { failStop } from '../head/fail-stop';
 import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
+import type { Projections } from './projections';
 import type { WriterConnection } from './writer-connection';
 
 /** Milliseconds between attempts to find out whether a commit took place. */
@@ -18,6 +19,7 @@ export class BatchTransaction {
   constructor(
     private readonly database: Database,
     private readonly writer: WriterConnection,
+    private readonly projections: Projections,
     private readonly known: KnownHead,
     private readonly clock: LedgerClock,
   ) {}
@@ -34,14 +36,20 @@ export class BatchTransaction {
     );
   }
 
-  /** Throws if nothing was committed, and only then. */
-  async commit(connection: SqlConnection, proof: CommitProof): Promise<void> {
+  /**
+   * Throws if nothing was committed, and only then. If others may have changed since what is kept in memory, memory has
+   * caught up with them.
+   */
+  async commit(connection: SqlConnection, proof: CommitProof, { sequence }: LedgerPosition): Promise<void> {
     this.writer.checkPlace();
     try {
       await connection.run('COMMIT');
     } catch (error) {
       await this.afterFailedCommit(error, proof);
+      return;
     }
+    // The answer came so late that memory may already follow what was written after this commit.
+    if (this.known.effectSequence > sequence) await this.tookPlace(proof);
   }
 
   /** An error at COMMIT does not tell whether the commit took place: the row that it would have written does. */
@@ -72,12 +80,14 @@ export class BatchTransaction {
   private async isCommitted({ sql, parameters, found }: CommitProof): Promise<boolean> {
     const connection = await this.writer.current();
     // Waits for a transaction of the lost connection that the server has not ended yet.
-    await this.lockedHead(connection);
+    const head = await this.lockedHead(connection);
     const [row] = await connection.all<{ found: SqlValue }>(sql, parameters);
     if (row?.found !== found) {
       await connection.run('ROLLBACK');
       return false;
     }
+    // Others may have come first since: the effects of this batch are then older than the rows.
+    if (head !== undefined && this.known.seen(head)) await this.projections.catchUp(connection, head);
     // A COMMIT that did not wait for its standby may exist on this server alone; this one waits for both.
     await connection.run(TOUCH_HEAD);
     await connection.run('COMMIT');

@@ -35,7 +35,7 @@ export class Leftovers {
   }
 
   async deleteChunk(connection: SqlConnection): Promise<void> {
-    await this.transaction.begin(connection);
+    const head = await this.transaction.begin(connection);
     const [codec, ownerId] = (await this.next(connection)) ?? [];
     if (codec === undefined || ownerId === undefined) {
       await connection.run('ROLLBACK');
@@ -46,7 +46,7 @@ export class Leftovers {
       connection.run(deleteChunkSql(codec), [ownerId]),
       connection.run(forgetLeftoverSql(codec), [codec.kind.subjectType, ownerId]),
     ]);
-    await this.transaction.commit(connection, ANY_OUTCOME);
+    await this.transaction.commit(connection, ANY_OUTCOME, head);
   }
 
   /** What cannot be deleted is left until the next start; it does no harm. */
