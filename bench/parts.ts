@@ -1,3 +1,4 @@
+import { benchmarkConsole } from './console/console-part';
 import { benchmarkEvaluation } from './evaluate-part';
 import { benchmarkExecution } from './execution-part';
 import { benchmarkGrowth } from './growth/growth-part';
@@ -27,6 +28,7 @@ export const PART_NAMES = [
   'evaluate',
   'plan',
   'replay',
+  'console',
   'verify',
   'growth',
 ] as const;
@@ -61,6 +63,7 @@ export const PARTS: Readonly<Record<PartName, Part>> = {
   evaluate: { title: 'Evaluate in lists, and execute with conditions', run: benchmarkEvaluation },
   plan: { title: 'Plans of changes to policies', run: benchmarkPlans },
   replay: { title: 'Replay of 100,000 executions', run: benchmarkReplay },
+  console: { title: 'The console, with 10,000 decisions pending', run: benchmarkConsole },
   verify: { title: 'Verification of 100,000 entries', run: benchmarkVerification },
   growth: { title: 'Growth, from 10,000 rows to 1,000,000', run: benchmarkGrowth },
 };

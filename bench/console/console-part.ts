@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Effort } from '../parts';
+import { printLine, printRatio, printSingleRatio } from '../support/report';
+import { ServerProcess } from '../support/server-process';
+import { ratioOf } from '../support/statistics';
+import type { Workplace } from '../support/workplace';
+import { type Browser, launchBrowser, type Page } from './browser';
+
+const PENDING = 10_000;
+const AT_ONCE = 50;
+const CONSOLES = 50;
+/** Seconds for which the open consoles are observed: those without `audit` ask every ten. */
+const REST = 60;
+/** Of each caller; whoever has `audit` follows the events. */
+const CALLERS = [
+  ['review', 'read', 'audit'],
+  ['review', 'read'],
+  ['audit', 'read'],
+] as const;
+/** Milliseconds, milliseconds, and the share of one core. */
+const BARS = { firstPaint: 1_000, newDecision: 1_000, atRest: 0.05 } as const;
+
+/** What the console costs: its first look at many pending decisions, and many of them open. */
+export async function benchmarkConsole(workplace: Workplace, { rounds }: Effort): Promise<void> {
+  printLine();
+  const browser = await launchBrowser();
+  if (browser === null) {
+    printLine('SKIPPED: needs Chromium, at CHROMIUM_PATH or /usr/bin/chromium, and `npm ci` in console/.');
+    return;
+  }
+  try {
+    const service = await ServerProcess.start(workplace, 'service', 'console');
+    await propose(service, PENDING);
+    const keys = await Promise.all(CALLERS.map((scopes, index) => keyOf(service, `reviewer-${index}`, scopes)));
+    const [first = ''] = keys;
+    const page = await signedIn(browser, service, first);
+    await benchmarkInbox(page, service, rounds);
+    await benchmarkRest(browser, service, keys);
+  } finally {
+    await browser.close();
+  }
+}
+
+async function benchmarkInbox(page: Page, service: ServerProcess, rounds: number): Promise<void> {
+  const [paints, rows, arrivals]: number[][] = [[], [], []];
+  for (let round = 0; round < rounds; round += 1) {
+    await page.reload();
+    await page.locator('main a[href*="/console/decisions/"]').first().waitFor();
+    rows?.push(await page.evaluate<number>('performance.now()'));
+    paints?.push(await page.evaluate('performance.getEntriesByName("first-contentful-paint")[0].startTime'));
+    // Only the number says that a decision at the end of the list has come.
+    const count = PENDING + round + 1;
+    await propose(service, 1);
+    const start = performance.now();
+    await page.locator(`title:has-text("(${count})")`).waitFor({ state: 'attached' });
+    arrivals?.push(performance.now() - start);
+  }
+  for (const [what, measured = [], bar] of [
+    [`first paint of the inbox, ${PENDING} pending`, paints, BARS.firstPaint],
+    [`first row of the inbox, ${PENDING} pending`, rows, BARS.firstPaint],
+    ['a new decision appears', arrivals, BARS.newDecision],
+  ] as const)
+    printRatio(`${what} / ${bar} ms`, ratioOf(measured, measured.map(() => bar)), { atMost: 1 }); // prettier-ignore
+}
+
+async function benchmarkRest(browser: Browser, service: ServerProcess, keys: readonly string[]): Promise<void> {
+  for (let opened = 1; opened < CONSOLES; opened += 1) {
+    await signedIn(browser, service, keys[opened % keys.length] ?? '');
+  }
+  await delay(5_000);
+  const before = service.processorSeconds;
+  await delay(REST * 1_000);
+  const share = (service.processorSeconds - before) / REST;
+  printSingleRatio(`${CONSOLES} consoles at rest: share of a core / ${BARS.atRest}`, share / BARS.atRest, {
+    atMost: 1,
+  });
+}
+
+/** The key stays in the tab, so that a reload shows the inbox again. */
+async function signedIn(browser: Browser, { url }: ServerProcess, key: string): Promise<Page> {
+  const page = await browser.newPage();
+  await page.goto(`${url}/console`);
+  await page.getByLabel('Your key').fill(key);
+  await page.locator('input[name="keep"]').check();
+  await page.locator('button[type="submit"]').click();
+  await page.locator('main a[href*="/console/decisions/"], main h1').first().waitFor();
+  return page;
+}
+
+async function keyOf(service: ServerProcess, name: string, scopes: readonly string[]): Promise<string> {
+  await service.send('POST', '/api/v1/agents', { name, kind: 'human', capabilities: ['review'], roles: ['finance'] });
+  const key = await service.send('POST', '/api/v1/api-keys', { name, scopes, agentId: name });
+  return (key as { secret: string }).secret;
+}
+
+/** Decisions that await finance. */
+async function propose(service: ServerProcess, count: number): Promise<void> {
+  const name = 'payment-bot';
+  const known = (await service.send('GET', `/api/v1/agents?name=${name}`)) as { total: number };
+  if (known.total === 0) await service.send('POST', '/api/v1/agents', { name, capabilities: ['pay'] });
+  const body = {
+    ...{ type: 'payment', title: 'Pay an invoice', description: 'As agreed.', riskLevel: 'high', proposedBy: name },
+    approvers: [{ subjects: ['role:finance'] }],
+  };
+  for (let made = 0; made < count; made += AT_ONCE) {
+    const some = Array.from({ length: Math.min(AT_ONCE, count - made) }, () =>
+      service.send('POST', '/api/v1/decisions', body),
+    );
+    await Promise.all(some);
+  }
+}
