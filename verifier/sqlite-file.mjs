@@ -74,8 +74,9 @@ export class SqliteFile {
    * @returns {Promise<string | undefined>}
    */
   async typeOf(table) {
-    const sql = `SELECT "type" FROM pragma_table_list WHERE "schema" = 'main' AND "name" = ? COLLATE NOCASE`;
-    return (await this.all(sql, [table]))[0]?.['type'];
+    // A statement: the file can have a table in place of the function of that name.
+    const found = await this.all('PRAGMA main.table_list');
+    return found.find(({ name }) => String(name).toLowerCase() === table.toLowerCase())?.['type'];
   }
 
   /** @param {string} table */

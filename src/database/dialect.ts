@@ -19,11 +19,8 @@ export interface StorageForms {
 export interface Dialect {
   /** Starts a transaction that holds the write lock. */
   readonly begin: string;
-  /**
-   * Selects as `name` those of the names in the parameter, a JSON array of one-element arrays, under which there is
-   * something that reads like a table, such as a view, and is none.
-   */
-  readonly notTables: string;
+  /** Lists what statements find under some names, and more: rows of a `name` and its `type`, which is `table` for a table. */
+  readonly found: (names: readonly string[]) => { readonly sql: string; readonly parameters: readonly string[] };
   /** Starts a reading transaction with a consistent snapshot as of its first statement. */
   readonly beginReading: string;
   /** Selects the time of the database as `now`, in milliseconds; null if the machine's clock is used. */

@@ -12,11 +12,14 @@ export async function refuseNotTables(
 ): Promise<void> {
   const names = getMetadataArgsStorage()
     .filterTables([...tables])
-    .flatMap(({ name }) => (name === undefined ? [] : [[name]]));
-  const found = (await connection?.all<{ name: string }>(dialect.notTables, [JSON.stringify(names)])) ?? [];
-  if (found.length === 0) return;
+    .flatMap(({ name = [] }) => name);
+  const { sql, parameters } = dialect.found(names);
+  const found = (await connection?.all<{ name: string; type: string }>(sql, parameters)) ?? [];
+  // SQLite finds tables by names in any case.
+  const others = found.filter(({ name, type }) => type !== 'table' && names.includes(name.toLowerCase()));
+  if (others.length === 0) return;
   throw new Error(
-    `In ${location} ${found.map(({ name }) => name).join(', ')} must be a table, and is a view or the like: ` +
+    `In ${location} ${others.map(({ name }) => name).join(', ')} must be a table, and is a view or the like: ` +
       'somebody has put it there. Put the table back, or restore a backup.',
   );
 }

@@ -142,6 +142,14 @@ describeOnSqlite('The offline verifier on a database', () => {
   it.each([
     ['in capitals', ['ALTER TABLE policies RENAME TO hidden', 'CREATE VIEW POLICIES AS SELECT * FROM hidden'], 'view'],
     ['virtual', ['ALTER TABLE policies RENAME TO hidden', 'CREATE VIRTUAL TABLE policies USING fts5(id)'], 'virtual'],
+    [
+      'in a file that answers the question itself',
+      [
+        ...['ALTER TABLE policies RENAME TO hidden', 'CREATE VIEW policies AS SELECT * FROM hidden'],
+        `CREATE VIEW pragma_table_list AS SELECT 'main' AS "schema", "name", 'table' AS "type" FROM sqlite_schema`,
+      ],
+      'view',
+    ],
   ])('finds what is not a table: %s', async (_what, statements, type) => {
     expect(await faultsIn(await altered(...statements))).toContain(`records: is not an ordinary table (${type})`);
   });

@@ -4,9 +4,12 @@ import { quoted, type Dialect } from '../dialect';
 export const POSTGRES_DIALECT: Dialect = {
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
   beginReading: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-  notTables:
-    `SELECT item.value ->> 0 AS "name" FROM jsonb_array_elements($1::jsonb) AS item(value) ` +
-    `JOIN pg_class ON pg_class.oid = to_regclass(quote_ident(item.value ->> 0)) WHERE relkind NOT IN ('r', 'p')`,
+  found: (names) => ({
+    sql:
+      `SELECT found.name AS "name", CASE WHEN relkind IN ('r', 'p') THEN 'table' ELSE relkind::text END AS "type" ` +
+      `FROM jsonb_array_elements_text($1::jsonb) AS found(name) JOIN pg_class ON oid = to_regclass(quote_ident(found.name))`,
+    parameters: [JSON.stringify(names)],
+  }),
   clock: 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS "now"',
   lockRow: ' FOR UPDATE',
   jsonElements: (parameter) => `jsonb_array_elements(${parameter}::jsonb) AS item(value)`,

@@ -3,9 +3,8 @@ import { quoted, type Dialect } from '../dialect';
 export const SQLITE_DIALECT: Dialect = {
   begin: 'BEGIN IMMEDIATE',
   beginReading: 'BEGIN DEFERRED',
-  notTables:
-    `SELECT "name" FROM pragma_table_list WHERE "schema" = 'main' AND "type" <> 'table' ` +
-    `AND "name" COLLATE NOCASE IN (SELECT item.value ->> 0 FROM json_each($1) AS item)`,
+  // A statement: the file can have a table in place of the function of that name.
+  found: () => ({ sql: 'PRAGMA main.table_list', parameters: [] }),
   clock: null,
   lockRow: '',
   jsonElements: (parameter) => `json_each(${parameter}) AS item`,
