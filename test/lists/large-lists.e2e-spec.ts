@@ -136,30 +136,35 @@ describe('Pages whose client leaves', () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const held = async (sql: string, parameters?: readonly SqlValue[]): Promise<SqlRow[]> => {
-      reads += 1;
       const rows = await all(sql, parameters);
+      // The service reads other lists by itself, such as the webhooks.
+      if (!sql.includes('"entities"')) return rows;
+      reads += 1;
       await released;
       return rows;
     };
     jest.spyOn(lists, 'all').mockImplementation(held);
-    const server: Server = app.application.getHttpServer();
-    const closed: Promise<unknown>[] = [];
-    server.on('connection', (socket: Socket) => closed.push(once(socket, 'close')));
-    const url = `${app.url}/api/v1/entities?type=large`;
-    const ask = (): ClientRequest =>
-      get(url, { agent: false, headers: { 'X-API-Key': API_KEY } }).on('error', () => undefined);
-    // Two places are one client's.
-    const left = [ask(), ask()];
-    while (reads < 2) await sleep(10);
-    left.forEach((request) => request.destroy());
-    await Promise.all(closed);
-    const next = send(app, 'GET', '/api/v1/entities?type=large');
-    // Others are answered meanwhile, so it would have begun.
-    for (let count = 0; count < 20; count += 1) await send(app, 'GET', '/api/v1/health');
-    const begun = reads;
-    release();
-    expect(begun).toBe(2);
-    expect((await next).body.total).toBe(1);
-    jest.restoreAllMocks();
+    try {
+      const server: Server = app.application.getHttpServer();
+      const closed: Promise<unknown>[] = [];
+      server.on('connection', (socket: Socket) => closed.push(once(socket, 'close')));
+      const url = `${app.url}/api/v1/entities?type=large`;
+      const ask = (): ClientRequest =>
+        get(url, { agent: false, headers: { 'X-API-Key': API_KEY } }).on('error', () => undefined);
+      // Two places are one client's.
+      const left = [ask(), ask()];
+      while (reads < 2) await sleep(10);
+      left.forEach((request) => request.destroy());
+      await Promise.all(closed);
+      const next = send(app, 'GET', '/api/v1/entities?type=large');
+      // Others are answered meanwhile, so it would have begun.
+      for (let count = 0; count < 20; count += 1) await send(app, 'GET', '/api/v1/health');
+      const begun = reads;
+      release();
+      expect(begun).toBe(2);
+      expect((await next).body.total).toBe(1);
+    } finally {
+      jest.restoreAllMocks();
+    }
   });
 });
