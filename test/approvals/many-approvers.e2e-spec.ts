@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { AGENT } from '../../src/agents/agent.kind';
 import { SYSTEM_CALLER } from '../../src/ledger/caller';
+import { Database } from '../../src/database/database';
 import { LedgerService } from '../../src/ledger/ledger.service';
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent, propose } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { DECISIONS, reject } from './support';
@@ -9,6 +11,8 @@ import { DECISIONS, reject } from './support';
 /** Approvers that are examined to say whether they are enough. */
 const EXAMINED = 10_000;
 const COMMAND = 500;
+/** Agents that are read at once. */
+const CHUNK = 1_000;
 
 describe('A decision with very many approvers', () => {
   let app: TestApp;
@@ -50,5 +54,35 @@ describe('A decision with very many approvers', () => {
     expect(await approversOf(enough, 'limit=1')).toMatchObject({ total: EXAMINED + 1, feasible: true });
     await reject(app, tooFew.id);
     expect((await approversOf(tooFew, 'limit=1')).feasible).toBe(false);
+  });
+
+  it('are not all read for a client that has left, even if none of them matches', async () => {
+    const { id: proposer } = await createAgent(app, { name: 'alone' });
+    await createMachines(EXAMINED, 2 * CHUNK);
+    const { id } = await propose(app, proposer, { approvers: [{ subjects: ['role:nobody'] }] });
+    const { lists } = app.application.get(Database);
+    const all = lists.all.bind(lists);
+    const leaving = new AbortController();
+    const left = once(leaving.signal, 'abort');
+    let reads = 0;
+    jest.spyOn(lists, 'all').mockImplementation(async (sql, parameters) => {
+      if (!sql.includes('"agents"')) return all(sql, parameters);
+      reads += 1;
+      leaving.abort();
+      await left;
+      // By then the service knows, too.
+      await send(app, 'GET', '/api/v1/health');
+      return all(sql, parameters);
+    });
+    try {
+      const headers = { 'X-API-Key': API_KEY };
+      const asking = fetch(`${app.url}${DECISIONS}/${id}/approvers`, { headers, signal: leaving.signal });
+      await expect(asking).rejects.toThrow();
+      // Its place is free again: of one client, two are worked on at a time.
+      for (let count = 0; count < 3; count += 1) await send(app, 'GET', '/api/v1/decisions');
+      expect(reads).toBe(1);
+    } finally {
+      jest.restoreAllMocks();
+    }
   });
 });

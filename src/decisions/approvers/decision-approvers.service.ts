@@ -69,8 +69,7 @@ export class DecisionApproversService {
     const able: FillableGroups[] = [];
     const slices = new Slices();
     let total = 0;
-    for await (const found of this.candidates(decision)) {
-      leaving.throwIfAborted();
+    for await (const found of this.candidates(decision, leaving)) {
       await slices.next();
       total += 1;
       const isShown = total > offset && shown.length < limit;
@@ -85,11 +84,15 @@ export class DecisionApproversService {
   }
 
   /** The agents that match a group, with the groups they match; without groups, every active agent. */
-  private async *candidates(decision: Decision): AsyncGenerator<readonly [ListedAgent, FillableGroups]> {
+  private async *candidates(
+    decision: Decision,
+    leaving: AbortSignal,
+  ): AsyncGenerator<readonly [ListedAgent, FillableGroups]> {
     const groups = decision.approvers === null ? null : new ApproverGroups(decision.approvers);
     const conditions = groups === null ? [ACTIVE] : groups.areOfPeople ? [PERSON] : [];
     const range = { conditions, order: 'asc', position: null, atOnce: CHUNK } as const;
     for await (const agents of this.records.columns(AGENT, ['name', 'kind', 'roles', 'status'], range)) {
+      leaving.throwIfAborted();
       for (const agent of agents) {
         const matched = groups?.of(agent) ?? [];
         if (groups === null || matched.length > 0) yield [agent, matched];
