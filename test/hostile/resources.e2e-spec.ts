@@ -62,7 +62,6 @@ describe('A resource that a policy denies', () => {
   it.each([
     ...['%73ecret', '%2573ecret', 'secret%2Fa', 'secret%C0%AFa', '%ff', '%2e%2e'],
     ...['secret\\a', 'secret ', '\u200bsecret', '\uff0e\uff0e', 'secret\uff0fa', 'secret%20'],
-    'cafe\u0301',
   ])('is 400 by its type in another spelling: %s', async (resourceType) => {
     await expectRefusal(app, post(EXECUTE, asked({ resourceType, resourceId: 'a' })), invalid('resourceType'));
     const policy = { ...ALL, name: 'another spelling', version: '1', resourceTypes: [resourceType] };

@@ -156,13 +156,13 @@ describe('resource paths', () => {
 });
 
 describe('resource types', () => {
-  it.each(['docs', 'a.b', 'decision', 'caf\u00e9'])('accepts %s', (type) => {
+  it.each(['docs', 'a.b', 'decision'])('accepts %s', (type) => {
     expect(resourceTypeFault(type)).toBeUndefined();
   });
 
   it.each([
     ...['a/b', '/a', '.', '..', '%2e%2e', 'a%2Fb', '%61', 'a%ff', 'a\u0001', 'a\\b', 'a ', ' a', 'a\u200b'],
-    ...['\uff0e\uff0e', 'a\uff0fb', 'a%5C', 'a%20', 'cafe\u0301', '\u212b'],
+    ...['\uff0e\uff0e', 'a\uff0fb', 'a%5C', 'a%20'],
   ])('refuses %j', (type) => {
     expect(resourceTypeFault(type)).toEqual(expect.any(String));
     expect(listedTypeFault(type)).toEqual(expect.any(String));

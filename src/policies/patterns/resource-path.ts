@@ -50,14 +50,9 @@ export function resourcePathFault(path: string): string | undefined {
   return segmentsFault(meant, hasSlash);
 }
 
-/**
- * A resource type is the first segment of a path, so it is a path of one segment. Lists of types compare it as it is, and
- * paths in normal form C: only in that form is it the same to both.
- */
+/** A resource type is the first segment of a path, so it is a path of one segment. */
 export function resourceTypeFault(resourceType: string): string | undefined {
-  if (resourceType.includes('/')) return 'must not contain "/"';
-  if (resourceType !== spelledPath(resourceType)) return 'must be in Unicode normal form C';
-  return resourcePathFault(resourceType);
+  return resourceType.includes('/') ? 'must not contain "/"' : resourcePathFault(resourceType);
 }
 
 function characterFault(path: string): string | undefined {
