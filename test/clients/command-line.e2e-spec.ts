@@ -44,6 +44,16 @@ describeOnSqlite('The command line', () => {
     return output;
   }
 
+  it.each([
+    [['login'], {}, 'agk_SECRET with a blank\n'],
+    [['whoami'], { GOVERNANCE_API_KEY: 'agk_SECRET\nagk_OTHER' }, ''],
+    [['mcp', '--url', 'http://127.0.0.1:1', '--header', 'Authorization: Bearer SECRET\nX'], {}, ''],
+    [['mcp', '--url', 'http://127.0.0.1:1', '--header', 'SECRET'], {}, ''],
+  ])('refuses in one line what no request can carry, without showing it: gov %j', async (words, environment, input) => {
+    const { exitCode, errors } = await gov(words, environment, input);
+    expect([exitCode, errors]).toEqual([1, expect.stringMatching(/^(?!.*SECRET).+\n$/)]);
+  });
+
   it('keeps the key of a login in a file that only its owner reads', async () => {
     const nobody = { GOVERNANCE_API_KEY: undefined, GOVERNANCE_URL: undefined };
     const without = await gov(['whoami'], nobody);

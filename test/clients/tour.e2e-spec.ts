@@ -70,6 +70,12 @@ describeOnSqlite('What gov shows to a newcomer', () => {
     expect([exitCode, output]).toEqual([expected, expect.not.stringContaining('9. Nobody alters it')]);
   });
 
+  it('leaves nothing behind if its reader has seen enough', async () => {
+    const tour = [process.execPath, MAIN, 'tour'] as const;
+    const { exitCode, output } = await endedTour([...tour], '2. What the rules are', ({ stdout }) => stdout.destroy());
+    expect([exitCode, output]).toEqual([0, expect.not.stringContaining('Error')]);
+  });
+
   (hasScript ? it : it.skip)('ends in silence where somebody types Ctrl-C instead of Enter', async () => {
     const line = ['script', '-qec', `'${process.execPath}' '${MAIN}' tour`, '/dev/null'] as const;
     const { exitCode, output } = await endedTour([...line], '[Enter]', ({ stdin }) => void stdin.write('\u0003'));

@@ -10,6 +10,7 @@ import { addRecordCommands } from './commands/records.js';
 import { addSeedCommand } from './commands/seed.js';
 import { addTamperCommand } from './commands/tamper.js';
 import { addTourCommand } from './commands/tour.js';
+import { endEarly } from './early-end.js';
 import { addHookCommand } from './hook/command.js';
 import { addMcpCommand } from './mcp/command.js';
 import { plain, plainLines } from './output.js';
@@ -48,8 +49,8 @@ addCompletionCommand(program);
 
 // The reader of the output may have seen enough, as in `gov export | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  if (error.code !== 'EPIPE') throw error;
+  void endEarly(0);
 });
 
 try {

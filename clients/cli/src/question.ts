@@ -1,11 +1,14 @@
 import { createInterface } from 'node:readline/promises';
 
-/** What the user types on the terminal; empty where the input has ended. Ctrl-C does what it does everywhere else. */
+/**
+ * What the user types on the terminal; empty where the input has ended. The question does not go into the output, which may be a
+ * file. Ctrl-C does what it does everywhere else.
+ */
 export async function answerTo(question: string): Promise<string> {
   if (process.stdin.readableEnded) return '';
-  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
   // On a terminal that it reads from, it would otherwise only end the question.
-  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   try {
     return await lines.question(question).catch(() => '');
   } finally {

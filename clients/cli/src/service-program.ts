@@ -29,6 +29,8 @@ export async function runToTheEnd(
 ): Promise<void> {
   const program = spawn(process.execPath, [...flags, join(serviceFolder(), file), ...parameters], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => program.kill(signal));
+  // The service does not expect to have a terminal.
+  process.on('SIGHUP', () => program.kill('SIGTERM'));
   process.exitCode = await exitCodeOf(program);
 }
 

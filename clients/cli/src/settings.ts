@@ -25,7 +25,16 @@ export function settings(): Settings {
   if (key === undefined || key === '') {
     throw new SettingsError(`No key for ${url}: run \`gov login --url ${url}\`, or set GOVERNANCE_API_KEY.`);
   }
+  requireUsable(key);
   return { url, key };
+}
+
+/** @throws SettingsError, which does not show the key, if no request can carry it. */
+export function requireUsable(key: string): void {
+  if (/^[\x21-\x7e]+$/.test(key.trim())) return;
+  throw new SettingsError(
+    'The key has a character inside that no key has, such as a blank. Was it copied whole, and alone?',
+  );
 }
 
 /** Whoever else the environment names must not get it. */

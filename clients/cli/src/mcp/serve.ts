@@ -9,6 +9,8 @@ import { plainName, readMapping } from './mapping.js';
 import { announceTools, type ProxyOptions, proxyOf } from './proxy.js';
 import { type Target, ToolServer } from './tool-server.js';
 
+const HEADER = /^\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\s*$/;
+
 export interface McpOptions {
   readonly url?: URL;
   readonly header?: readonly string[];
@@ -50,6 +52,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
       .then(() => nextTurn())
       .then(stop);
   };
+  if (tools.hasEnded) tools.onEnd();
   if (place === null) {
     process.stdin.once('end', () => void stop());
     process.stdin.once('error', ({ message }) => {
@@ -60,7 +63,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     // Once nobody reads, the SDK reads no longer either, and the end of the input would go unnoticed.
     process.stdout.once('error', () => void stop());
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void stop());
 }
 
 function overStdio(make: () => McpServer): Served {
@@ -88,9 +91,10 @@ function targetOf(command: readonly string[], { url, header = [] }: McpOptions):
 }
 
 function headerOf(text: string): [name: string, value: string] {
-  const colon = text.indexOf(':');
-  if (colon > 0) return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
-  throw new SettingsError(`The header ${JSON.stringify(text)} is not "name: value".`);
+  const [, name, value] = HEADER.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return [name, value];
+  // It may hold a secret, and MCP clients keep what is written here.
+  throw new SettingsError('A --header is "name: value", in one line; this one is not, and is not shown.');
 }
 
 /** @throws SettingsError if the server cannot be started or does not speak the protocol. */

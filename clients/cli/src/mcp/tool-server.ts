@@ -37,13 +37,17 @@ export class ToolServer {
   private connection: Promise<Client> | null = null;
   private isClosing = false;
   /** Whether a server that is a child process has ended by itself: that ends its calls, whoever else gives them up then. */
-  private hasEnded = false;
+  private isEnded = false;
   /** Called when the server reports that its tools have changed. */
   onToolsChanged: () => void = () => undefined;
   /** Called when a server that is a child process has ended by itself. */
   onEnd: () => void = () => undefined;
 
   constructor(private readonly target: Target) {}
+
+  get hasEnded(): boolean {
+    return this.isEnded;
+  }
 
   /** Its own name. @throws SettingsError if that cannot be part of a resource id. */
   async name(): Promise<string> {
@@ -86,7 +90,7 @@ export class ToolServer {
       );
       return resultOnly(result);
     } catch (error) {
-      if (this.hasEnded) throw new UnknownOutcomeError(name, new Error('it ended'));
+      if (this.isEnded) throw new UnknownOutcomeError(name, new Error('it ended'));
       if (signal.aborted) throw error;
       const isAnswer = error instanceof ProtocolError && !isLostAnswer(error);
       if (!isAnswer && 'url' in this.target) await this.giveUp(client);
@@ -117,7 +121,7 @@ export class ToolServer {
   }
 
   private client(): Promise<Client> {
-    if (this.hasEnded) throw new Error('The server has ended.');
+    if (this.isEnded) throw new Error('The server has ended.');
     this.connection ??= this.connect().catch((error: unknown) => {
       this.connection = null;
       throw error;
@@ -145,7 +149,7 @@ export class ToolServer {
     client.onclose = () => {
       void this.giveUp(client);
       if (this.isClosing || 'url' in this.target) return;
-      this.hasEnded = true;
+      this.isEnded = true;
       this.onEnd();
     };
     return client;

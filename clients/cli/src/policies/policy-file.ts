@@ -19,7 +19,9 @@ export class PolicyFile {
     text: string,
   ) {
     const lineCounter = this.lines;
-    const options = { lineCounter, prettyErrors: false, stringKeys: true, intAsBigInt: true };
+    // Whatever version of YAML the file says it is.
+    const schema = 'core';
+    const options = { lineCounter, prettyErrors: false, stringKeys: true, intAsBigInt: true, schema } as const;
     // Only what JSON has, too: what a tag makes of a value, such as a date, would reach the service as something else.
     this.document = parseDocument(text, { ...options, resolveKnownTags: false });
     const { errors, warnings } = this.document;
