@@ -31,7 +31,16 @@ const WITHOUT_RECORDS = [
   ...['clients/.*', 'console/.*', 'documents/.*', 'package/(?!consumer).*', 'http/limits/.*'],
   ...['authentication', 'body', 'caching', 'console', 'cors', 'docs', 'errors', 'json-answers'].map(inHttp),
   ...['module-parts', 'refused-requests', 'routes', 'scopes', 'validation'].map(inHttp),
-  ...['hostile/forwarded', 'hostile/framing', 'hostile/members', 'hostile/multiplied-answers', 'hostile/targets'],
+  ...[
+    'access/token-faults',
+    'access/token-keys',
+    'hostile/bodies',
+    'hostile/forwarded',
+    'hostile/framing',
+    'hostile/members',
+    'hostile/multiplied-answers',
+    'hostile/targets',
+  ],
   ...['openapi/openapi', 'openapi/openapi-answers', 'openapi/openapi-differences', 'openapi/swagger-ui'],
   ...['policies/plan-thread', 'policies/policy-conditions', 'policies/policy-files', 'policies/policy-limits'],
   ...[
@@ -50,8 +59,9 @@ const WITHOUT_RECORDS = [
 const LONG_ON_POSTGRES = [
   ...['records/as-of', 'records/large-removals', 'records/stored-json', 'lists/large-lists'],
   ...['decisions/decision-expiry', 'decisions/decision-reviews', 'decisions/reviews-under-policies'],
-  ...['executions/executions-handlers', 'executions/executions-of-stopped-service'],
-  ...['policies/policies', 'policies/policies-in-force', 'policies/policy-plan'],
+  ...['executions/evaluate-as-execute', 'executions/executions-handlers', 'executions/executions-of-stopped-service'],
+  ...['policies/plan-against-evaluate', 'policies/policies', 'policies/policies-in-force', 'policies/policy-plan'],
+  'policies/stored-rules',
   ...['policies/policy-replay', 'policies/policy-tests', 'policies/policy-versions'],
   ...['package/consumer', 'process/start', 'process/start-stop', 'webhooks/many-endpoints', 'webhooks/webhooks'],
   ...[
