@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { onAnswer } from '../answers/answer-over';
+import { onAnswer } from '../request/on-answer';
 import type { BodyMemory } from './body-memory';
 
 /**

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import { clientLeft, onAnswer } from '../answers/answer-over';
+import { clientLeft } from '../answers/answer-over';
 import { clientAddress, countedClient } from '../request/client-address';
+import { onAnswer } from '../request/on-answer';
 import type { ServiceRequest } from '../request/service-request';
 
 /** Pages worked on at a time, from reading to rendering, which takes many slices: each holds its rows in memory. */
