@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ActionsModule } from '../support/application/actions.module';
 import { API_KEY, createTestApp } from '../support/application/create-test-app';
@@ -16,10 +17,8 @@ describeOnSqlite('The Python client', () => {
       const app = await createTestApp({ modules: [ActionsModule] });
       const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY, PYTHONDONTWRITEBYTECODE: '1' };
       const folder = join(ROOT, 'clients', 'python');
-      for (const [file, tests] of [
-        ['test_governance.py', 18],
-        ['test_errors.py', 18],
-      ] as const) {
+      for (const file of ['test_governance.py', 'test_errors.py']) {
+        const tests = readFileSync(join(folder, file), 'utf8').match(/^ {4}def test_/gm)?.length;
         const { exitCode, errors } = await run('python3', [file], { folder, environment });
         const passed = expect.stringMatching(new RegExp(`Ran ${tests} tests in .*\\n\\nOK\\n$`));
         expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: passed });
