@@ -44,15 +44,15 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     await served.close();
     await tools.close();
   };
-  tools.onEnd = () => {
+  const endWithServer = async (): Promise<void> => {
     process.stderr.write('The MCP server ended by itself, so gov mcp ends as well.\n');
     process.exitCode = 1;
     // Its calls are answered first: a client that only loses the connection would take them for calls that can be repeated.
-    void Promise.allSettled(carrying)
-      .then(() => nextTurn())
-      .then(stop);
+    await Promise.allSettled(carrying);
+    await nextTurn();
+    await stop();
   };
-  if (tools.hasEnded) tools.onEnd();
+  void tools.ended.then(endWithServer);
   if (place === null) {
     process.stdin.once('end', () => void stop());
     process.stdin.once('error', ({ message }) => {

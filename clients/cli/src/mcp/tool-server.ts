@@ -37,16 +37,15 @@ export class ToolServer {
   private connection: Promise<Client> | null = null;
   private isClosing = false;
   /** Whether a server that is a child process has ended by itself: that ends its calls, whoever else gives them up then. */
-  private isEnded = false;
+  private hasEnded = false;
   /** Called when the server reports that its tools have changed. */
   onToolsChanged: () => void = () => undefined;
-  /** Called when a server that is a child process has ended by itself. */
-  onEnd: () => void = () => undefined;
+  /** Resolves when a server that is a child process has ended by itself. */
+  readonly ended: Promise<void>;
+  private reportEnd: () => void = () => undefined;
 
-  constructor(private readonly target: Target) {}
-
-  get hasEnded(): boolean {
-    return this.isEnded;
+  constructor(private readonly target: Target) {
+    this.ended = new Promise((resolve) => (this.reportEnd = resolve));
   }
 
   /** Its own name. @throws SettingsError if that cannot be part of a resource id. */
@@ -90,7 +89,7 @@ export class ToolServer {
       );
       return resultOnly(result);
     } catch (error) {
-      if (this.isEnded) throw new UnknownOutcomeError(name, new Error('it ended'));
+      if (this.hasEnded) throw new UnknownOutcomeError(name, new Error('it ended'));
       if (signal.aborted) throw error;
       const isAnswer = error instanceof ProtocolError && !isLostAnswer(error);
       if (!isAnswer && 'url' in this.target) await this.giveUp(client);
@@ -121,7 +120,7 @@ export class ToolServer {
   }
 
   private client(): Promise<Client> {
-    if (this.isEnded) throw new Error('The server has ended.');
+    if (this.hasEnded) throw new Error('The server has ended.');
     this.connection ??= this.connect().catch((error: unknown) => {
       this.connection = null;
       throw error;
@@ -149,8 +148,8 @@ export class ToolServer {
     client.onclose = () => {
       void this.giveUp(client);
       if (this.isClosing || 'url' in this.target) return;
-      this.isEnded = true;
-      this.onEnd();
+      this.hasEnded = true;
+      this.reportEnd();
     };
     return client;
   }
