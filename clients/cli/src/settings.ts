@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { GovernanceClient } from '../../typescript/src/index.js';
+import { canBeSent } from '../../typescript/src/transport.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 
@@ -31,7 +32,7 @@ export function settings(): Settings {
 
 /** @throws SettingsError, which does not show the key, if no request can carry it. */
 export function requireUsable(key: string): void {
-  if (/^[\x21-\x7e]+$/.test(key.trim())) return;
+  if (canBeSent(key)) return;
   throw new SettingsError(
     'The key has a character inside that no key has, such as a blank. Was it copied whole, and alone?',
   );

@@ -135,12 +135,16 @@ export class Transport {
   }
 }
 
-/** White space at the ends, as a file has it, is no part of a key. @throws TypeError that does not show the key. */
+/** Whether a request can carry the key. White space at the ends, as a file has it, is not a part of it. */
+export function canBeSent(key: string): boolean {
+  return /^[\x21-\x7e]+$/.test(key.trim());
+}
+
+/** @throws TypeError that does not show the key. */
 function bearer(key: string): string {
-  const trimmed = key.trim();
-  if (!/^[\x21-\x7e]+$/.test(trimmed))
+  if (!canBeSent(key))
     throw new TypeError('The key is empty, or has a character inside that no key has, such as a line break.');
-  return `Bearer ${trimmed}`;
+  return `Bearer ${key.trim()}`;
 }
 
 /** As the promise; rejects as soon as `signal` is aborted. */
