@@ -389,8 +389,8 @@ class Guard:
             raise ApprovalPending(execution)
         # Others who asked for the same wait for the same execution. After a wait, what it has become may be their doing:
         # only the service's answer to this caller's own resume says that this caller may proceed.
-        has_waited = asked == "pending_approval" and execution["outcome"] not in _CLOSED
-        if execution["outcome"] == "approved" or has_waited:
+        has_waited = asked == "pending_approval"
+        if execution["outcome"] not in _CLOSED and (has_waited or execution["outcome"] == "approved"):
             execution = self._start(f"/api/v1/executions/{execution['id']}/resume")
         if execution["outcome"] == "running":
             try:

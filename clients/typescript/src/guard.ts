@@ -114,9 +114,10 @@ async function permitted(
 ): Promise<Execution> {
   const execution = await decided(transport, asked, wait, signal);
   if (execution.outcome === 'pending_approval') throw new ApprovalPendingError(execution);
+  if (CLOSED.has(execution.outcome)) return execution;
   // Others who asked for the same wait for the same execution. After a wait, what it has become may be their doing: only the
   // service's answer to this caller's own resume says that this caller may proceed.
-  const hasWaited = asked.outcome === 'pending_approval' && !CLOSED.has(execution.outcome);
+  const hasWaited = asked.outcome === 'pending_approval';
   if (execution.outcome !== 'approved' && !hasWaited) return execution;
   signal?.throwIfAborted();
   return resumed(transport, execution);
