@@ -8,15 +8,16 @@ import type { FoundDatabase, SchemaContribution } from './start-condition';
  */
 export async function refuseNotTables(
   { connection, dialect, location }: FoundDatabase,
-  { tables }: SchemaContribution,
+  schema: SchemaContribution,
 ): Promise<void> {
   const names = getMetadataArgsStorage()
-    .filterTables([...tables])
+    .filterTables([...schema.tables])
     .flatMap(({ name = [] }) => name);
   const { sql, parameters } = dialect.found(names);
   const found = (await connection?.all<{ name: string; type: string }>(sql, parameters)) ?? [];
   // SQLite finds tables by names in any case.
-  const others = found.filter(({ name, type }) => type !== 'table' && names.includes(name.toLowerCase()));
+  const tables = new Set(names.map((name) => name.toLowerCase()));
+  const others = found.filter(({ name, type }) => type !== 'table' && tables.has(name.toLowerCase()));
   if (others.length === 0) return;
   throw new Error(
     `In ${location} ${others.map(({ name }) => name).join(', ')} must be a table, and is a view or the like: ` +
