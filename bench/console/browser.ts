@@ -19,7 +19,7 @@ interface Locator {
   check(): Promise<void>;
   click(): Promise<void>;
   fill(text: string): Promise<void>;
-  waitFor(options?: { readonly state?: 'attached' }): Promise<void>;
+  waitFor(options?: { readonly state?: 'detached' }): Promise<void>;
 }
 
 export interface Browser {

@@ -96,7 +96,7 @@ async function signedIn(browser: Browser, { url }: ServerProcess, key: string): 
   await page.getByLabel('Your key').fill(key);
   await page.locator('input[name="keep"]').check();
   await page.locator('button[type="submit"]').click();
-  await page.locator('main a[href*="/console/decisions/"], main h1').first().waitFor();
+  await page.getByLabel('Your key').waitFor({ state: 'detached' });
   return page;
 }
 
