@@ -1,7 +1,7 @@
 import { Slices } from '../shared/slices';
-import { evaluationOf, readParts } from './access-evaluation';
+import { evaluationOf, readPartsInSlices } from './access-evaluation';
 
-describe('readParts', () => {
+describe('readPartsInSlices', () => {
   it('gives way to others while it reads the roles of a subject, each once and only valid ones', async () => {
     const roles = Array.from(
       { length: 300_000 },
@@ -16,7 +16,7 @@ describe('readParts', () => {
     setImmediate(countTurns);
     const subject = { type: 'user', id: 'alice', properties: { roles } };
     const rest = { action: { name: 'read' }, resource: { type: 'document', id: 'a' } };
-    const read = evaluationOf(await readParts({ subject, ...rest }, new Slices()));
+    const read = evaluationOf(await readPartsInSlices({ subject, ...rest }, new Slices()));
     isOver = true;
     expect(turns).toBeGreaterThan(1);
     const valid = Array.from({ length: 500 }, (_, index) => `role ${2 * index}`);

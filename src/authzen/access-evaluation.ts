@@ -36,24 +36,41 @@ const LONGEST_TYPE = 100;
 const LONGEST_ID = 500;
 /** In a policy's subjects, these mean something else. */
 const RESERVED_TYPES = ['role', 'kind'];
+/** More than a registered agent can have. */
+const MANY_ROLES = 50;
+const NO_ROLES: readonly string[] = [];
+const NO_FAULTS: readonly FieldFault[] = [];
+/** The texts that parts must have. */
+const IDENTIFIED = ['type', 'id'] as const;
+const NAMED = ['name'] as const;
 const NOBODY: OtherSubject = { type: '', id: '', roles: [] };
 
 /**
  * Reads each part; one that is missing is taken from the defaults. These were read once: many evaluations may share one
  * that is large.
  */
-export async function readParts(
+export function readParts(members: JsonObject, defaults?: EvaluationParts): EvaluationParts {
+  return partsWith(members, validRoles(rolesOf(members)), defaults);
+}
+
+/** The same, in chunks: a subject may have as many roles as fit into a body. */
+export async function readPartsInSlices(
   members: JsonObject,
   slices: Slices,
   defaults?: EvaluationParts,
 ): Promise<EvaluationParts> {
-  const { subject = null, action = null, resource = null, context = null } = members;
-  return {
-    subject: subject === null && defaults !== undefined ? defaults.subject : await readSubject(subject, slices),
-    action: action === null && defaults !== undefined ? defaults.action : readAction(action),
-    resource: resource === null && defaults !== undefined ? defaults.resource : readResource(resource),
-    context: context === null && defaults !== undefined ? defaults.context : readContext(context),
-  };
+  const given = rolesOf(members);
+  const roles = new Set<string>();
+  for (let start = 0; start < given.length; start += MANY_ROLES) {
+    if (slices.areDue) await slices.next();
+    for (const role of validRoles(given.slice(start, start + MANY_ROLES))) roles.add(role);
+  }
+  return partsWith(members, [...roles], defaults);
+}
+
+/** Whether reading the parts may take long. */
+export function hasManyRoles(members: JsonObject): boolean {
+  return rolesOf(members).length > MANY_ROLES;
 }
 
 /** The evaluation that the parts make up, or what is wrong with them. */
@@ -74,35 +91,47 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
 }
 
 /** Null counts as left out. */
-export function objectFaults(field: string, value: JsonValue | undefined): FieldFault[] {
-  return value === undefined || value === null || isObject(value) ? [] : [{ field, message: 'must be an object' }];
+export function objectFaults(field: string, value: JsonValue | undefined): readonly FieldFault[] {
+  return value === undefined || value === null || isObject(value)
+    ? NO_FAULTS
+    : [{ field, message: 'must be an object' }];
 }
 
-async function readSubject(subject: JsonValue, slices: Slices): Promise<EvaluationParts['subject']> {
-  const faults = [...partFaults('subject', subject, ['type', 'id']), ...rolesFaults(subject)];
+function partsWith(members: JsonObject, roles: readonly string[], defaults?: EvaluationParts): EvaluationParts {
+  const { subject = null, action = null, resource = null, context = null } = members;
+  return {
+    subject: subject === null && defaults !== undefined ? defaults.subject : readSubject(subject, roles),
+    action: action === null && defaults !== undefined ? defaults.action : readAction(action),
+    resource: resource === null && defaults !== undefined ? defaults.resource : readResource(resource),
+    context: context === null && defaults !== undefined ? defaults.context : readContext(context),
+  };
+}
+
+function readSubject(subject: JsonValue, roles: readonly string[]): EvaluationParts['subject'] {
+  const faults = subjectFaults(subject);
   if (faults.length > 0) return { faults, value: null };
-  const { type, id, properties } = subject as { type: string; id: string; properties?: JsonObject | null };
+  const { type, id } = subject as { type: string; id: string };
   if (type === 'agent') return { faults, value: { who: { agent: id, field: 'subject.id' }, isValid: true } };
   const typeFault = textFault(type, { max: LONGEST_TYPE, rule: charactersFault }) ?? reservedFault(type);
   const idFault = textFault(id, { max: LONGEST_ID, rule: charactersFault });
   if (typeFault !== undefined || idFault !== undefined) return { faults, value: { who: NOBODY, isValid: false } };
-  // The roles are taken from the caller.
-  const roles = await validRoles((properties?.['roles'] ?? []) as readonly string[], slices);
   return { faults, value: { who: { type: type.normalize('NFC'), id: id.normalize('NFC'), roles }, isValid: true } };
 }
 
-/** Each once, in chunks: there may be as many as fit into a body. As for agents, an invalid one is ignored. */
-async function validRoles(given: readonly string[], slices: Slices): Promise<string[]> {
-  const roles = new Set<string>();
-  for (const role of given) {
-    if (slices.areDue) await slices.next();
-    if (!roles.has(role) && labelFault(role) === undefined) roles.add(role);
-  }
-  return [...roles];
+/** The roles as the caller gives them; none where they have faults. */
+function rolesOf({ subject = null }: JsonObject): readonly string[] {
+  const properties = isObject(subject) ? subject['properties'] : undefined;
+  const roles = isObject(properties) ? properties['roles'] : undefined;
+  return Array.isArray(roles) && areTexts(roles) ? roles : NO_ROLES;
+}
+
+/** Each once. As for agents, an invalid one is ignored. */
+function validRoles(given: readonly string[]): readonly string[] {
+  return given.length === 0 ? NO_ROLES : [...new Set(given)].filter((role) => labelFault(role) === undefined);
 }
 
 function readAction(action: JsonValue): EvaluationParts['action'] {
-  const faults = partFaults('action', action, ['name']);
+  const faults = partFaults('action', action, NAMED);
   if (faults.length > 0) return { faults, value: null };
   const { name, properties } = action as { name: string; properties?: JsonObject | null };
   const isValid = textFault(name, ACTION) === undefined;
@@ -110,7 +139,7 @@ function readAction(action: JsonValue): EvaluationParts['action'] {
 }
 
 function readResource(resource: JsonValue): EvaluationParts['resource'] {
-  const faults = partFaults('resource', resource, ['type', 'id']);
+  const faults = partFaults('resource', resource, IDENTIFIED);
   if (faults.length > 0) return { faults, value: null };
   const { type, id } = resource as { type: string; id: string };
   const isValid = textFault(type, RESOURCE_TYPE) === undefined && textFault(id, RESOURCE_ID) === undefined;
@@ -130,18 +159,26 @@ function charactersFault(text: string): string | undefined {
   return /[\p{Cc}\p{Cf}]/u.test(text) ? 'must not contain control or format characters' : undefined;
 }
 
-function partFaults(part: string, value: JsonValue, texts: readonly string[]): FieldFault[] {
+/** Most parts have none, so that nothing is allocated for them. */
+function partFaults(part: string, value: JsonValue, texts: readonly string[]): readonly FieldFault[] {
   if (value === null) return [{ field: part, message: 'is required' }];
   if (!isObject(value)) return [{ field: part, message: 'must be an object' }];
+  const properties = value['properties'] ?? null;
+  if (texts.every((name) => typeof value[name] === 'string') && properties === null) return NO_FAULTS;
   const faults = texts.flatMap((name) =>
     typeof value[name] === 'string' ? [] : [{ field: `${part}.${name}`, message: 'must be a string' }],
   );
-  return [...faults, ...objectFaults(`${part}.properties`, value['properties'])];
+  return [...faults, ...objectFaults(`${part}.properties`, properties)];
 }
 
-function rolesFaults(subject: JsonValue): FieldFault[] {
+function subjectFaults(subject: JsonValue): readonly FieldFault[] {
+  const faults = partFaults('subject', subject, IDENTIFIED);
   const properties = isObject(subject) ? subject['properties'] : undefined;
   const roles = isObject(properties) ? (properties['roles'] ?? null) : null;
-  const areTexts = roles === null || (Array.isArray(roles) && roles.every((role) => typeof role === 'string'));
-  return areTexts ? [] : [{ field: 'subject.properties.roles', message: 'must be an array of strings' }];
+  if (roles === null || (Array.isArray(roles) && areTexts(roles))) return faults;
+  return [...faults, { field: 'subject.properties.roles', message: 'must be an array of strings' }];
+}
+
+function areTexts(list: readonly JsonValue[]): list is readonly string[] {
+  return list.every((item) => typeof item === 'string');
 }

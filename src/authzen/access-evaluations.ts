@@ -4,10 +4,12 @@ import { Slices } from '../shared/slices';
 import {
   EVALUATION_PARTS,
   evaluationOf,
+  hasManyRoles,
   isObject,
   objectFaults,
   type ReadEvaluation,
   readParts,
+  readPartsInSlices,
 } from './access-evaluation';
 
 export const MOST_EVALUATIONS = 1_000;
@@ -47,12 +49,13 @@ export function semanticOf({ options }: JsonObject): Semantic {
  */
 export async function listedEvaluations(body: JsonObject): Promise<ListedEvaluation[]> {
   const slices = new Slices();
-  const defaults = await readParts(body, slices);
+  const defaults = await readPartsInSlices(body, slices);
   const items: ListedEvaluation[] = [];
   for (const item of (body['evaluations'] ?? []) as readonly JsonValue[]) {
     if (slices.areDue) await slices.next();
-    if (isObject(item)) items.push(evaluationOf(await readParts(item, slices, defaults)));
-    else items.push({ faults: [{ field: 'the evaluation', message: 'must be an object' }] });
+    if (!isObject(item)) items.push({ faults: [{ field: 'the evaluation', message: 'must be an object' }] });
+    else if (hasManyRoles(item)) items.push(evaluationOf(await readPartsInSlices(item, slices, defaults)));
+    else items.push(evaluationOf(readParts(item, defaults)));
   }
   return items;
 }

@@ -8,7 +8,7 @@ import type { JsonObject } from '../json/json-value';
 import type { Caller } from '../ledger/caller';
 import { ApprovalResponse } from '../policies/dto/policy.response';
 import { Slices } from '../shared/slices';
-import { evaluationOf, type InvalidReason, type ReadEvaluation, readParts } from './access-evaluation';
+import { evaluationOf, type InvalidReason, type ReadEvaluation, readPartsInSlices } from './access-evaluation';
 import {
   endsList,
   isList,
@@ -39,7 +39,7 @@ export class AuthzenService {
 
   /** @throws VALIDATION_ERROR for an invalid body; PERMISSION_DENIED when the caller may only ask for its own agent. */
   async evaluation(caller: Caller, body: JsonObject): Promise<AccessDecision> {
-    const read = evaluationOf(await readParts(body, new Slices()));
+    const read = evaluationOf(await readPartsInSlices(body, new Slices()));
     if ('faults' in read) throw invalid(read.faults);
     return this.evaluations.asking(caller, [whoOf(read)], async (asking) => decisionOn(read, asking));
   }
