@@ -6,7 +6,7 @@ import { Database } from './database';
 import { PostgresDatabase } from './postgres/postgres-database';
 import { ProcessLease } from './process-lease.entity';
 import { ProcessLeases1763900000050 } from './process-leases.migration';
-import { refuseNotTables } from './found-tables';
+import { refuseReplacedTables } from './found-tables';
 import { SchemaContribution, type Opening, StartCondition } from './start-condition';
 import { loadBetterSqlite3 } from './sqlite/better-sqlite3-file-driver';
 import type { FileDriver } from './sqlite/file-driver';
@@ -70,7 +70,7 @@ function contributedCheck(
 ): Opening['check'] {
   const conditions = provided(discovery).filter((instance) => instance instanceof StartCondition);
   return async (found) => {
-    await refuseNotTables(found, schema);
+    await refuseReplacedTables(found, schema);
     for (const condition of conditions) await condition.check(configuration, found);
     for (const condition of conditions) await condition.accepted(found);
   };

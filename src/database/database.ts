@@ -1,5 +1,6 @@
 import type { DataSourceOptions } from 'typeorm';
 import type { Dialect } from './dialect';
+import type { ReplacedTable } from './found-tables';
 import type { SqlConnection, SqlSessions } from './sql-connection';
 
 /**
@@ -34,6 +35,8 @@ export abstract class Database {
   abstract isInPlace(): boolean;
   /** False while a disk is so full that an ordinary batch would not fit, even if a single page would. */
   abstract hasRoom(): Promise<boolean>;
+  /** Tables in whose place there is something else now, or whose rows are hidden from this process. */
+  abstract replacedTables(): Promise<readonly ReplacedTable[]>;
   /** Dead rows of a table that are kept because a reader may still hold a snapshot that includes them. */
   abstract deadRows(table: string): Promise<number>;
   /** Connection options for `@InjectRepository`: a read-only connection. */

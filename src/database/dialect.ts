@@ -19,7 +19,10 @@ export interface StorageForms {
 export interface Dialect {
   /** Starts a transaction that holds the write lock. */
   readonly begin: string;
-  /** Lists what statements find under some names, and more: rows of a `name` and its `type`, which is `table` for a table. */
+  /**
+   * Lists what statements find under some names, and more: rows of a `name` and its `type`, which is `table` for a table
+   * and `filtered` for one of which row security hides rows.
+   */
   readonly found: (names: readonly string[]) => { readonly sql: string; readonly parameters: readonly string[] };
   /** Starts a reading transaction with a consistent snapshot as of its first statement. */
   readonly beginReading: string;

@@ -9,9 +9,9 @@ export interface InvalidRecord {
   readonly fault: RecordFault;
 }
 
-export const DERIVED_DATA = ['counter', 'listItems', 'head'] as const;
+export const DERIVED_DATA = ['counter', 'listItems', 'head', 'table'] as const;
 
-/** Counters by name, list items by the id of their record, the head by its column. */
+/** Counters by name, list items by the id of their record, the head by its column, tables by name. */
 export interface InvalidDerived {
   readonly data: (typeof DERIVED_DATA)[number];
   readonly name: string;

@@ -1,5 +1,6 @@
 import type { SqlConnection } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
@@ -37,6 +38,22 @@ describe('A view in place of a table', () => {
       await foreign.run(`DROP VIEW ${table}`);
       await foreign.run(`ALTER TABLE hidden RENAME TO ${table}`);
       app = await start();
+    },
+  );
+
+  it.each(['policies', 'agents', 'ledger_entries', 'ledger_tree_nodes'])(
+    'of the same rows as %s, put there while the service runs, is found by a verification of the records',
+    async (table) => {
+      await foreign.run(`ALTER TABLE ${table} RENAME TO hidden`);
+      await foreign.run(`CREATE VIEW ${table} AS SELECT * FROM hidden`);
+      const verify = () => send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+      expect(await verify()).toMatchObject({
+        status: 200,
+        body: { valid: false, invalidDerived: 1, firstInvalidDerived: [{ data: 'table', name: table }] },
+      });
+      await foreign.run(`DROP VIEW ${table}`);
+      await foreign.run(`ALTER TABLE hidden RENAME TO ${table}`);
+      expect(await verify()).toMatchObject({ status: 200, body: { valid: true, invalidDerived: 0 } });
     },
   );
 });

@@ -3213,18 +3213,18 @@ export interface components {
             fault: components["schemas"]["RecordFault"];
         };
         /**
-         * @description `counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with which processes follow one another.
+         * @description `counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with which processes follow one another. `table`: something else is in its place, or hides its rows.
          * @enum {string}
          */
-        DerivedData: "counter" | "listItems" | "head";
+        DerivedData: "counter" | "listItems" | "head" | "table";
         InvalidDerivedResponse: {
             /**
-             * @description `counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with which processes follow one another.
+             * @description `counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with which processes follow one another. `table`: something else is in its place, or hides its rows.
              * @example counter
              */
             data: components["schemas"]["DerivedData"];
             /**
-             * @description Of the counter, the id of the record, or the column of the head record.
+             * @description Of the counter, the id of the record, the column of the head record, or the table.
              * @example entities:type:service
              */
             name: string;

@@ -1,5 +1,6 @@
 import type { DataSourceOptions } from 'typeorm';
 import { Database } from '../database';
+import { type ReplacedTable, replacedTables } from '../found-tables';
 import type { SchemaContribution, Opening } from '../start-condition';
 import type { SqlConnection, SqlSessions } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
@@ -121,6 +122,10 @@ export class PostgresDatabase extends Database {
   /** The server's disk cannot be inspected from here: the commit of a probe shows when it is full. */
   async hasRoom(): Promise<boolean> {
     return true;
+  }
+
+  replacedTables(): Promise<readonly ReplacedTable[]> {
+    return replacedTables(this.chain, this.dialect, this.schema);
   }
 
   async deadRows(table: string): Promise<number> {

@@ -6,7 +6,9 @@ export const POSTGRES_DIALECT: Dialect = {
   beginReading: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
   found: (names) => ({
     sql:
-      `SELECT found.name AS "name", CASE WHEN relkind IN ('r', 'p') THEN 'table' ELSE relkind::text END AS "type" ` +
+      `SELECT found.name AS "name", CASE WHEN relkind NOT IN ('r', 'p') THEN relkind::text ` +
+      // False for a role that the policies do not apply to, such as a superuser.
+      `WHEN row_security_active(oid) THEN 'filtered' ELSE 'table' END AS "type" ` +
       `FROM jsonb_array_elements_text($1::jsonb) AS found(name) JOIN pg_class ON oid = to_regclass(quote_ident(found.name))`,
     parameters: [JSON.stringify(names)],
   }),

@@ -6,6 +6,7 @@ import { warnWhereOthersMayWrite } from '../../shared/folder';
 import { closeToOthers, makePrivateFile } from '../../shared/private-file';
 import { Database } from '../database';
 import { DatabaseFault } from '../database-fault';
+import { type ReplacedTable, replacedTables } from '../found-tables';
 import type { SchemaContribution, Opening } from '../start-condition';
 import type { SqlConnection } from '../sql-connection';
 import type { FileDriver } from './file-driver';
@@ -121,6 +122,10 @@ export class SqliteDatabase extends Database {
 
   async hasRoom(): Promise<boolean> {
     return (await freeSpaceAt(this.location)) >= LEAST_ROOM;
+  }
+
+  replacedTables(): Promise<readonly ReplacedTable[]> {
+    return replacedTables(this.chain, this.dialect, this.schema);
   }
 
   /** Previous versions of pages are in the write-ahead log, where no query has to skip them. */

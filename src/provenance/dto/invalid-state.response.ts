@@ -28,13 +28,13 @@ export class InvalidDerivedResponse {
     example: 'counter',
     description:
       '`counter`: a total. `listItems`: what filters find a record by. `head`: the clock, the last identifier, or the mark with ' +
-      'which processes follow one another.',
+      'which processes follow one another. `table`: something else is in its place, or hides its rows.',
   })
   readonly data!: InvalidDerived['data'];
 
   @ApiProperty({
     example: 'entities:type:service',
-    description: 'Of the counter, the id of the record, or the column of the head record.',
+    description: 'Of the counter, the id of the record, the column of the head record, or the table.',
   })
   readonly name!: string;
 }

@@ -146,7 +146,10 @@ function Verdict({ of: { verification: found, at } }: { readonly of: Finding }):
           </li>
         ))}
         {firstInvalidDerived.map(({ data, name }) => (
-          <li key={`${data} ${name}`}>{revealed(`${words(data)} ${name}`)} does not match its entries</li>
+          <li key={`${data} ${name}`}>
+            {revealed(`${words(data)} ${name}`)}{' '}
+            {data === 'table' ? 'does not show all its rows as they are' : 'does not match its entries'}
+          </li>
         ))}
         {unlisted === 0 ? null : <li>And {numberText(unlisted)} more.</li>}
       </ul>
