@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { type LookupAddress, lookup as resolve } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import { Configuration } from '../../config/configuration';
 import { webhookUrlFault, type WebhookTerms } from '../webhook-url';
 import { isRefusedAddress } from '../address-class';
+import { NameLookup } from './name-lookup';
 import { signatures, type SignedContent } from './signature';
 
 /** Milliseconds from the beginning of an attempt to the end of its answer. */
@@ -14,8 +15,6 @@ const LONGEST_ATTEMPT = 15_000;
 const MOST_READ = 64 * 1024;
 /** Milliseconds for which an idle connection is kept. */
 const KEPT = 30_000;
-/** Concurrent name lookups. Each takes a thread of the pool that also serves file access. */
-const LOOKUPS_AT_ONCE = 2;
 /** Errors that show that the other end has closed a kept connection. */
 const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
@@ -50,17 +49,18 @@ export interface Connections {
 @Injectable()
 export class WebhookSender {
   private readonly terms: WebhookTerms;
-  private readonly waiting: (() => void)[] = [];
-  private lookups = 0;
+  private readonly names = new NameLookup();
 
   constructor({ webhookAllowHttp, webhookAllowPrivate }: Configuration) {
     this.terms = { webhookAllowHttp, webhookAllowPrivate };
   }
 
   connections(): Connections {
-    const options = { keepAlive: true, maxSockets: 1, timeout: KEPT, lookup: this.lookup };
+    const closed = new AbortController();
+    const options = { keepAlive: true, maxSockets: 1, timeout: KEPT, lookup: this.lookupUntil(closed.signal) };
     const [http, https] = [new HttpAgent(options), new HttpsAgent(options)];
     const close = (): void => {
+      closed.abort();
       http.destroy();
       https.destroy();
     };
@@ -122,35 +122,25 @@ export class WebhookSender {
       : httpRequest(url, { ...options, agent: connections.http });
   }
 
-  /** Refuses a name if any of its addresses is refused: the name's owner must not influence which one is used. */
-  private readonly lookup: LookupFunction = (host, options, callBack) => {
-    this.inTurn((done) => {
-      resolve(host, { ...options, all: true }, (error, addresses) => {
-        done();
-        if (error !== null) callBack(error, '', 0);
-        else this.answerLookup(addresses, options.all === true, callBack);
-      });
-    });
-  };
-
-  private answerLookup(addresses: LookupAddress[], all: boolean, callBack: Parameters<LookupFunction>[2]): void {
-    const [first] = addresses;
-    const isRefused = !this.terms.webhookAllowPrivate && addresses.some(({ address }) => isRefusedAddress(address));
-    if (first === undefined || isRefused) callBack(refusal('EACCES'), '', 0);
-    else if (all) callBack(null, addresses);
-    else callBack(null, first.address, first.family);
+  private lookupUntil(closed: AbortSignal): LookupFunction {
+    return (name, { all = false }, callBack) => {
+      this.permittedAddresses(name, closed).then(
+        ([first, ...others]) => {
+          if (all) callBack(null, [first, ...others]);
+          else callBack(null, first.address, first.family);
+        },
+        (error: unknown) => callBack(error instanceof Error ? error : refusal('EFAULT'), '', 0),
+      );
+    };
   }
 
-  private inTurn(work: (done: () => void) => void): void {
-    if (this.lookups >= LOOKUPS_AT_ONCE) {
-      this.waiting.push(() => this.inTurn(work));
-      return;
-    }
-    this.lookups += 1;
-    work(() => {
-      this.lookups -= 1;
-      this.waiting.shift()?.();
-    });
+  /** Refuses a name if any of its addresses is refused: the name's owner must not influence which one is used. */
+  private async permittedAddresses(name: string, closed: AbortSignal): Promise<[LookupAddress, ...LookupAddress[]]> {
+    const [first, ...others] = await this.names.addressesOf(name, closed);
+    const isRefused = ({ address }: LookupAddress): boolean =>
+      !this.terms.webhookAllowPrivate && isRefusedAddress(address);
+    if (first === undefined || [first, ...others].some(isRefused)) throw refusal('EACCES');
+    return [first, ...others];
   }
 }
 

@@ -1,0 +1,80 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup, Resolver } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
+import { addressesListed, namesMeant } from './resolver-files';
+
+const HOSTS = '/etc/hosts';
+const RESOLVER = '/etc/resolv.conf';
+/** Milliseconds that a look-up may take: it leaves time to deliver. */
+const LONGEST = 8_000;
+/** Each server is asked twice, and waited for twice as long the second time. */
+const TERMS = { timeout: 1_500, tries: 2 };
+/** By these a server says that a name has no addresses, or nobody serves names here. */
+const NONE: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
+
+/**
+ * Finds the addresses of endpoints as the system would: by the file of hosts, then by name servers. Not by its own
+ * `lookup`, which cannot be given up: it keeps one of the few threads that also serve files and databases, and the
+ * process from ending, for as long as a name server does not answer.
+ */
+export class NameLookup {
+  /** The system is asked one thing at a time, so that a thread is left to others who look up names. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** @throws the fault of a name without addresses, or of name servers that do not answer. */
+  async addressesOf(name: string, over: AbortSignal): Promise<readonly LookupAddress[]> {
+    const listed = addressesListed(await textOf(HOSTS), name);
+    if (listed.length > 0) return listed.map(withFamily);
+    return (await this.served(name, over)) ?? this.knownToSystem(name);
+  }
+
+  /** By name servers; null: they say that there is no such name. A resolver for each keeps the slow from the others. */
+  private async served(name: string, over: AbortSignal): Promise<readonly LookupAddress[] | null> {
+    const resolver = new Resolver(TERMS);
+    const limit = AbortSignal.any([over, AbortSignal.timeout(LONGEST)]);
+    limit.addEventListener('abort', () => resolver.cancel(), { once: true });
+    let fault: Error | null = null;
+    for (const meant of namesMeant(await textOf(RESOLVER), name)) {
+      limit.throwIfAborted();
+      const answers = await Promise.all([resolver.resolve4(meant), resolver.resolve6(meant)].map(answerOf));
+      const found = answers.flatMap(({ addresses }) => addresses);
+      if (found.length > 0) return found.map(withFamily);
+      fault ??= answers.find((answer) => answer.fault !== null)?.fault ?? null;
+    }
+    if (fault !== null) throw fault;
+    return null;
+  }
+
+  /** Names that the system has from elsewhere, such as the neighbours of a laptop. */
+  private knownToSystem(name: string): Promise<LookupAddress[]> {
+    const found = this.last.then(() => lookup(name, { all: true }));
+    this.last = found.catch(() => undefined);
+    return found;
+  }
+}
+
+function withFamily(address: string): LookupAddress {
+  return { address, family: isIPv6(address) ? 6 : 4 };
+}
+
+interface Answer {
+  readonly addresses: readonly string[];
+  /** Null where a server said what there is, be it nothing. */
+  readonly fault: Error | null;
+}
+
+async function answerOf(asked: Promise<string[]>): Promise<Answer> {
+  try {
+    return { addresses: await asked, fault: null };
+  } catch (error) {
+    const fault = error instanceof Error ? error : new Error(String(error));
+    const isNone = 'code' in fault && NONE.has(String(fault.code));
+    return { addresses: [], fault: isNone ? null : fault };
+  }
+}
+
+/** Empty where there is no such file, as on other systems. */
+async function textOf(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
+}
