@@ -172,8 +172,8 @@ export class WebhooksService {
   /** @throws NOT_FOUND */
   resume(caller: Caller, id: string): Promise<ShownWebhook> {
     return this.answers.answer(caller, async () => {
-      const { status } = await this.existing(id);
-      await (status === 'failing' ? this.store.resume(id) : this.store.tryNow(id));
+      const { createdSequence } = await this.existing(id);
+      await this.store.resume(id, createdSequence);
       return this.activated(caller, id);
     });
   }

@@ -52,6 +52,22 @@ describe('Webhooks', () => {
     expect(await isTrue()).toBe(true);
   }
 
+  /** Asks when it is written that the endpoint is gone, and not yet that it is failing. */
+  function whenGivenUp(ask: () => Promise<Answer>): Promise<Answer> {
+    const store = app.application.get(DeliveryProgressStore);
+    const write = store.write.bind(store);
+    return new Promise((resolve) => {
+      const spy = jest.spyOn(store, 'write').mockImplementation(async (all) => {
+        const written = await write(all);
+        if (all.some(({ lastStatus }) => lastStatus === 410)) {
+          spy.mockRestore();
+          resolve(await ask());
+        }
+        return written;
+      });
+    });
+  }
+
   it('are created with a secret, which no other answer shows', async () => {
     const agent = await createAgent(app, { name: 'watched' });
     const url = 'https://hooks.example.com/a?b=c';
@@ -300,25 +316,42 @@ describe('Webhooks', () => {
     const target = await endpoint((response, _received, index) => response.writeHead(index === 0 ? 410 : 204).end());
     const created = await create({ url: target.url, actions: ['entity.created'] });
     const before = head();
-    const store = app.application.get(DeliveryProgressStore);
-    const write = store.write.bind(store);
-    const replayed = new Promise<Answer>((resolve) => {
-      const spy = jest.spyOn(store, 'write').mockImplementation(async (all) => {
-        const written = await write(all);
-        if (all.some(({ lastStatus }) => lastStatus === 410)) {
-          spy.mockRestore();
-          // It is written that the endpoint is gone, and not yet that it is failing.
-          resolve(await send(app, 'POST', path(created, '/replay'), { body: { after: before } }));
-        }
-        return written;
-      });
-    });
+    const replayed = whenGivenUp(() => send(app, 'POST', path(created, '/replay'), { body: { after: before } }));
     await createEntity(app);
     const { status, body } = await replayed;
     expect([status, body.status]).toEqual([200, 'active']);
     await until(async () => target.received.length === 2);
     expect(target.sequences).toEqual([before + 1, before + 1]);
     expect((await auditOf(app, created.body.id)).map(({ action }) => action)).toEqual(['webhook.created']);
+  });
+
+  it('begin their retries anew when they are resumed just as they are given up', async () => {
+    const target = await endpoint((response, _received, index) => {
+      // The third attempt stays open, so that the failure of the second can be looked at.
+      if (index < 2) response.writeHead(index === 0 ? 410 : 503).end();
+    });
+    const created = await create({ url: target.url, actions: ['entity.created'] });
+    const resumed = whenGivenUp(() => send(app, 'POST', path(created, '/resume')));
+    await createEntity(app);
+    const { status, body } = await resumed;
+    expect([status, body.status]).toEqual([200, 'active']);
+    const delivery = async (): Promise<Parsed> => (await send(app, 'GET', path(created))).body.delivery;
+    await until(async () => (await delivery()).lastStatus === 503);
+    const { lastAttemptAt, nextAttemptAt } = await delivery();
+    // A first failure is retried after a second, give or take a tenth; a second one after two.
+    expect(Date.parse(nextAttemptAt) - Date.parse(lastAttemptAt)).toBeLessThanOrEqual(1_100);
+    expect((await auditOf(app, created.body.id)).map(({ action }) => action)).toEqual(['webhook.created']);
+  });
+
+  it('are tried at once when they are resumed during their first attempt, which then counts for nothing', async () => {
+    const target = await endpoint(() => undefined);
+    const created = await create({ url: target.url, actions: ['entity.created'] });
+    await createEntity(app);
+    await target.until(1);
+    expect((await send(app, 'POST', path(created, '/resume'))).status).toBe(200);
+    await target.until(2);
+    // No failure was written.
+    expect((await send(app, 'GET', path(created))).body.delivery.lastAttemptAt).toBeNull();
   });
 
   it('are signed with the two newest secrets after a rotation', async () => {

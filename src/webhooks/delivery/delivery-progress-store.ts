@@ -20,12 +20,15 @@ const COLUMNS: readonly (ColumnDefinition & { readonly name: keyof DeliveryProgr
 ];
 const NAMES = COLUMNS.map(({ name }) => quoted(name)).join(', ');
 const SELECT = `SELECT ${NAMES} FROM "webhook_standings"`;
-const RESTART = `"epoch" = "webhook_standings"."epoch" + 1, "attempts" = 0, "failingSince" = NULL, "nextAttemptAt" = NULL`;
+const START = `INSERT INTO "webhook_standings" ("webhookId", "sequence", "epoch", "term", "attempts") VALUES ($1, $2, 1, 0, 0)`;
 const REPLAY =
-  `INSERT INTO "webhook_standings" ("webhookId", "sequence", "epoch", "term", "attempts") VALUES ($1, $2, 1, 0, 0) ` +
-  `ON CONFLICT ("webhookId") DO UPDATE SET "sequence" = excluded."sequence", ${RESTART}`;
-const RESUME = `UPDATE "webhook_standings" SET ${RESTART} WHERE "webhookId" = $1`;
-const TRY_NOW = `UPDATE "webhook_standings" SET "epoch" = "epoch" + 1, "nextAttemptAt" = NULL WHERE "webhookId" = $1`;
+  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "sequence" = excluded."sequence", ` +
+  `"epoch" = "webhook_standings"."epoch" + 1, "attempts" = 0, "failingSince" = NULL, "nextAttemptAt" = NULL`;
+/** The row says whether the endpoint was given up: what a caller has read before may be outdated. */
+const RESUME =
+  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "epoch" = "webhook_standings"."epoch" + 1, ` +
+  `"attempts" = ${unlessGivenUp('attempts', '0')}, "failingSince" = ${unlessGivenUp('failingSince', 'NULL')}, ` +
+  `"nextAttemptAt" = ${unlessGivenUp('lastAttemptAt', 'NULL')}`;
 const DELETE = `DELETE FROM "webhook_standings" WHERE "webhookId" = $1`;
 
 /** The server's clock, in milliseconds: those of the machines may differ. */
@@ -89,13 +92,13 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
     await this.run(REPLAY, [webhookId, after]);
   }
 
-  /** Clears the failures of an endpoint. */
-  async resume(webhookId: string): Promise<void> {
-    await this.run(RESUME, [webhookId]);
-  }
-
-  async tryNow(webhookId: string): Promise<void> {
-    await this.run(TRY_NOW, [webhookId]);
+  /**
+   * Has an endpoint tried at once, with its failures cleared if it was given up. What is under way is of the past.
+   *
+   * @param start the position of an endpoint that has none yet.
+   */
+  async resume(webhookId: string, start: number): Promise<void> {
+    await this.run(RESUME, [webhookId, start]);
   }
 
   async forget(webhookId: string): Promise<void> {
@@ -141,6 +144,12 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
     this.connection = null;
     throw error;
   }
+}
+
+/** An endpoint that is to be tried again has a time for it. */
+function unlessGivenUp(column: keyof DeliveryProgress, otherwise: string): string {
+  const [next, kept] = ['nextAttemptAt', column].map((name) => `"webhook_standings".${quoted(name)}`);
+  return `CASE WHEN ${next} IS NULL THEN ${otherwise} ELSE ${kept} END`;
 }
 
 function isLocked(error: unknown): boolean {

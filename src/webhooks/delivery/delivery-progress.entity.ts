@@ -36,7 +36,7 @@ export class DeliveryProgress {
   @Column('integer', { nullable: true })
   readonly lastStatus!: number | null;
 
-  /** Null: no retry is pending. */
+  /** Null: no retry is pending; after a failure, the endpoint was given up. */
   @Column('text', { nullable: true })
   readonly nextAttemptAt!: string | null;
 }
