@@ -19,11 +19,24 @@ const common = {
   setupFilesAfterEnv: ['<rootDir>/test/support/jest/patience.ts', '<rootDir>/test/support/jest/no-leaks.ts'],
 };
 
+/**
+ * With TESTS_TOGETHER=true, as in CI, the files of these folders share the modules of one process: to load the service
+ * takes longer than most of them.
+ */
+const ROOMS = ['access', 'approvals', 'decisions', 'executions', 'http', 'lists', 'policies', 'records'];
+const endToEnd =
+  process.env.TESTS_TOGETHER === 'true'
+    ? {
+        testMatch: ['<rootDir>/test/**/*.e2e-spec.ts', '<rootDir>/test/rooms/*.room-spec.ts'],
+        alone: [`<rootDir>/test/(${ROOMS.join('|')})/[^/]+$`],
+      }
+    : { testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'], alone: [] };
+
 const sqlite = {
   ...common,
   displayName: 'sqlite',
-  testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.e2e-spec.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/postgres/'],
+  testMatch: ['<rootDir>/src/**/*.spec.ts', ...endToEnd.testMatch],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/postgres/', ...endToEnd.alone],
 };
 
 /** What a connection, a document or a package does, whatever keeps the records; and what only SQLite has. */
@@ -88,9 +101,13 @@ function inHttp(name) {
 const postgres = {
   ...common,
   displayName: 'postgres',
-  testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...NOT_ON_POSTGRES.map((name) => `<rootDir>/test/${name}.e2e-spec.ts`)],
-  globals: { DATABASE_KIND: 'postgres' },
+  testMatch: endToEnd.testMatch,
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    ...endToEnd.alone,
+    ...NOT_ON_POSTGRES.map((name) => `<rootDir>/test/${name}.e2e-spec.ts`),
+  ],
+  globals: { DATABASE_KIND: 'postgres', LEFT_OUT: NOT_ON_POSTGRES },
   globalTeardown: '<rootDir>/test/support/jest/after-all-tests.ts',
 };
 
@@ -127,6 +144,7 @@ export default async () => {
     maxWorkers: 3,
     // Each file loads everything anew; a process that has seen many is slow and large, and another takes its place.
     workerIdleMemoryLimit: '700MB',
+    testSequencer: '<rootDir>/scripts/longest-first.mjs',
     reporters: ['default', '<rootDir>/scripts/totals-reporter.mjs'],
   };
 };
