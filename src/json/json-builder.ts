@@ -5,6 +5,17 @@ import type { JsonValue } from './json-value';
 /** Characters parsed between two checks of the clock. */
 const PART = 16 * 1024;
 
+/** Most members of an object whose names can be listed at once without holding others up. */
+export const MOST_LISTED = 10_000;
+
+/** Objects with more members than that. */
+const wide = new WeakSet();
+
+/** Whether an object that was parsed in slices has more members than `MOST_LISTED`. */
+export function isWide(value: object): boolean {
+  return wide.has(value);
+}
+
 type Container = JsonValue[] | Record<string, JsonValue>;
 
 /** A text is nested more deeply than allowed. */
@@ -26,6 +37,8 @@ class JsonBuilder implements JsonParts {
   value: JsonValue = null;
   /** The lists and objects that are open, the innermost last. */
   private readonly open: Container[] = [];
+  /** How many members each of them has; 0 for lists. */
+  private readonly counts: number[] = [];
   /** The name of the member whose value comes next. */
   private latestName = '';
 
@@ -38,11 +51,13 @@ class JsonBuilder implements JsonParts {
     const container: Container = isList ? [] : {};
     this.put(container);
     this.open.push(container);
+    this.counts.push(0);
     if (this.open.length > this.mostLevels) throw new TooDeepError(`There are more than ${this.mostLevels} levels.`);
   }
 
   closed(): void {
     this.open.pop();
+    this.counts.pop();
   }
 
   name(start: number, end: number): void {
@@ -57,8 +72,21 @@ class JsonBuilder implements JsonParts {
     const container = this.open.at(-1);
     if (container === undefined) this.value = value;
     else if (Array.isArray(container)) container.push(value);
-    else if (this.latestName === '__proto__') define(container, this.latestName, value);
+    else this.putMember(container, value);
+  }
+
+  private putMember(container: Record<string, JsonValue>, value: JsonValue): void {
+    if (!Object.hasOwn(container, this.latestName)) this.count(container);
+    if (this.latestName === '__proto__') define(container, this.latestName, value);
     else container[this.latestName] = value;
+  }
+
+  /** Another member of the innermost object. */
+  private count(container: object): void {
+    const innermost = this.counts.length - 1;
+    const count = (this.counts[innermost] ?? 0) + 1;
+    this.counts[innermost] = count;
+    if (count > MOST_LISTED) wide.add(container);
   }
 }
 

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type DocumentedOperation, exampleBodies, examplePath, operationsOf } from '../support/requests/api-document';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createEntity } from '../support/application/factories';
-import { send } from '../support/application/send';
+import { faults, send } from '../support/application/send';
 import { expectRefusal, invalid, post, statistics } from '../support/application/wire';
 
 /** Columns and members that no answer shows, and names with a meaning in the language. */
@@ -99,5 +99,20 @@ describe('A member that holds a hundred thousand others', () => {
     delays.disable();
     expect(answer.status).toBe(member === 'properties' ? 201 : 400);
     expect(delays.max / 1e6).toBeLessThan(PATIENCE);
+  });
+
+  it('is one fault where its members are those of the service', async () => {
+    const many = Object.fromEntries(Array.from({ length: 50_000 }, (_unused, index) => [index.toString(36), 1]));
+    const asBody = await send(app, 'POST', '/api/v1/entities', { body: { type: 'a', name: 'b', ...many } });
+    expect(asBody.status).toBe(400);
+    expect(faults(asBody)).toEqual({ body: 'must have at most 10000 members' });
+    const asItem = await send(app, 'POST', '/api/v1/policies/plan', { body: { policies: [many] } });
+    expect(asItem.status).toBe(400);
+    expect(faults(asItem)).toMatchObject({ 'policies[0]': 'must have at most 10000 members' });
+  });
+
+  it('is none where one member is repeated', async () => {
+    const body = `{"type":"a",${'"name":"b",'.repeat(20_000)}"name":"c"}`;
+    expect(await send(app, 'POST', '/api/v1/entities', { body })).toMatchObject({ status: 201, body: { name: 'c' } });
   });
 });

@@ -2,6 +2,7 @@ import { type ArgumentMetadata, type Type, ValidationPipe } from '@nestjs/common
 import type { ValidationError, ValidatorOptions } from 'class-validator';
 import { type FieldFault, FaultList } from '../../errors/domain-error';
 import { Slices } from '../../shared/slices';
+import { isWide, MOST_LISTED } from '../../json/json-builder';
 import { shownKey } from '../body/json-path';
 import { type DtoShape, dtoShape } from './dto-shape';
 import { faultsIn } from './member-rule';
@@ -115,8 +116,12 @@ function knownMembers(given: Members, shape: DtoShape): Record<string, unknown> 
   return known;
 }
 
-/** As many as are reported. */
+/** As many as are reported. No DTO declares as many members as would make an object wide. */
 function unknownMembers(given: Members, shape: DtoShape, prefix: string): readonly FieldFault[] {
+  if (isWide(given)) {
+    const field = prefix === FIELD_PREFIX.body ? 'body' : prefix.slice(0, -1);
+    return [{ field, message: `must have at most ${MOST_LISTED} members` }];
+  }
   const unknown = Object.keys(given).filter((name) => !shape.members.has(name));
   return unknown.length === 0 ? [] : FaultList.of(unknownFaults(unknown, shape, prefix)).faults;
 }
