@@ -28,6 +28,11 @@ export class KeySet {
     return isGood ? (this.keys ?? []) : [];
   }
 
+  /** Whether a key is still listed: one that no longer is is not trusted. */
+  lists(thumbprint: string): boolean {
+    return this.current.some((key) => key.thumbprint === thumbprint);
+  }
+
   /**
    * Keys to find one with this id: they are fetched again if it is not among them.
    * @throws UNAVAILABLE if they have never been fetched.

@@ -72,31 +72,33 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     const known = typeof claims?.['iss'] === 'string' ? this.issuers.get(claims['iss']) : undefined;
     if (claims === undefined || known === undefined) return null;
     const holder = tokenHolder(claims, known.issuer, Date.now());
-    if (holder === undefined || !(await this.isSigned(name, text, known))) return null;
-    return this.identityOf(holder, known.issuer);
+    if (holder === undefined) return null;
+    const thumbprint = await this.signerOf(name, text, known);
+    return thumbprint === null ? null : this.identityOf(holder, known, thumbprint);
   }
 
-  private async isSigned(name: string, text: string, { issuer, keys }: KnownIssuer): Promise<boolean> {
+  /** The thumbprint of the key that signed it; null if no listed key did. */
+  private async signerOf(name: string, text: string, { issuer, keys }: KnownIssuer): Promise<string | null> {
     const before = this.verified.get(name);
-    // A key that is no longer listed is not trusted.
-    if (before !== undefined && keys.current.some(({ thumbprint }) => thumbprint === before.thumbprint)) return true;
+    if (before !== undefined && keys.lists(before.thumbprint)) return before.thumbprint;
     this.verified.delete(name);
     const token = readToken(text);
     const key = token && signingKey(token, await keys.keysFor(token.kid));
-    if (token === undefined || key === undefined) return false;
+    if (token === undefined || key === undefined) return null;
     const [oldest] = this.verified.keys();
     if (this.verified.size >= MOST_VERIFIED && oldest !== undefined) this.verified.delete(oldest);
     this.verified.set(name, { claims: readClaims(token.claims, issuer), thumbprint: key.thumbprint });
-    return true;
+    return key.thumbprint;
   }
 
-  private async identityOf(holder: TokenHolder, issuer: TokenIssuer): Promise<Identity> {
+  private async identityOf(holder: TokenHolder, { issuer, keys }: KnownIssuer, thumbprint: string): Promise<Identity> {
     const found = holder.agent === null ? undefined : await findAgent(this.reader, holder.agent);
     const agent = found !== undefined && issuer.agents.some((pattern) => matches(pattern, found)) ? found : undefined;
     // Another process may have resumed it meanwhile.
     if (agent !== undefined && this.suspended.has(agent.id)) await this.suspended.catchUp();
     const refusal = (): DomainError | null => {
-      if (isOver(holder.expiresAt, Date.now())) return unauthorized();
+      // A request may take long: meanwhile the issuer can withdraw the key.
+      if (isOver(holder.expiresAt, Date.now()) || !keys.lists(thumbprint)) return unauthorized();
       if (agent === undefined) return agentUnknown();
       return this.suspended.has(agent.id) ? callerSuspended() : null;
     };

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { chainIsValid, createAgent } from '../support/application/factories';
+import { chainIsValid, createAgent, propose } from '../support/application/factories';
 import { AUDIENCE, ISSUER, newPair, type Pair, type Parts, publicKey, sendAs, signedToken } from './token-signing';
 
 /** Milliseconds. */
@@ -110,6 +110,16 @@ describe('The keys of an issuer', () => {
     expect(await statusOf(before)).toBe(401);
     expect(await statusOf(await signed(old, 'old'))).toBe(401);
     expect(await statusOf(await signed(young, 'young'))).toBe(200);
+  });
+
+  it('that are no longer listed end what their tokens have begun', async () => {
+    const decision = await propose(app, (await createAgent(app, { name: 'asking-bot' })).id);
+    const token = await signed(old, 'old');
+    const waiting = sendAs(app, token, `/api/v1/decisions/${decision.id}?wait=60`);
+    await sleep(500);
+    listed = [await publicKey(young, 'young')];
+    await fetchAgain();
+    expect((await waiting).status).toBe(401);
   });
 
   it('are fetched again within ten minutes, although every token names a known one', async () => {
