@@ -262,19 +262,23 @@ describe('The approvers of a decision', () => {
       expect(await idsAwaiting(reviewer.id, `${scope}&order=desc`)).toEqual([...expected].reverse());
     });
 
-    it('are only those that a bound caller may see, with their total', async () => {
-      const [mine, other] = [await agent('sees-own'), await agent('seen-by-others')];
-      const approvers = [{ subjects: ['sight-reviewer'] }];
+    it('are shown of its own agent alone to a bound caller that sees only its own decisions', async () => {
+      const mine = await agent('sees-own');
       await agent('sight-reviewer', { kind: 'human' });
-      const own = await propose(app, mine.id, { approvers });
-      const others = await propose(app, other.id, { approvers });
+      await propose(app, mine.id, { approvers: [{ subjects: ['sight-reviewer'] }] });
       const { secret: key } = await issueKey(app, { scopes: ['propose'], agentId: mine.id });
-      const seen = await send(app, 'GET', `${DECISIONS}?awaiting=sight-reviewer`, { key });
-      expect(seen.body).toMatchObject({ total: 1, data: [{ id: own.id }] });
-      const first = await awaiting('sight-reviewer', `&limit=1&order=desc`);
-      expect(first).toMatchObject({ data: [{ id: others.id }] });
-      const next = await send(app, 'GET', `${DECISIONS}?cursor=${first.nextCursor}`, { key });
-      expect(next.body).toEqual({ total: 1, data: [own] });
+      for (const name of ['sight-reviewer', 'nobody-at-all']) {
+        const refused = await send(app, 'GET', `${DECISIONS}?awaiting=${name}`, { key });
+        expect(refused).toMatchObject({ status: 403, body: { error: { reason: 'not_this_agent' } } });
+      }
+      const own = await send(app, 'GET', `${DECISIONS}?awaiting=sees-own`, { key });
+      expect(own).toMatchObject({ status: 200, body: { total: 0, data: [] } });
+      const { nextCursor } = await awaiting('sight-reviewer', '&limit=1');
+      expect(await send(app, 'GET', `${DECISIONS}?cursor=${nextCursor}`, { key })).toMatchObject({ status: 403 });
+      const { secret: reviewing } = await issueKey(app, { scopes: ['review'], agentId: mine.id });
+      const seen = await send(app, 'GET', `${DECISIONS}?awaiting=sight-reviewer`, { key: reviewing });
+      expect(seen.status).toBe(200);
+      expect(seen.body.total).toBeGreaterThan(0);
     });
   });
 });

@@ -3,6 +3,7 @@ import type { Agent } from '../../agents/agent.entity';
 import { findAgent } from '../../agents/find-agent';
 import { SuspendedAgents } from '../../agents/suspended-agents';
 import { Configuration } from '../../config/configuration';
+import { notThisAgent } from '../../errors/caller-refusal';
 import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { RecordReader } from '../../ledger/reading/record-reader';
@@ -47,8 +48,10 @@ export class AwaitingDecisions {
     private readonly configuration: Configuration,
   ) {}
 
+  /** @throws PERMISSION_DENIED when the caller may see nothing of that agent. */
   async page(caller: Caller, idOrName: string, request: PageRequest): Promise<Page<Decision>> {
     const agent = await findAgent(this.records, idOrName);
+    requireMayAsk(caller, agent);
     if (agent?.status !== 'active') return NOTHING;
     const { limit, order } = request;
     const { places, total } = await this.search(caller, agent, request);
@@ -128,6 +131,12 @@ export class AwaitingDecisions {
     });
     return obstacle === null;
   }
+}
+
+/** Whoever sees only its own decisions may learn nothing of what others could approve. */
+function requireMayAsk(caller: Caller, agent: Agent | undefined): void {
+  const seesAll = visibilityOf(DECISION, caller).length === 0;
+  if (!seesAll && agent?.id !== caller.agentId) throw notThisAgent();
 }
 
 function isBeyond(sequence: number, position: number | null, order: PageRequest['order']): boolean {
