@@ -1,6 +1,6 @@
 import { Controller, Get, Module, type Type } from '@nestjs/common';
 import { Public, RequiresScope } from '../../src/http/request/route-marks';
-import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { SampleModule } from './sample.module';
 import { send } from '../support/application/send';
 
@@ -57,6 +57,11 @@ describe('The log of the HTTP layer', () => {
       expect.objectContaining({ level: 'warn', requestId: 'second', failuresSinceStart: 2 }),
     ]);
     expect(JSON.stringify(lines)).not.toContain('a-tried-key');
+  });
+
+  it('has a key that fails on a route that needs none, as it may be tried there', async () => {
+    for (const key of [null, 'a-tried-key', API_KEY]) await send(app, 'GET', '/api/v1/samples/open', { key });
+    expect(otherLines()).toEqual([expect.objectContaining({ level: 'warn', msg: 'Authentication failed' })]);
   });
 
   it('has unforeseen errors in full, under the request id', async () => {

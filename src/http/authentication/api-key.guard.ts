@@ -7,7 +7,7 @@ import { type Caller, callerOf, type Identity, type Scope } from '../../ledger/c
 import { isPreflight } from '../answers/cors';
 import { clientAddress } from '../request/client-address';
 import type { Exchange, ServiceRequest } from '../request/service-request';
-import { Authentication } from './authentication';
+import { Authentication, presentsCredential } from './authentication';
 import type { AdmissionRule, RouteScopes } from '../request/route-marks';
 
 /**
@@ -30,7 +30,10 @@ export class ApiKeyGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const [request] = context.getArgs<Exchange>();
-    if (request.traits.isPublic || (this.preflightsArePublic && isPreflight(request))) return true;
+    if (request.traits.isPublic || (this.preflightsArePublic && isPreflight(request))) {
+      if (request.identity === null && presentsCredential(request)) this.warn(request);
+      return true;
+    }
     // The rate limit has asked before.
     const identity = request.identity === undefined ? this.authentication.identify(request) : request.identity;
     return identity instanceof Promise
@@ -55,13 +58,17 @@ export class ApiKeyGuard implements CanActivate {
   }
 
   private refused(request: ServiceRequest): DomainError {
+    this.warn(request);
+    return unauthorized();
+  }
+
+  private warn(request: ServiceRequest): void {
     this.failures += 1;
     this.logger.warn({
       msg: 'Authentication failed',
       ip: clientAddress(request),
       failuresSinceStart: this.failures,
     });
-    return unauthorized();
   }
 }
 

@@ -75,6 +75,11 @@ export class Authentication {
   }
 }
 
+/** Whether a request tries to say who sends it: an `Authorization` of another scheme does not. */
+export function presentsCredential({ headers, rawHeaders }: ServiceRequest): boolean {
+  return headers[KEY_HEADER] !== undefined || presentedCredential(rawHeaders) !== undefined;
+}
+
 /** Parts of a token are separated by dots, which no issued key contains. */
 function isToken({ secret, isBearer }: Credential): boolean {
   return isBearer && secret.includes('.');

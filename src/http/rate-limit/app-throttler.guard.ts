@@ -43,32 +43,36 @@ export class AppThrottlerGuard extends ThrottlerGuard {
     const [request, response] = context.getArgs<Exchange>();
     request.traits = routeTraits(context);
     this.warnOfProxy(request);
+    // What is not counted must not show whether a key is valid: it could be tried without limit.
+    if (request.traits.isUncounted) return this.peekOf(request, response);
     if (this.authentication.needsVerification(request)) return this.verify(request, response);
     const identity = this.authentication.identify(request);
     const status =
       identity instanceof Promise
         ? unlessUnknown(identity).then((found) => this.status(request, found))
         : this.status(request, identity);
-    const { isUncounted } = request.traits;
-    return status instanceof Promise
-      ? status.then((counted) => admit(response, counted, isUncounted))
-      : admit(response, status, isUncounted);
+    return status instanceof Promise ? status.then((counted) => admit(response, counted)) : admit(response, status);
+  }
+
+  private async peekOf(request: ServiceRequest, response: Response): Promise<boolean> {
+    const { rateLimitBucket } = request.traits;
+    setHeaders(response, await this.limits.peek(rateLimitBucket, countedClient(clientAddress(request))));
+    return true;
   }
 
   /** Verifying a signature takes time, so strangers get that only within their limit. */
   private async verify(request: ServiceRequest, response: Response): Promise<boolean> {
-    const { rateLimitBucket, isUncounted } = request.traits;
+    const { rateLimitBucket } = request.traits;
     const { remaining } = await this.limits.peek(rateLimitBucket, countedClient(clientAddress(request)));
     const found = remaining === 0 ? null : await unlessUnknown(this.authentication.identify(request));
-    return admit(response, await this.status(request, found), isUncounted);
+    return admit(response, await this.status(request, found));
   }
 
   /** Clients with a key have a bucket of their own, or strangers behind the same proxy could use it up. */
   private status(request: ServiceRequest, identity: Identity | null): RateLimitStatus | Promise<RateLimitStatus> {
-    const { rateLimitBucket, keyHoldersBucket, isUncounted } = request.traits;
+    const { rateLimitBucket, keyHoldersBucket } = request.traits;
     const bucket = identity === null ? rateLimitBucket : keyHoldersBucket;
-    const client = countedClient(clientAddress(request));
-    return isUncounted ? this.limits.peek(bucket, client) : this.limits.count(bucket, client);
+    return this.limits.count(bucket, countedClient(clientAddress(request)));
   }
 
   /** Once: a proxy missing from TRUST_PROXY makes one client of all behind it. */
@@ -94,14 +98,14 @@ async function unlessUnknown(identity: Identity | null | Promise<Identity | null
   }
 }
 
-function admit(response: Response, status: RateLimitStatus, isUncounted: boolean): Promise<boolean> {
-  for (const [name, value] of status.headers) {
-    response.setHeader(name, value);
-  }
-  if (status.exceeded && !isUncounted) {
-    throw rateLimited(status);
-  }
+function admit(response: Response, status: RateLimitStatus): Promise<boolean> {
+  setHeaders(response, status);
+  if (status.exceeded) throw rateLimited(status);
   return ALLOWED;
+}
+
+function setHeaders(response: Response, { headers }: RateLimitStatus): void {
+  for (const [name, value] of headers) response.setHeader(name, value);
 }
 
 function rateLimited(status: RateLimitStatus): DomainError {

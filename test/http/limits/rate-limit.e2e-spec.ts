@@ -98,6 +98,15 @@ describe('The rate limit', () => {
     expect((await send(app, 'GET', '/docs/openapi.json', { key: null })).status).toBe(429);
   });
 
+  it('does not show in the standing there whether a key is valid, as nothing counts how many are tried', async () => {
+    await start();
+    await overrun('/nothing', null);
+    for (const key of [API_KEY, 'not-a-key', null]) {
+      const page = await send(app, 'GET', '/docs', { key });
+      expect([page.status, page.headers.get('x-ratelimit-remaining')]).toEqual([200, '0']);
+    }
+  });
+
   async function overrun(path: string, key: string | null): Promise<void> {
     for (let count = 0; count <= LIMIT; count += 1) await send(app, 'GET', path, { key });
     expect((await send(app, 'GET', path, { key })).status).toBe(429);
