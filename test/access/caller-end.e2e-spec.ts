@@ -1,16 +1,17 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { get, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { get, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTestApp, type TestApp } from '../../support/application/create-test-app';
-import { onPostgres } from '../../support/database/database-kind';
-import { EventReader } from '../../support/application/event-reader';
-import { chainIsValid, createAgent, createEntity, issueKey, propose } from '../../support/application/factories';
-import { foreignConnection } from '../../support/database/foreign-connection';
-import { type Answer, send } from '../../support/application/send';
-import { signedTokens } from '../../support/application/signed-tokens';
-import { temporaryDatabase, type TemporaryDatabase } from '../../support/database/temporary-database';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { onPostgres } from '../support/database/database-kind';
+import { EventReader } from '../support/application/event-reader';
+import { chainIsValid, createAgent, createEntity, issueKey, propose } from '../support/application/factories';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { type Answer, send } from '../support/application/send';
+import { signedTokens } from '../support/application/signed-tokens';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
 const KEYS = '/api/v1/api-keys';
 const DECISIONS = '/api/v1/decisions';
@@ -106,6 +107,53 @@ describe('The end of a caller', () => {
     await byToken.untilOver();
     expect(byAnother.isOver).toBe(false);
     byAnother.close();
+  });
+
+  it.each(['/api/v1/policies/evaluate', '/access/v1/evaluation', '/api/v1/policies/plan', '/api/v1/provenance/verify'])(
+    'refuses its request to %s whose body was on its way',
+    async (path) => {
+      const { id: agentId } = await createAgent(app, { name: `asked at ${path.replaceAll('/', ' ').trim()}` });
+      const asked = { agent: agentId, action: 'read', resourceType: 'document', resourceId: 'a' };
+      const evaluation = {
+        subject: { type: 'agent', id: agentId },
+        action: { name: 'read' },
+        resource: { type: 'document', id: 'a' },
+      };
+      const bodies: Readonly<Record<string, object>> = {
+        evaluate: asked,
+        evaluation,
+        plan: { policies: [] },
+        verify: {},
+      };
+      const body = JSON.stringify(bodies[path.slice(path.lastIndexOf('/') + 1)]);
+      const { id, secret } = await issueKey(app, { scopes: ['admin'] });
+      const headers = { 'X-API-Key': secret, 'Content-Type': 'application/json', 'Content-Length': body.length };
+      const asking = request(`${app.url}${path}`, { method: 'POST', headers, agent: false });
+      const answered = once(asking, 'response') as Promise<[IncomingMessage]>;
+      await new Promise<void>((sent) => asking.write(body.slice(0, 1), () => sent()));
+      while ((await send(app, 'GET', '/api/v1/me', { key: secret })).status !== 200) await sleep(10);
+      await send(app, 'POST', `${KEYS}/${id}/revoke`);
+      asking.end(body.slice(1));
+      const [answer] = await answered;
+      answer.resume();
+      expect(answer.statusCode).toBe(401);
+    },
+  );
+
+  itOnPostgres('ends its lists, whether they wait for their turn or are being read', async () => {
+    const { id, secret: key } = await issueKey(app, { scopes: ['read'] });
+    const somebody = await foreignConnection(app);
+    await somebody.run('BEGIN');
+    await somebody.run('LOCK TABLE entities IN ACCESS EXCLUSIVE MODE');
+    const answers = Array.from({ length: 5 }, () => send(app, 'GET', '/api/v1/entities', { key }));
+    await sleep(500);
+    await send(other, 'POST', `${KEYS}/${id}/revoke`);
+    // Those that wait end now, the others as soon as they have read.
+    const first = await Promise.race(answers);
+    expect(first.status).toBe(401);
+    await somebody.run('ROLLBACK');
+    await somebody.close();
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(answers.map(() => 401));
   });
 
   itOnPostgres('ends its verification in progress', async () => {

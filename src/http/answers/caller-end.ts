@@ -23,6 +23,15 @@ export function endOf({ refusal, expiresAt }: Caller): DomainError | null {
 }
 
 /**
+ * For a request that has taken long: its body to arrive, or its answer to be read. A public route has no caller.
+ * @throws UNAUTHORIZED or PERMISSION_DENIED when the same request would be refused by now.
+ */
+export function requireAdmitted(caller: Caller | undefined): void {
+  const refusal = caller?.refusal() ?? null;
+  if (refusal !== null) throw refusal;
+}
+
+/**
  * Calls back once, within a second of the moment from which the caller is refused. Returns a function that ends the
  * watch.
  */

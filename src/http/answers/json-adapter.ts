@@ -3,6 +3,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Application, Response } from 'express';
 import { createServer } from 'node:http';
 import { type AnswerMemory, SMALL_ANSWER } from './answer-memory';
+import { requireAdmitted } from './caller-end';
 import { isDivisible, jsonParts } from './json-parts';
 import { messageClasses } from './message-classes';
 import { isCurrentCopy } from '../conditional/precondition';
@@ -46,7 +47,10 @@ export class JsonAdapter extends ExpressAdapter {
   /** Only exception filters pass a status: a route's has been set before. */
   private replyOfRoute(response: Response, answer: unknown): unknown {
     const request = response.req as ServiceRequest;
-    if (READS.has(request.method)) this.room?.refuseLarge(request, answer);
+    if (READS.has(request.method)) {
+      this.room?.refuseLarge(request, answer);
+      requireAdmitted(request.caller);
+    }
     const body = withRecordHeaders(answer, request, response);
     if (!isJson(response, body)) return super.reply(response, body);
     if (isDivisible(body)) return this.replyInParts(response, body);

@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
+import type { DomainError } from '../../errors/domain-error';
+import type { Caller } from '../../ledger/caller';
 import { clientLeft } from '../answers/answer-over';
+import { onCallerEnd } from '../answers/caller-end';
 import { clientAddress, countedClient } from '../request/client-address';
 import { onAnswer } from '../request/on-answer';
 import type { ServiceRequest } from '../request/service-request';
@@ -25,13 +28,13 @@ export class ListPlaces {
   /**
    * Resolves when it is the request's turn. Its place is released once its page is rendered, even if its client has left
    * before: until then its rows are in memory.
+   * @throws UNAUTHORIZED or PERMISSION_DENIED when its key or token ends meanwhile, or its agent is suspended.
    */
   async enter(request: ServiceRequest, response: Response): Promise<void> {
     const client = countedClient(clientAddress(request));
     onAnswer(response, () => request.leaveList?.());
     if (this.hasPlaceFor(client)) this.taken.push(client);
-    // Whoever leaves lets the next one in.
-    else await new Promise<void>((enter) => this.waiting.add({ client, enter }));
+    else await this.turnOf(client, request.caller);
     request.leaveList = () => {
       delete request.leaveList;
       this.taken.splice(this.taken.indexOf(client), 1);
@@ -40,6 +43,23 @@ export class ListPlaces {
     if (!response.destroyed && !request.socket.destroyed) return;
     request.leaveList();
     throw clientLeft();
+  }
+
+  /** Whoever leaves lets the next one in. */
+  private async turnOf(client: string, caller: Caller | undefined): Promise<void> {
+    let stopWatch: (() => void) | undefined;
+    try {
+      await new Promise<void>((enter, refuse) => {
+        const waiting = { client, enter };
+        this.waiting.add(waiting);
+        const leave = (end: DomainError): void => {
+          if (this.waiting.delete(waiting)) refuse(end);
+        };
+        stopWatch = caller && onCallerEnd(caller, leave);
+      });
+    } finally {
+      stopWatch?.();
+    }
   }
 
   private admitNext(): void {

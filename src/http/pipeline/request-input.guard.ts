@@ -4,6 +4,7 @@ import { type FieldFault, invalid, FaultList } from '../../errors/domain-error';
 import type { JsonObject } from '../../json/json-value';
 import type { Caller } from '../../ledger/caller';
 import { AnswerMemory } from '../answers/answer-memory';
+import { requireAdmitted } from '../answers/caller-end';
 import { BodyReader } from '../body/body-reader';
 import { type JsonBody, parseJsonBody } from '../body/json-body';
 import { shownKey } from '../body/json-path';
@@ -57,6 +58,7 @@ export class RequestInputGuard implements CanActivate {
     this.answers.refuseAny(request);
     const bytes = await this.bodies.read(request, response, traits.bodyLimit);
     const body = bytes === undefined ? undefined : await parseJsonBody(bytes);
+    requireAdmitted(request.caller);
     provideInput(request, traits, body);
     return true;
   }
