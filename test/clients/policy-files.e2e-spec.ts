@@ -146,6 +146,12 @@ describeOnSqlite('Policies as files', () => {
     expect(await policies(['test'])).toMatchObject(failed);
     expect(await policies(['plan'])).toMatchObject(failed);
     expect(await policies(['apply', '--yes'], API_KEY)).toMatchObject(failed);
+    const message = expect.stringContaining('tests.yaml:9:5: tests[1] should be allow, and is deny by no policy');
+    for (const words of [['test'], ['plan'], ['apply', '--yes']]) {
+      const { exitCode, output } = await policies([...words, '--json'], API_KEY);
+      const { tests = JSON.parse(output) } = JSON.parse(output);
+      expect([exitCode, tests.failed]).toEqual([1, [expect.objectContaining({ index: 1, message })]]);
+    }
     write('tests.yaml', TESTS.replace('EXPECTED', 'deny'));
     expect(await policies(['test'])).toMatchObject({ exitCode: 0, output: '  Tests: 2 passed, 0 failed.\n' });
     const planned = await policies(['plan', '--prune', '--markdown']);

@@ -1,10 +1,13 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { GovernanceClient } from '../../typescript/src/index.js';
+import { GovernanceClient, GovernanceError } from '../../typescript/src/index.js';
+import { wasNeverConnected } from '../../typescript/src/never-connected.js';
 import { canBeSent } from '../../typescript/src/transport.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
+/** Milliseconds for which a service that has not answered yet is looked for. */
+const LONGEST_SEARCH = 1_500;
 
 /** Something the user lacks: a key, or a readable file. The message says how to get it. */
 export class SettingsError extends Error {}
@@ -16,7 +19,31 @@ export interface Settings {
 
 /** The client of the service that the environment names, or that `gov login` has stored. */
 export function client(): GovernanceClient {
-  return new GovernanceClient(settings());
+  return clientOf(settings());
+}
+
+/** For commands that somebody waits for: a service that is not there is an error within seconds. */
+export function clientOf({ url, key }: Settings): GovernanceClient {
+  return new GovernanceClient({ url, key, fetch: findingFetch(url) });
+}
+
+/** As `fetch`. A service that has answered before is waited for as usual: it may be starting anew. */
+function findingFetch(url: string): typeof fetch {
+  let hasAnswered = false;
+  let since: number | null = null;
+  return async (...request) => {
+    try {
+      const answer = await fetch(...request);
+      hasAnswered = true;
+      return answer;
+    } catch (cause) {
+      if (hasAnswered || !wasNeverConnected(cause)) throw cause;
+      since ??= Date.now();
+      if (Date.now() - since < LONGEST_SEARCH) throw cause;
+      const facts = { code: 'UNREACHABLE', status: null, cause };
+      throw new GovernanceError(`The governance service at ${url} cannot be reached.`, facts);
+    }
+  };
 }
 
 /** @throws SettingsError if neither the environment nor the file has a key for the service. */

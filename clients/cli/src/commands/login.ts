@@ -1,9 +1,16 @@
 import type { Command } from 'commander';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { GovernanceClient } from '../../../typescript/src/index.js';
 import { printLine } from '../output.js';
-import { client, keepSettings, requireUsable, serviceAddress, serviceUrl, SettingsError } from '../settings.js';
+import {
+  client,
+  clientOf,
+  keepSettings,
+  requireUsable,
+  serviceAddress,
+  serviceUrl,
+  SettingsError,
+} from '../settings.js';
 
 export function addLoginCommands(program: Command): void {
   program
@@ -21,7 +28,7 @@ async function login({ url: given }: { url?: string }): Promise<void> {
   const key = (await readKey()).trim();
   if (key === '') throw new SettingsError('No key was given.');
   requireUsable(key);
-  const { actor, agentId } = await new GovernanceClient({ url, key }).get('/api/v1/me');
+  const { actor, agentId } = await clientOf({ url, key }).get('/api/v1/me');
   const path = keepSettings({ url, key });
   const agent = agentId === null ? 'bound to no agent' : `bound to the agent ${agentId}`;
   printLine(`Logged in at ${url} with the key ${actor.id}, ${agent}. Kept in ${path}.`);

@@ -5,7 +5,7 @@ import { counted, printJson, printLine, styled } from '../output.js';
 import { lintFaults } from '../policies/lint.js';
 import { isChange } from '../policies/plan-text.js';
 import { type PolicyFiles, readPolicyFiles } from '../policies/policy-files.js';
-import { printPlan, printTests } from '../policies/print-plan.js';
+import { printPlan, printTests, shownPlan } from '../policies/print-plan.js';
 import { policyFileName, policyFileText } from '../policies/pulled-policy.js';
 import { answerTo } from '../question.js';
 import { client, SettingsError } from '../settings.js';
@@ -77,7 +77,7 @@ export function addPolicyFileCommands(policies: Command): void {
     .option(...PRUNE)
     .option('--base <digest>', 'the base of the plan that was looked at: with another set in force nothing is done')
     .option('--markdown', 'fit for the summary of a job')
-    .option('--json', 'what was applied as JSON')
+    .option('--json', 'what was applied as JSON, or the tests that fail')
     .option('--yes', 'do not ask; needed where there is no terminal')
     .action(apply);
 }
@@ -124,7 +124,7 @@ async function test(paths: readonly string[], { prune = false, json }: PlanOptio
   const set = wellFormed(paths);
   if (set.tests.length === 0) throw new SettingsError('There are no tests in these files.');
   const planned = await planOf(client(), set, prune);
-  if (json === true) printJson(planned.tests);
+  if (json === true) printJson(shownPlan(set, planned).tests);
   else printTests(set, planned);
   if (hasFailedTests(planned)) process.exitCode = 1;
 }
@@ -134,7 +134,7 @@ async function plan(paths: readonly string[], options: PlanOptions & ReplayOptio
   const set = wellFormed(paths);
   const governance = client();
   const planned = await planOf(governance, set, prune, replayOf(options));
-  if (json === true) printJson(planned);
+  if (json === true) printJson(shownPlan(set, planned));
   else await printPlan(governance, set, planned, markdown === true);
   if (hasFailedTests(planned)) process.exitCode = 1;
   else if (planned.changes.some(isChange)) process.exitCode = CHANGES;
@@ -149,7 +149,11 @@ async function apply(
   const planned = await planOf(governance, set, prune);
   if (base !== undefined && base !== planned.base) throw new SettingsError(NO_LONGER);
   if (json !== true) await printPlan(governance, set, planned, markdown === true);
-  if (hasFailedTests(planned)) throw new SettingsError('Nothing was applied: tests fail.');
+  if (hasFailedTests(planned)) {
+    const { tests } = shownPlan(set, planned);
+    if (json === true) printJson({ changes: [], policySet: planned.base, tests });
+    throw new SettingsError('Nothing was applied: tests fail.');
+  }
   if (!planned.changes.some(isChange)) {
     if (json === true) printJson({ changes: planned.changes, policySet: planned.base });
     return;

@@ -5,6 +5,7 @@ import type { PolicyFiles } from './policy-files.js';
 import { replayLines, shownExecutions } from './replay-text.js';
 
 type Plan = Schemas['PolicyPlanResponse'];
+type FailedTest = NonNullable<Plan['tests']>['failed'][number];
 type Execution = Schemas['ExecutionResponse'];
 
 const OTHERS = new Map([
@@ -39,16 +40,26 @@ export function printTests(set: PolicyFiles, planned: Plan): void {
   for (const line of testLines(set, planned)) printLine(styledLine(line));
 }
 
+/** The plan as JSON: each test that failed with its place in the files, as its index alone says little. */
+export function shownPlan(set: PolicyFiles, planned: Plan): Plan {
+  const { tests } = planned;
+  if (tests === undefined) return planned;
+  const failed = tests.failed.map((test) => ({ ...test, message: failureText(set, test) }));
+  return { ...planned, tests: { ...tests, failed } };
+}
+
 function testLines(set: PolicyFiles, { tests }: Plan): PlanLine[] {
   if (tests === undefined) return [];
-  const failed = tests.failed.map(({ index, expect, effect, reason, policies }): PlanLine => {
-    const by = policies.map(({ name, version }) => `${name} ${version}`).join(', ') || 'no policy';
-    const wanted = set.tests[index]?.by;
-    const expected = `${expect}${wanted === undefined || wanted === null ? '' : ` by ${wanted}`}`;
-    const message = `should be ${expected}, and is ${effect} by ${by}${reason === null ? '' : ` (${reason})`}`;
-    return { mark: '-', text: set.located({ field: `tests[${index}]`, message }) };
-  });
+  const failed = tests.failed.map((test): PlanLine => ({ mark: '-', text: failureText(set, test) }));
   return [...failed, { mark: ' ', text: `Tests: ${tests.passed} passed, ${tests.failed.length} failed.` }];
+}
+
+function failureText(set: PolicyFiles, { index, expect, effect, reason, policies }: FailedTest): string {
+  const by = policies.map(({ name, version }) => `${name} ${version}`).join(', ') || 'no policy';
+  const wanted = set.tests[index]?.by;
+  const expected = `${expect}${wanted === undefined || wanted === null ? '' : ` by ${wanted}`}`;
+  const message = `should be ${expected}, and is ${effect} by ${by}${reason === null ? '' : ` (${reason})`}`;
+  return set.located({ field: `tests[${index}]`, message });
 }
 
 const BLANK: PlanLine = { mark: ' ', text: '' };
