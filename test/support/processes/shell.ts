@@ -19,6 +19,8 @@ export function run(
     program.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
     program.on('error', reject);
     program.on('close', (exitCode) => resolve({ exitCode, output, errors }));
+    // It may end without having read its input.
+    program.stdin.on('error', () => undefined);
     program.stdin.end(input);
   });
 }
