@@ -1,41 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { counted, printJson, printLine, styled } from '../output.js';
-import { lintFaults } from '../policies/lint.js';
-import { isChange } from '../policies/plan-text.js';
-import { type PolicyFiles, readPolicyFiles } from '../policies/policy-files.js';
-import { printPlan, printTests, shownPlan } from '../policies/print-plan.js';
-import { policyFileName, policyFileText } from '../policies/pulled-policy.js';
-import { answerTo } from '../question.js';
-import { client, SettingsError } from '../settings.js';
-import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
-
-type Plan = Schemas['PolicyPlanResponse'];
-type PlanRequest = Schemas['PlanPoliciesRequest'];
-
-interface PlanOptions {
-  readonly prune?: boolean;
-  readonly json?: boolean;
-  readonly markdown?: boolean;
-}
-
-interface ReplayOptions {
-  readonly replay?: boolean;
-  readonly from?: string;
-  readonly to?: string;
-}
-
-interface ApplyOptions extends PlanOptions {
-  readonly base?: string;
-  readonly yes?: boolean;
-}
+import type { ApplyOptions, PlanOptions, PullOptions, ReplayOptions } from '../policies/file-actions.js';
 
 const FOLDER = 'policies';
 const FILES = ['[paths...]', `files, or folders of files; ${FOLDER} unless given`] as const;
 const PRUNE = ['--prune', 'the files are the whole set: what they do not name is taken out of force'] as const;
-/** A plan that changes something, for pipelines. */
-const CHANGES = 2;
+
+type Paths = readonly string[];
+
+/** Loaded at first use: what reads YAML and checks a schema takes almost as long as all other commands together. */
+const actions = () => import('../policies/file-actions.js');
 
 /** Policies as files: what `gov policies` does besides listing them. */
 export function addPolicyFileCommands(policies: Command): void {
@@ -44,19 +17,19 @@ export function addPolicyFileCommands(policies: Command): void {
     .description('write the policies in force into files, one for each')
     .argument('[folder]', 'where to', FOLDER)
     .option('--force', 'overwrite files that differ')
-    .action(pull);
+    .action(async (folder: string, options: PullOptions) => (await actions()).pull(folder, options));
   policies
     .command('lint')
     .description('check the form of policy files, without a service')
     .argument(...FILES)
-    .action(lint);
+    .action(async (paths: Paths) => (await actions()).lint(paths));
   policies
     .command('test')
     .description('run the tests of policy files against the set as it would be; nothing is applied')
     .argument(...FILES)
     .option(...PRUNE)
     .option('--json', 'the result as JSON')
-    .action(test);
+    .action(async (paths: Paths, options: PlanOptions) => (await actions()).test(paths, options));
   policies
     .command('plan')
     .description(
@@ -69,7 +42,7 @@ export function addPolicyFileCommands(policies: Command): void {
     .addOption(new Option('--to <time>', 'replay what was asked up to then').implies({ replay: true }))
     .option('--markdown', 'fit for a comment on a pull request')
     .option('--json', 'the whole plan as JSON')
-    .action(plan);
+    .action(async (paths: Paths, options: PlanOptions & ReplayOptions) => (await actions()).plan(paths, options));
   policies
     .command('apply')
     .description('bring policy files into force, all in one commit, when their tests pass')
@@ -79,128 +52,5 @@ export function addPolicyFileCommands(policies: Command): void {
     .option('--markdown', 'fit for the summary of a job')
     .option('--json', 'what was applied as JSON, or the tests that fail')
     .option('--yes', 'do not ask; needed where there is no terminal')
-    .action(apply);
-}
-
-async function pull(folder: string, { force }: { force?: boolean }): Promise<void> {
-  const taken = new Set<string>();
-  const files: { path: string; text: string }[] = [];
-  for await (const policy of client().pages('/api/v1/policies', { query: { status: 'active' } })) {
-    const name = policyFileName(policy, taken);
-    taken.add(name.toLowerCase());
-    files.push({ path: join(folder, name), text: policyFileText(policy) });
-  }
-  const others = files.filter(({ path, text }) => existsSync(path) && readFileSync(path, 'utf8') !== text);
-  if (others.length > 0 && force !== true) {
-    const names = others.map(({ path }) => path).join(', ');
-    throw new SettingsError(
-      `Nothing was written, as these files differ from what is in force: ${names}. --force overwrites them.`,
-    );
-  }
-  mkdirSync(folder, { recursive: true });
-  for (const { path, text } of files) writeFileSync(path, text);
-  printLine(`${counted(files.length, 'policy', 'policies')} written to ${folder}.`);
-}
-
-/** @throws SettingsError with a line for each fault. */
-function lint(paths: readonly string[]): void {
-  const { files, policies, tests } = wellFormed(paths);
-  const counts = [
-    counted(files.length, 'file'),
-    counted(policies.length, 'policy', 'policies'),
-    counted(tests.length, 'test'),
-  ];
-  printLine(`${counts.join(', ')}: well-formed.`);
-}
-
-function wellFormed(paths: readonly string[]): PolicyFiles {
-  const set = readPolicyFiles(paths.length === 0 ? [FOLDER] : paths);
-  const faults = lintFaults(set);
-  if (faults.length > 0) throw new SettingsError(faults.join('\n'));
-  return set;
-}
-
-async function test(paths: readonly string[], { prune = false, json }: PlanOptions): Promise<void> {
-  const set = wellFormed(paths);
-  if (set.tests.length === 0) throw new SettingsError('There are no tests in these files.');
-  const planned = await planOf(client(), set, prune);
-  if (json === true) printJson(shownPlan(set, planned).tests);
-  else printTests(set, planned);
-  if (hasFailedTests(planned)) process.exitCode = 1;
-}
-
-async function plan(paths: readonly string[], options: PlanOptions & ReplayOptions): Promise<void> {
-  const { prune = false, json, markdown } = options;
-  const set = wellFormed(paths);
-  const governance = client();
-  const planned = await planOf(governance, set, prune, replayOf(options));
-  if (json === true) printJson(shownPlan(set, planned));
-  else await printPlan(governance, set, planned, markdown === true);
-  if (hasFailedTests(planned)) process.exitCode = 1;
-  else if (planned.changes.some(isChange)) process.exitCode = CHANGES;
-}
-
-async function apply(
-  paths: readonly string[],
-  { prune = false, base, yes, json, markdown }: ApplyOptions,
-): Promise<void> {
-  const set = wellFormed(paths);
-  const governance = client();
-  const planned = await planOf(governance, set, prune);
-  if (base !== undefined && base !== planned.base) throw new SettingsError(NO_LONGER);
-  if (json !== true) await printPlan(governance, set, planned, markdown === true);
-  if (hasFailedTests(planned)) {
-    const { tests } = shownPlan(set, planned);
-    if (json === true) printJson({ changes: [], policySet: planned.base, tests });
-    throw new SettingsError('Nothing was applied: tests fail.');
-  }
-  if (!planned.changes.some(isChange)) {
-    if (json === true) printJson({ changes: planned.changes, policySet: planned.base });
-    return;
-  }
-  if (yes !== true && !(await isConfirmed())) throw new SettingsError('Nothing was applied.');
-  const body = { base: planned.base, policies: set.policies, prune };
-  const applied = await explained(set, governance.post('/api/v1/policies/apply', { body }));
-  if (json === true) printJson(applied);
-  else printLine(`\n${styled('green', 'Applied.')} The set in force is ${applied.policySet}.`);
-}
-
-const NO_LONGER =
-  'Nothing was applied: the policies in force are no longer those of the plan. Plan again, and look at it.';
-
-async function planOf(
-  governance: GovernanceClient,
-  set: PolicyFiles,
-  prune: boolean,
-  replay: Pick<PlanRequest, 'replay'> = {},
-): Promise<Plan> {
-  const tests = set.tests.length === 0 ? {} : { tests: set.tests };
-  const body = { policies: set.policies, prune, ...tests, ...replay };
-  return explained(set, governance.post('/api/v1/policies/plan', { body }));
-}
-
-function replayOf({ replay, from, to }: ReplayOptions): Pick<PlanRequest, 'replay'> {
-  if (replay !== true) return {};
-  return { replay: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) } };
-}
-
-/** Faults that the service finds are reported with the file and line that they concern. */
-async function explained<Answer>(set: PolicyFiles, answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (!(error instanceof GovernanceError)) throw error;
-    if (error.status === 412) throw new SettingsError(NO_LONGER);
-    if (error.details.length === 0) throw error;
-    throw new SettingsError(error.details.map((fault) => set.located(fault)).join('\n'));
-  }
-}
-
-function hasFailedTests({ tests }: Plan): boolean {
-  return tests !== undefined && tests.failed.length > 0;
-}
-
-async function isConfirmed(): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new SettingsError('Nothing was applied: without a terminal, --yes has to be given.');
-  return /^y(es)?$/i.test((await answerTo('Apply? [y/N] ')).trim());
+    .action(async (paths: Paths, options: ApplyOptions) => (await actions()).apply(paths, options));
 }
