@@ -23,7 +23,10 @@ const common = {
  * With TESTS_TOGETHER=true, as in CI, the files of these folders share the modules of one process: to load the service
  * takes longer than most of them.
  */
-const ROOMS = ['access', 'approvals', 'decisions', 'executions', 'http', 'lists', 'policies', 'records'];
+const ROOMS = [
+  ...['access', 'approvals', 'decisions', 'executions', 'hostile', 'http'],
+  ...['lists', 'openapi', 'policies', 'records'],
+];
 const endToEnd =
   process.env.TESTS_TOGETHER === 'true'
     ? {
