@@ -15,6 +15,7 @@ came of it, also when it raises.
 
 from __future__ import annotations
 
+import base64
 import datetime
 import email.utils
 import functools
@@ -144,7 +145,8 @@ class ActionCarriedOut(GovernanceError):
 class Governance:
     """The service.
 
-    :param key: a key or a token, or a function that returns one and is called before each attempt.
+    :param key: a key or a token, or a function that returns one and is called before each attempt. A POST whose answer was lost is
+        repeated by the same caller alone: with the key of that attempt, or a token for the same subject.
     :param patience: seconds for which a request is repeated while the service is busy or unreachable.
     :param timeout: seconds after which an answer that has not come counts as lost.
     """
@@ -197,14 +199,19 @@ class Governance:
         pause = _FIRST_PAUSE
         is_outcome_unknown = False
         last: Optional[GovernanceError] = None
+        # An Idempotency-Key is its caller's: by another the request would take effect once more.
+        caller: Optional[str] = None
         while True:
             try:
-                return self._attempt(method, url, data, headers, timeout)
+                key = self._key_of(caller)
+                return self._attempt(method, url, data, {**headers, "Authorization": _bearer(key)}, timeout)
             except GovernanceError as error:
                 last = error
                 # A later attempt that is refused says nothing about an earlier one.
                 is_outcome_unknown = is_outcome_unknown or _may_have_happened(error)
                 error.is_outcome_unknown = is_outcome_unknown
+                if is_outcome_unknown and "Idempotency-Key" in headers:
+                    caller = caller or key
                 wait = max(pause * random.uniform(0.75, 1.25), error.retry_after)
                 is_first_silence = _is_silence(error) and pause == _FIRST_PAUSE and patience > 0
                 is_over = time.monotonic() + wait > end and not is_first_silence
@@ -254,11 +261,14 @@ class Governance:
             raise TypeError("The key is bound to no agent: say which agent acts (agent).")
         return self._agent
 
+    def _key_of(self, caller: Optional[str]) -> str:
+        key = self._key if isinstance(self._key, str) else self._key()
+        return key if caller is None or _is_same_caller(caller, key) else caller
+
     def _attempt(
         self, method: str, url: str, data: Optional[bytes], headers: Mapping[str, str], timeout: float
     ) -> Any:
-        key = self._key if isinstance(self._key, str) else self._key()
-        sent = urllib.request.Request(url, data, {**headers, "Authorization": _bearer(key)}, method=method)
+        sent = urllib.request.Request(url, data, headers, method=method)
         try:
             with self._opener.open(sent, timeout=timeout) as response:
                 text = response.read()
@@ -272,6 +282,22 @@ class Governance:
             return json.loads(text) if text else None
         except (ValueError, RecursionError):
             raise _unexpected(text.decode("utf-8", "replace"), None) from None
+
+
+def _is_same_caller(one: str, other: str) -> bool:
+    """The service knows a key by itself, and a token by its issuer and subject."""
+    subject = _subject_of(one)
+    return one.strip() == other.strip() or (subject is not None and subject == _subject_of(other))
+
+
+def _subject_of(token: str) -> Any:
+    """None for what is not a token."""
+    try:
+        _, claims, _ = token.strip().split(".")
+        found = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+        return found["iss"], found["sub"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None
 
 
 def _bearer(key: str) -> str:

@@ -1,5 +1,6 @@
 """What the client does with answers that the service gives seldom: a server of its own stands in for the service."""
 
+import base64
 import json
 import threading
 import unittest
@@ -23,10 +24,12 @@ class Service(BaseHTTPRequestHandler):
 
     answers = []
     received = []
+    callers = []
 
     def answer(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.received.append((self.path, self.headers.get("Idempotency-Key"), json.loads(body or b"null")))
+        self.callers.append(self.headers.get("Authorization"))
         status, content, *headers = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if status == 0:
             self.close_connection = True
@@ -62,7 +65,7 @@ class ErrorsTest(unittest.TestCase):
         cls.server.server_close()
 
     def service(self, *answers, patience=0, key="key"):
-        Service.answers, Service.received = list(answers), []
+        Service.answers, Service.received, Service.callers = list(answers), [], []
         return Governance(self.url, key, patience=patience)
 
     def error_of(self, kind, governance, wait=0):
@@ -200,6 +203,25 @@ class ErrorsTest(unittest.TestCase):
 
         self.assertIn("sealed", str(self.error_of(OSError, self.service(execution("authorized"), key=sealed))))
         self.assertEqual(Service.received, [])
+
+    def keys_sent(self, *keys):
+        """When the answer to the first attempt is lost, and a function returns another key each time."""
+        left = list(keys)
+        governance = self.service(LOST, LOST, (201, {"id": "ent_1"}), patience=30, key=lambda: left.pop(0))
+        governance.request("POST", "/api/v1/entities", {"type": "retry"})
+        self.assertEqual(len({key for _, key, _ in Service.received}), 1)
+        return [caller.replace("Bearer ", "") for caller in Service.callers]
+
+    def test_request_whose_answer_was_lost_is_repeated_by_the_same_caller(self):
+        self.assertEqual(self.keys_sent("agk_1", "agk_2", "agk_1"), ["agk_1"] * 3)
+
+    def test_request_whose_answer_was_lost_is_repeated_with_a_new_token_for_the_same_subject(self):
+        def token(subject, expiry):
+            claims = json.dumps({"iss": "https://issuer.example", "sub": subject, "exp": expiry})
+            return f"e30.{base64.urlsafe_b64encode(claims.encode()).decode().rstrip('=')}.c2ln"
+
+        old, new, other = token("bot", 1), token("bot", 22), token("somebody", 1)
+        self.assertEqual(self.keys_sent(old, new, other), [old, new, old])
 
     def test_key_as_a_file_has_it_is_used_without_its_line_break(self):
         self.assertEqual(self.service((200, {"agentId": "bot"}), key="key\n").own_agent(), "bot")

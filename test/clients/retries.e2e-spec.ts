@@ -4,7 +4,7 @@ import type { EntityResponse } from '../../src/entities/dto/entity.response';
 import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { foreignConnection } from '../support/database/foreign-connection';
-import { createAgent, createEntity } from '../support/application/factories';
+import { createAgent, createEntity, issueKey } from '../support/application/factories';
 import { type HttpProxy, openHttpProxy, type Treatment } from '../support/application/http-proxy';
 import { send } from '../support/application/send';
 import { builtClient } from './typescript-client';
@@ -99,6 +99,20 @@ describeOnSqlite('What the TypeScript client sends again', () => {
     const { body: found } = await send(app, 'GET', '/api/v1/entities?type=lost');
     expect(found.data.map((each: EntityResponse) => each.id)).toEqual([id]);
     expect(received.map(({ idempotencyKey }) => idempotencyKey)).toEqual(Array(3).fill(received[0]?.idempotencyKey));
+  });
+
+  it('repeats a POST whose answer was lost as the same caller, though the key has changed', async () => {
+    const { secret } = await issueKey(app, { name: 'next', scopes: ['entities'] });
+    const keys = [API_KEY];
+    const key = (): string => keys.pop() ?? secret;
+    const changing = new module.GovernanceClient({ url: proxy.url, key, patience: 60_000 });
+    treatments.push('lose the answer');
+    const { id } = await changing.post('/api/v1/entities', { body: { type: 'new key', name: 'once' } });
+    expect(received).toHaveLength(2);
+    const { body: found } = await send(app, 'GET', '/api/v1/entities?type=new%20key');
+    expect(found.data.map((each: EntityResponse) => each.id)).toEqual([id]);
+    // The next request is the new key's.
+    await expect(changing.get('/api/v1/stats')).rejects.toMatchObject({ status: 403 });
   });
 
   it('does not repeat a change whose answer was lost, as others may have changed the record since', async () => {

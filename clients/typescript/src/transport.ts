@@ -1,6 +1,7 @@
 import type { Method } from './api-types.js';
 import { errorOf, GovernanceError, unexpectedAnswer } from './governance-error.js';
 import { wasNeverConnected } from './never-connected.js';
+import { isSameCaller } from './same-caller.js';
 
 /** Statuses which mean that nothing was done and a retry is safe. */
 const TEMPORARY: ReadonlySet<number> = new Set([429, 503]);
@@ -16,7 +17,10 @@ const SECRETS = /\/(?:api-keys|webhooks|rotate-secret)$/;
 export interface TransportOptions {
   /** Where the service is, such as `http://127.0.0.1:3000`. */
   readonly url: string;
-  /** A key (`agk_…`, or the operator's) or a token of an issuer; a function is called before each attempt. */
+  /**
+   * A key (`agk_…`, or the operator's) or a token of an issuer; a function is called before each attempt. A POST whose answer was
+   * lost is repeated by the same caller alone: with the key of that attempt, or a token for the same subject.
+   */
   readonly key: string | (() => string | Promise<string>);
   /** Milliseconds for which a request is retried while the service is busy or unreachable. Default: 30,000. */
   readonly patience?: number;
@@ -69,8 +73,16 @@ export class Transport {
     const end = Date.now() + patience;
     let isOutcomeUnknown = false;
     let last: GovernanceError | null = null;
+    // An Idempotency-Key is its caller's: by another the request would take effect once more.
+    let caller: string | null = null;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
-      const attempt = await this.attempt(request, headers, body, read).catch((error: unknown) => {
+      const attempt: { readonly result: Result } | Failure = await this.attempt(
+        request,
+        headers,
+        body,
+        read,
+        caller,
+      ).catch((error: unknown) => {
         // There is no key this time. What an earlier attempt has done is still not known.
         throw last?.isOutcomeUnknown === true && request.signal?.aborted !== true ? last : error;
       });
@@ -78,6 +90,7 @@ export class Transport {
       // A later attempt that is refused says nothing about an earlier one.
       isOutcomeUnknown ||= mayHaveHappened(attempt.error);
       attempt.error.isOutcomeUnknown = isOutcomeUnknown;
+      if (isOutcomeUnknown && headers.has('Idempotency-Key')) caller ??= attempt.key;
       last = attempt.error;
       const wait = Math.max(pause * (0.75 + Math.random() / 2), attempt.retryAfter);
       // One answer that was lost on its way must not use up all patience: it is asked for once more.
@@ -94,6 +107,7 @@ export class Transport {
     headers: Headers,
     body: string | null,
     read: (response: Response) => Promise<Result>,
+    caller: string | null,
   ): Promise<{ readonly result: Result } | Failure> {
     const { key, fetch: send = fetch, timeout = 90_000 } = this.options;
     signal?.throwIfAborted();
@@ -102,10 +116,12 @@ export class Transport {
     const limit = Math.min(timeout + hold, LONGEST_TIMER);
     const timer = setTimeout(end, limit);
     signal?.addEventListener('abort', end, { once: true });
-    let isKeyThere = false;
+    let used: string | null = null;
     try {
-      headers.set('Authorization', bearer(typeof key === 'string' ? key : await unlessEnded(key(), ending.signal)));
-      isKeyThere = true;
+      const given = typeof key === 'string' ? key : await unlessEnded(key(), ending.signal);
+      const own = caller === null || isSameCaller(caller, given) ? given : caller;
+      headers.set('Authorization', bearer(own));
+      used = own;
       const response = await send(`${this.url}${path}`, {
         method: method.toUpperCase(),
         headers,
@@ -117,17 +133,17 @@ export class Transport {
       if (response.ok) return { result: await read(response) };
       const text = await response.text();
       const error = isRedirect(response) ? redirected(response) : errorOf(response.status, text);
-      return { error, retryAfter: retryAfter(response), isSilence: false };
+      return { error, key: used, retryAfter: retryAfter(response), isSilence: false };
     } catch (cause) {
       signal?.throwIfAborted();
       if (cause instanceof GovernanceError) throw cause;
       const isSilence = ending.signal.aborted;
       const facts = { code: 'UNREACHABLE', status: null, cause };
       const inTime = `within ${limit / 1_000} seconds`;
-      if (!isKeyThere) throw isSilence ? new GovernanceError(`There was no key ${inTime}.`, facts) : cause;
+      if (used === null) throw isSilence ? new GovernanceError(`There was no key ${inTime}.`, facts) : cause;
       const fault = isSilence ? `did not answer ${inTime}` : 'cannot be reached';
       const error = new GovernanceError(`The governance service at ${this.url} ${fault}.`, facts);
-      return { error, retryAfter: 0, isSilence };
+      return { error, key: used, retryAfter: 0, isSilence };
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);
@@ -157,6 +173,8 @@ async function unlessEnded<Value>(promise: Value | Promise<Value>, signal: Abort
 
 interface Failure {
   readonly error: GovernanceError;
+  /** With which it was sent. */
+  readonly key: string;
   /** Milliseconds that the service asks to wait. */
   readonly retryAfter: number;
   /** Whether the time for an answer had passed. */

@@ -1,0 +1,20 @@
+/**
+ * Whether the service takes two keys or tokens for the same caller: it knows a key by itself, and a token by its issuer and
+ * subject.
+ */
+export function isSameCaller(one: string, other: string): boolean {
+  const [known, same] = [subjectOf(one), subjectOf(other)];
+  return one.trim() === other.trim() || (known !== null && known === same);
+}
+
+/** Null for what is not a token. */
+function subjectOf(token: string): string | null {
+  const [, claims, signature] = token.trim().split('.');
+  if (claims === undefined || signature === undefined) return null;
+  try {
+    const { iss, sub } = JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/'))) as Record<string, unknown>;
+    return typeof iss === 'string' && typeof sub === 'string' ? JSON.stringify([iss, sub]) : null;
+  } catch {
+    return null;
+  }
+}
