@@ -85,6 +85,11 @@ export function splitByEncoding(policy: PlannedMatch): PlannedMatch[] {
   ];
 }
 
+/** An uncertain policy may match or not, whatever others do: as if it had a condition that no other has. */
+export function supposed(policy: PlannedMatch): PlannedMatch {
+  return policy.isUncertain ? { ...policy, condition: `uncertain ${policy.index} ${policy.condition}` } : policy;
+}
+
 /** Stored patterns that would no longer be accepted match nothing. */
 function resourcesOf({ resources, effect }: PlannedPolicy): ResourcePattern[] {
   const patterns = resources

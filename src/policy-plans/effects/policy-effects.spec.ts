@@ -43,6 +43,16 @@ it('makes no false statement about percent-encoded allows, and says whether it i
   expect(incomplete).toBeGreaterThan(0);
 });
 
+it('is incomplete where one percent-encoded allow may hide the effect of another', () => {
+  const policies = [
+    planned({ ...rules('allow'), name: 'hiding', resources: ['c%20d/*'], priority: 1 }, 'both'),
+    planned({ ...rules('allow'), name: 'new', id: 'pol_1', resources: ['c d/e%20f'], resourceTypes: ['c d'] }, 'after'),
+  ];
+  const { effects, reason } = policyEffects({ policies, agents: AGENTS, timeout: 60_000 });
+  expect([...faultsOf(policies, effects)]).not.toEqual([]);
+  expect(reason).toContain('percent-encoded');
+});
+
 it('shows what a new policy allows, in terms of its patterns', () => {
   const base = { ...rules('deny'), resources: ['invoices/closed/*'], priority: 1 };
   const policies = [

@@ -5,7 +5,7 @@ import { Budget, OutOfTime } from './budget';
 import { type CellVerdict, CellVerdicts, NO_REASONS, truthsKey, unitedReasons } from './cell-verdicts';
 import type { Effect, EffectsOrder, FoundEffects, PatternSet, PlannedReference, PolicyVersion } from './effect';
 import { type PatternNode, partsOf, patternSets, patternTree } from './pattern-tree';
-import { type PlannedMatch, plannedMatches, splitByEncoding } from './planned-match';
+import { type PlannedMatch, plannedMatches, splitByEncoding, supposed } from './planned-match';
 import { verdictKey } from './planned-verdict';
 import { Reach } from './reach';
 import { ReachedPolicies } from './reached-policies';
@@ -157,10 +157,9 @@ class EffectsSearch {
   private verdictsOf(mark: string, policies: readonly PlannedMatch[]): readonly Chunk[] {
     const known = this.verdicts.get(mark);
     if (known !== undefined) return known;
-    const certain = policies.filter(({ isUncertain }) => !isUncertain);
-    let found = new CellVerdicts(policies, this.budget).all();
-    if (certain.length < policies.length) {
-      if (found.length > 0 || new CellVerdicts(certain, this.budget).all().length > 0) this.budget.leaveOut(ENCODED);
+    let found = new CellVerdicts(policies.map(supposed), this.budget).all();
+    if (found.length > 0 && policies.some(({ isUncertain }) => isUncertain)) {
+      this.budget.leaveOut(ENCODED);
       found = [];
     }
     const chunks = found.map((verdict) => ({ verdict, key: keyOf(verdict) }));

@@ -20,7 +20,7 @@ export const IDS = [
   ...['a', 'b', 'c', '+', 'a/b', 'a/b/c', 'a/c', 'b/b', 'b/c', 'b/a', 'c/d/e', 'b/c/d', 'doc', 'doc/b'],
   ...['https://h/a', 'https://h/a/b', 'https://g/a', 's3://a/b'],
   ...['c d', 'c%20d', 'c%2520d', 'a/c d', 'a/c%20d', 'c d/a', 'c%20d/a', 'c d/e f', 'c d/e%20f', 'c%20d/e f'],
-  ...['c%20d/e%20f', 'a:b', 'https://h/c:d', 'https://h/c:d/e', 'https://h/c%3Ad', 'https://h/c%253Ad/e'],
+  ...['c%20d/e%20f', 'a:b', 'a%3Ab', 'https://h/c:d', 'https://h/c:d/e', 'https://h/c%3Ad', 'https://h/c%253Ad/e'],
 ];
 export const AGENTS: readonly AgentSubject[] = [
   { agentId: 'agt_1', agentName: 'bot', kind: 'machine', roles: [] },
