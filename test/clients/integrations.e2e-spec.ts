@@ -14,6 +14,11 @@ import { buildCommandLine, gov, MAIN } from './command-line';
 import { builtClient, CLIENT } from './typescript-client';
 
 const FILE = /^(?:\/\/|#) (payer\.\w+)\n/;
+const WRITING = `policies:
+  - { name: writing, version: "1", effect: deny, subjects: ["*"], actions: [write], resources: ["*"] }
+tests:
+  - { subject: { kind: machine }, action: write, resourceType: document, resourceId: a, expect: deny, by: writing }
+`;
 const PROGRAMS: Readonly<Record<string, string>> = { mjs: process.execPath, py: 'python3', sh: 'bash' };
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
@@ -88,4 +93,29 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
     },
     300_000,
   );
+
+  it('keeps policies as files by the commands for pipelines, as printed', async () => {
+    const own = await createTestApp();
+    await createPolicy(own, { name: 'reading', version: '1', effect: 'allow', actions: ['read'] });
+    const environment = { GOVERNANCE_URL: own.url, GOVERNANCE_API_KEY: API_KEY };
+    const [block] = codeBlocks(section(readDocument('docs/integrations.md'), '## For pipelines: policies as files'));
+    const codes: unknown[] = [];
+    for (const line of (block?.code ?? '').trim().split('\n')) {
+      const script = `gov() { '${process.execPath}' '${MAIN}' "$@"; }\n${line}`;
+      const { exitCode, errors } = await run('bash', ['-c', script], { folder, environment });
+      codes.push([line.split(' ')[2], exitCode, errors]);
+      // What somebody adds to what was pulled.
+      if (line.startsWith('gov policies pull')) writeFileSync(join(folder, 'policies', 'writing.yaml'), WRITING);
+    }
+    expect(codes).toEqual([
+      ['pull', 0, ''],
+      ['lint', 0, ''],
+      ['test', 0, ''],
+      ['plan', 2, ''],
+      ['apply', 0, ''],
+    ]);
+    const { data } = (await send(own, 'GET', '/api/v1/policies?status=active')).body;
+    expect(data.map(({ name }: { name: string }) => name)).toEqual(['reading', 'writing']);
+    await own.close();
+  });
 });
