@@ -60,7 +60,7 @@ export {
   type Identity,
   type Scope,
 } from './ledger/caller';
-export { AnswersOnce } from './ledger/answers-once';
+export { AnswersOnce, type OutsideWork } from './ledger/answers-once';
 export { RecordReader } from './ledger/reading/record-reader';
 export { CounterReader, type LedgerCounts } from './ledger/reading/counter-reader';
 export type { Comparison, Condition, Page, PageRequest, SortOrder } from './ledger/record-page';

@@ -81,6 +81,12 @@ export function withoutKey(caller: Caller): Caller {
   return callerOf(caller, { requestId, ip });
 }
 
+/** @internal The same caller, for what is written under another idempotency key. */
+export function withKey(caller: Caller, idempotency: IdempotentRequest): Caller {
+  const { requestId, ip } = caller;
+  return callerOf(caller, { requestId, ip, idempotency });
+}
+
 /**
  * The same caller, but no longer refused: for work that, once begun, must be completed whatever happens to the caller.
  */

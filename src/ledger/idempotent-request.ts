@@ -39,18 +39,23 @@ export class IdempotentRequest {
     return this.replayed;
   }
 
-  /** Of the next write. */
-  get nextId(): string {
-    return this.writes === 0 ? this.scopeHash : sha256(`${this.scopeHash} ${this.writes}`);
+  /** What the next write is going to be. */
+  get next(): Omit<KeyedWrite, 'onReplay'> {
+    this.contentHash ??= sha256(this.content());
+    const id = this.writes === 0 ? this.scopeHash : sha256(`${this.scopeHash} ${this.writes}`);
+    return { id, contentHash: this.contentHash };
+  }
+
+  /** For the mark that the request has begun: a request of its own, whose replay is not that of the answer. */
+  get beginning(): IdempotentRequest {
+    return new IdempotentRequest([this.scopeHash, 'begun'], this.content, () => undefined);
   }
 
   nextWrite(): KeyedWrite {
-    const id = this.nextId;
+    const { next } = this;
     this.writes += 1;
-    this.contentHash ??= sha256(this.content());
     return {
-      id,
-      contentHash: this.contentHash,
+      ...next,
       onReplay: () => {
         this.replayed = true;
         this.onReplay();

@@ -1,6 +1,7 @@
 import type { Caller } from './caller';
 import type { JsonObject } from '../json/json-value';
 import type { ColumnOf, GovernedRow, RecordKind } from './record-kind';
+import type { CommitProof, SqlStatement } from '../database/sql-connection';
 import type { DomainError } from '../errors/domain-error';
 
 export type EntryOutcome = 'success' | 'denied' | 'failed';
@@ -29,6 +30,15 @@ export class Refusal {
 }
 
 export type SqlValue = string | number | null;
+
+/**
+ * @internal A change of a row that is no record, such as the position of a webhook's deliveries. It has no entry, and is
+ * committed together with what else the command writes.
+ */
+export interface SideWrite extends SqlStatement {
+  /** What it finds as `found` differs once the change has been made. */
+  readonly proof: Omit<CommitProof, 'found'>;
+}
 
 /**
  * A command's view of the ledger: reads that see every earlier command, and the only operations that change a record.
@@ -75,6 +85,10 @@ export interface LedgerTransaction {
   record<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;
   /** Writes an entry that says nothing about its subject's state: a caller was refused because of its key or token. */
   recordAccessDenied(subject: Readonly<Record<'type' | 'id', string>>, note: AccessDeniedNote): void;
+  /** @internal Sequence of the last entry before the next one of this command. */
+  readonly headSequence: number;
+  /** @internal The batch ends with this command: what reads the row in the next one sees the change. */
+  writeAside(change: SideWrite): void;
   /**
    * Runs once the command is on disk, before any later command runs; a promise that it returns is waited for. Must not
    * fail.

@@ -17,6 +17,7 @@ import {
   WebhookWithSecretResponse,
 } from './dto/webhook.response';
 import { WEBHOOK } from './webhook.kind';
+import { WebhookTests } from './webhook-tests';
 import { WebhooksService } from './webhooks.service';
 
 @ApiTags('Events')
@@ -25,6 +26,7 @@ import { WebhooksService } from './webhooks.service';
 export class WebhooksController {
   constructor(
     private readonly webhooks: WebhooksService,
+    private readonly tests: WebhookTests,
     private readonly lists: Lists,
   ) {}
 
@@ -86,7 +88,7 @@ export class WebhooksController {
   @ApiOkResponse({ type: WebhookTestResponse, description: 'What the endpoint answered.' })
   @ApiErrors('NOT_FOUND')
   test(@Caller() caller: Caller, @Param('id') id: string): Promise<WebhookTestResponse> {
-    return this.webhooks.test(caller, id);
+    return this.tests.test(caller, id);
   }
 
   @Post(':id/rotate-secret')

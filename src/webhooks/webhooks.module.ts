@@ -10,6 +10,7 @@ import { DeliveryProgress } from './delivery/delivery-progress.entity';
 import { WEBHOOK } from './webhook.kind';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksSchema1764200000010 } from './webhooks-schema.migration';
+import { WebhookTests } from './webhook-tests';
 import { WebhooksService } from './webhooks.service';
 
 /** Their migration is part of the records' migration. */
@@ -20,6 +21,7 @@ const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryProgress, WebhookLeas
   controllers: [WebhooksController],
   providers: [
     WebhooksService,
+    WebhookTests,
     WebhookDispatcher,
     WebhookSender,
     DeliveryProgressStore,

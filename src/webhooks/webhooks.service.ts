@@ -2,29 +2,25 @@ import { Injectable } from '@nestjs/common';
 import { referencedAgent } from '../agents/agent-reference';
 import { agentLookup } from '../agents/find-agent';
 import { Configuration } from '../config/configuration';
-import { invalidField, notFound, unavailable } from '../errors/domain-error';
-import { AnswersOnce } from '../ledger/answers-once';
-import { type Caller, withoutKey } from '../ledger/caller';
+import { invalidField, notFound } from '../errors/domain-error';
+import type { Caller } from '../ledger/caller';
 import { LedgerService } from '../ledger/ledger.service';
-import type { LedgerTransaction } from '../ledger/ledger-transaction';
+import type { LedgerTransaction, SideWrite } from '../ledger/ledger-transaction';
 import { byId } from '../ledger/lookup';
-import { CounterReader } from '../ledger/reading/counter-reader';
 import { RecordReader } from '../ledger/reading/record-reader';
 import type { Page, PageRequest } from '../ledger/record-page';
 import { DeliveryProgressStore } from './delivery/delivery-progress-store';
+import { replayed, resumed } from './delivery/set-position';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher';
-import { type Attempt, WebhookSender } from './delivery/webhook-sender';
 import type { DeliveryProgress } from './delivery/delivery-progress.entity';
-import { hashOfSecret, newSecret, rotated, signingAt } from './signing-secrets';
+import { hashOfSecret, newSecret, rotated } from './signing-secrets';
 import { type ChangedMember, createdNote, deletedNote, updatedNote } from './webhook-notes';
+import { foundWebhook } from './found-webhook';
 import { webhookUrlFault } from './webhook-url';
 import { type ShownWebhook, shownWebhook } from './shown-webhook';
 import { requireRoom } from './webhook-capacity';
 import type { Webhook } from './webhook.entity';
 import { WEBHOOK } from './webhook.kind';
-
-/** Most concurrent test deliveries. */
-const MOST_TESTS = 10;
 
 /** The members of a new webhook. */
 export interface NewWebhook {
@@ -47,20 +43,18 @@ export interface WebhookWithProgress {
   readonly progress: Pick<DeliveryProgress, 'sequence' | 'lastAttemptAt' | 'lastStatus' | 'nextAttemptAt'>;
 }
 
+/** Where the deliveries of a webhook are to continue. */
+type NewPosition = (webhook: Webhook, transaction: LedgerTransaction) => SideWrite;
+
 const CHANGEABLE = ['url', 'actions', 'agentId', 'description'] as const;
 
 @Injectable()
 export class WebhooksService {
-  private tests = 0;
-
   constructor(
     private readonly ledger: LedgerService,
     private readonly reader: RecordReader,
-    private readonly counters: CounterReader,
     private readonly store: DeliveryProgressStore,
     private readonly dispatcher: WebhookDispatcher,
-    private readonly sender: WebhookSender,
-    private readonly answers: AnswersOnce,
     private readonly configuration: Configuration,
   ) {}
 
@@ -111,7 +105,7 @@ export class WebhooksService {
     const updated = await this.ledger
       .prefetching(byId(WEBHOOK, id), ...lookups(request))
       .write(caller, async (transaction) => {
-        const webhook = await found(transaction, id);
+        const webhook = await foundWebhook(transaction, id);
         const given = { ...request, agentId: await agentOf(transaction, request) };
         const fields = CHANGEABLE.filter(
           (name) => given[name] !== undefined && JSON.stringify(given[name]) !== JSON.stringify(webhook[name]),
@@ -127,7 +121,7 @@ export class WebhooksService {
   /** @throws NOT_FOUND */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
-      transaction.remove(WEBHOOK, await found(transaction, id), deletedNote());
+      transaction.remove(WEBHOOK, await foundWebhook(transaction, id), deletedNote());
     });
     this.dispatcher.pollSoon();
   }
@@ -136,7 +130,7 @@ export class WebhooksService {
   async rotateSecret(caller: Caller, id: string): Promise<WebhookWithSecret> {
     const secret = newSecret();
     const webhook = await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
-      const before = await found(transaction, id);
+      const before = await foundWebhook(transaction, id);
       const secrets = rotated(before.secrets, secret, transaction.now);
       return withChanges(transaction, before, { ...before, secrets, secretHash: hashOfSecret(secret) }, ['secret']);
     });
@@ -144,60 +138,29 @@ export class WebhooksService {
     return { webhook, secret };
   }
 
-  /** A single attempt, which changes nothing here. @throws NOT_FOUND; UNAVAILABLE when too many are in progress. */
-  test(caller: Caller, id: string): Promise<Pick<Attempt, 'status' | 'durationMs'>> {
-    return this.answers.answer(caller, async () => {
-      const webhook = await this.existing(id);
-      if (this.tests >= MOST_TESTS) throw unavailable(`${MOST_TESTS} tests of webhooks are under way.`);
-      this.tests += 1;
-      try {
-        return await this.attempt(webhook);
-      } finally {
-        this.tests -= 1;
-      }
-    });
-  }
-
   /** @throws NOT_FOUND; VALIDATION_ERROR for a position beyond the head. */
   replay(caller: Caller, id: string, after: number): Promise<ShownWebhook> {
-    return this.answers.answer(caller, async () => {
-      await this.existing(id);
-      const head = await this.counters.headSequence();
+    return this.activated(caller, id, (_webhook, { headSequence: head }) => {
       if (after > head) throw invalidField('after', `must not be beyond the last entry, which is ${head}`);
-      await this.store.replay(id, after);
-      return this.activated(caller, id);
+      return replayed(id, after);
     });
   }
 
   /** @throws NOT_FOUND */
   resume(caller: Caller, id: string): Promise<ShownWebhook> {
-    return this.answers.answer(caller, async () => {
-      const { createdSequence } = await this.existing(id);
-      await this.store.resume(id, createdSequence);
-      return this.activated(caller, id);
-    });
+    return this.activated(caller, id, ({ createdSequence }) => resumed(id, createdSequence));
   }
 
-  private async activated(caller: Caller, id: string): Promise<ShownWebhook> {
-    const webhook = await this.ledger.prefetching(byId(WEBHOOK, id)).write(withoutKey(caller), async (transaction) => {
-      const before = await found(transaction, id);
+  private async activated(caller: Caller, id: string, position: NewPosition): Promise<ShownWebhook> {
+    const activated = await this.ledger.prefetching(byId(WEBHOOK, id)).write(caller, async (transaction) => {
+      const before = await foundWebhook(transaction, id);
+      transaction.writeAside(position(before, transaction));
       const fields: readonly ChangedMember[] = before.status === 'active' ? [] : ['status'];
-      return withChanges(transaction, before, { ...before, status: 'active' }, fields);
+      // Without the secrets: it is kept for an idempotency key.
+      return shownWebhook(withChanges(transaction, before, { ...before, status: 'active' }, fields));
     });
     this.dispatcher.pollSoon();
-    return shownWebhook(webhook);
-  }
-
-  private async attempt({ url, secrets }: Webhook): Promise<Pick<Attempt, 'status' | 'durationMs'>> {
-    const connections = this.sender.connections();
-    const timestamp = new Date().toISOString();
-    const body = Buffer.from(JSON.stringify({ type: 'webhook.test', timestamp, data: {} }));
-    const signing = signingAt(secrets, timestamp);
-    const id = `test_${crypto.randomUUID()}`;
-    const delivery = { url, secrets: signing, connections, id, body, mayStill: () => true };
-    const { status, durationMs } = await this.sender.send(delivery);
-    connections.close();
-    return { status, durationMs };
+    return activated;
   }
 
   private async existing(id: string): Promise<Webhook> {
@@ -210,12 +173,6 @@ export class WebhooksService {
     const fault = webhookUrlFault(url, this.configuration);
     if (fault !== undefined) throw invalidField('url', fault);
   }
-}
-
-async function found(transaction: LedgerTransaction, id: string): Promise<Webhook> {
-  const webhook = await transaction.find(WEBHOOK, id);
-  if (webhook === undefined) throw notFound('webhook');
-  return webhook;
 }
 
 function lookups({ agentId }: Partial<NewWebhook>): ReturnType<typeof agentLookup>[] {

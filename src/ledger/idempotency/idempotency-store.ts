@@ -3,7 +3,7 @@ import type { SqlConnection, CommitProof, SqlStatement } from '../../database/sq
 import { arraysOfOne, insertRows, oncePerDialect, selectAmong } from '../records/statements';
 import type { IdempotencyKey } from './idempotency-key.entity';
 import type { KeyedWrite } from '../idempotent-request';
-import { DomainError, type ErrorExtras } from '../../errors/domain-error';
+import { conflict, DomainError, type ErrorExtras } from '../../errors/domain-error';
 import type { AnyErrorCode } from '../../errors/module-error-code';
 import { Refusal } from '../ledger-transaction';
 
@@ -137,6 +137,11 @@ export function hasExpired(createdAt: string, now: string): boolean {
 /** ISO 8601: what was created then or earlier has expired. */
 function expiredAt(now: string): string {
   return new Date(Date.parse(now) - KEPT_FOR).toISOString();
+}
+
+/** The refusal of a request whose key has another one's content. */
+export function usedForAnother(): DomainError {
+  return conflict('The Idempotency-Key was used for a request with another body. Give this one a key of its own.');
 }
 
 interface StoredRefusal {

@@ -2,10 +2,11 @@ import type { Database } from '../../database/database';
 import { firstOfBoth, type BatchTransaction } from './batch-transaction';
 import { Batch } from './batch';
 import { type LedgerSql, ledgerSql } from './batch-sql';
-import type { CommitProof, SqlConnection } from '../../database/sql-connection';
+import type { CommitProof, SqlConnection, SqlValue } from '../../database/sql-connection';
 import { IdempotencyStore } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
+import type { SideWrite } from '../ledger-transaction';
 import type { GatheredCommands, QueuedCommand } from './ledger-queue';
 import type { Lookup } from '../lookup';
 import type { Projections } from './projections';
@@ -32,7 +33,7 @@ export interface CommittedBatch {
   readonly position: LedgerPosition;
   /** Milliseconds; null when there was nothing to commit. */
   readonly commitDuration: number | null;
-  /** False if only stored answers were written: these are small enough to fit where no entry does. */
+  /** False if only stored answers, or rows aside, were written: these are small enough to fit where no entry does. */
   readonly hasEntries: boolean;
   /** True when dependent rows of removed records are still to be deleted. */
   readonly leavesRows: boolean;
@@ -103,8 +104,8 @@ export class BatchRunner {
     for (const command of commands.all) {
       const previous = outcomes.at(-1);
       if (previous !== undefined) {
-        // Its effects must be applied before a later command runs.
-        if (previous.effects.length > 0 || batch.isFull || kept.isFull) break;
+        // Its effects must be applied, and what it wrote aside committed, before a later command runs.
+        if (previous.effects.length > 0 || batch.sideWrites.length > 0 || batch.isFull || kept.isFull) break;
         if (performance.now() - held > LONGEST_HOLD) break;
       }
       const now = this.clock.timeAfter(batch.position.timestamp);
@@ -113,7 +114,7 @@ export class BatchRunner {
       // An abandoned command may have left one under way, which would mix with what the next command writes.
       if (batch.flushed !== null) await batch.flushed;
     }
-    const { proof, hasEntries } = await this.finish(batch, kept);
+    const { proof, hasEntries } = await this.finish(connection, batch, kept);
     this.held = null;
     const began = performance.now();
     if (proof === null) await connection.run('ROLLBACK');
@@ -133,16 +134,25 @@ export class BatchRunner {
   }
 
   /** Writes everything still pending. The proof is null when there is nothing to commit. */
-  private async finish(batch: Batch, kept: IdempotencyStore): Promise<FinishedBatch> {
+  private async finish(connection: SqlConnection, batch: Batch, kept: IdempotencyStore): Promise<FinishedBatch> {
     const { sequence, hash, timestamp } = batch.position;
     const began = performance.now();
     const isTidying = began - this.tidiedAt > TIDYING_INTERVAL;
     if (isTidying) this.tidiedAt = began;
     const ofKeys = kept.changes(timestamp, isTidying);
     const hasEntries = await batch.finish(ofKeys.statements);
-    const proof = hasEntries ? { sql: SELECT_HASH, parameters: [sequence], found: hash } : ofKeys.proof;
-    return { proof, hasEntries };
+    if (hasEntries) return { proof: { sql: SELECT_HASH, parameters: [sequence], found: hash }, hasEntries };
+    return { proof: ofKeys.proof ?? (await proofOfLast(connection, batch.sideWrites)), hasEntries };
   }
+}
+
+/** Read in the transaction that has made the change. Null when nothing was written aside. */
+async function proofOfLast(connection: SqlConnection, writes: readonly SideWrite[]): Promise<CommitProof | null> {
+  const last = writes.at(-1);
+  if (last === undefined) return null;
+  const { sql, parameters } = last.proof;
+  const [row] = await connection.all<{ found: SqlValue }>(sql, parameters);
+  return { sql, parameters, found: row?.found ?? null };
 }
 
 /** Reads what the commands will ask for, in one statement for all of them. */

@@ -6,6 +6,7 @@ import { SYSTEM_CALLER } from '../caller';
 import { seal, type StoredEntry } from '../chain/hash-chain';
 import { LEFTOVER_CHUNK } from './leftover-rows';
 import type { LedgerPosition } from '../chain/ledger-position';
+import type { SideWrite } from '../ledger-transaction';
 import { leafHash, type TreeFrontier, type TreeNode, treeOf } from '../merkle/tree';
 import type { OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
 import type { RecordCatalog } from '../records/record-catalog';
@@ -36,6 +37,8 @@ export class Batch {
   private removals: OwnedRemoval[] = [];
   private size = 0;
   private flushing: Promise<void> | null = null;
+  /** Changes of rows that are no records. */
+  readonly sideWrites: SideWrite[] = [];
   /** True when rows are left to be deleted after the commit. */
   leavesRows = false;
 
@@ -80,6 +83,7 @@ export class Batch {
 
   private joined(command: PendingChanges): Promise<void> | null {
     if (command.effects.length > 0) this.position = { ...this.position, effectSequence: this.position.sequence };
+    this.sideWrites.push(...command.sideWrites);
     if (command.ownedRemovals.length === 0) return null;
     this.removals.push(...command.ownedRemovals);
     this.leavesRows ||= command.ownedRemovals.some(({ count }) => count > LEFTOVER_CHUNK);
@@ -114,6 +118,7 @@ export class Batch {
     await this.sendAll();
     this.position = { ...this.position, frontier: this.tree.text };
     const hasChanged = this.writer.moveHead(this.position);
+    this.writer.addAll(this.sideWrites);
     this.writer.addAll(others);
     await this.writer.send();
     return hasChanged;

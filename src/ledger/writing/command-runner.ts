@@ -1,15 +1,13 @@
 import { DatabaseFault } from '../../database/database-fault';
-import { conflict, type DomainError, unavailable } from '../../errors/domain-error';
+import { type DomainError, unavailable } from '../../errors/domain-error';
 import type { Batch } from './batch';
 import { CommandTransaction } from './command-transaction';
 import type { KeyedWrite } from '../idempotent-request';
-import { decodeAnswer, encodeAnswer, type IdempotencyStore } from '../idempotency/idempotency-store';
+import { decodeAnswer, encodeAnswer, type IdempotencyStore, usedForAnother } from '../idempotency/idempotency-store';
 import type { QueuedCommand } from './ledger-queue';
 import { Refusal } from '../ledger-transaction';
 import type { AfterCommit } from './pending-changes';
 import { writeTurns } from '../../shared/slices';
-
-const ANOTHER_REQUEST = 'The Idempotency-Key was used for a request with another body. Give this one a key of its own.';
 
 /** The result of one command. None of it may be reported before the commit. */
 export interface CommandOutcome {
@@ -55,8 +53,7 @@ export class CommandRunner {
     if (refusal !== null) return { effects: [], answer: () => reject(refusal) };
     const known = keyed === null ? undefined : kept.find(keyed, now);
     if (keyed === null || known === undefined) return this.runNew(batch, kept, queued, now);
-    if (known.contentHash !== keyed.contentHash)
-      return { effects: [], answer: () => reject(conflict(ANOTHER_REQUEST)) };
+    if (known.contentHash !== keyed.contentHash) return { effects: [], answer: () => reject(usedForAnother()) };
     return this.replay(batch, queued, now, kept.answerOf(known), keyed);
   }
 

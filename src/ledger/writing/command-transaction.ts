@@ -4,7 +4,7 @@ import type { Caller } from '../caller';
 import { canonicalJson } from '../chain/canonical-json';
 import { countersOf } from '../records/counter-name';
 import { ownerColumn } from './leftover-rows';
-import type { AccessDeniedNote, EntryNote, LedgerTransaction } from '../ledger-transaction';
+import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
 import type { AfterCommit, OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
 import { ACCESS_DENIED } from '../records/access-denied';
 import { visibleTo } from '../records/visibility';
@@ -19,6 +19,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
   readonly rows = new WriteBuffer();
   readonly entries: PendingEntry[] = [];
   readonly ownedRemovals: OwnedRemoval[] = [];
+  readonly sideWrites: SideWrite[] = [];
   readonly counts = new Map<string, number>();
   readonly effects: AfterCommit[] = [];
   private readonly seen = new Map<string, GovernedRow>();
@@ -144,6 +145,12 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     this.addEntry(type, id, null, { action: ACCESS_DENIED, agentId, reason, details, outcome: 'denied' });
   }
 
+  writeAside(change: SideWrite): void {
+    this.refuseIfFinished();
+    this.steps += 1;
+    this.sideWrites.push(change);
+  }
+
   afterCommit(effect: AfterCommit): void {
     this.effects.push(effect);
   }
@@ -153,8 +160,12 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     this.isFinished = true;
   }
 
+  get headSequence(): number {
+    return this.batch.position.sequence + this.entries.length;
+  }
+
   private get nextSequence(): number {
-    return this.batch.position.sequence + this.entries.length + 1;
+    return this.headSequence + 1;
   }
 
   private change(kind: AnyRecordKind, id: string, row: GovernedRow | null, isNew: boolean, note: EntryNote): void {

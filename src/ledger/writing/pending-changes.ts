@@ -1,5 +1,5 @@
 import type { Caller } from '../caller';
-import type { EntryNote } from '../ledger-transaction';
+import type { EntryNote, SideWrite } from '../ledger-transaction';
 import type { RecordCodec } from '../records/record-codec';
 import type { WriteBuffer } from './write-buffer';
 
@@ -33,6 +33,7 @@ export interface PendingChanges {
   readonly rows: WriteBuffer;
   readonly entries: readonly PendingEntry[];
   readonly ownedRemovals: readonly OwnedRemoval[];
+  readonly sideWrites: readonly SideWrite[];
   /** Changes of the counters, by name. */
   readonly counts: ReadonlyMap<string, number>;
   /** Applied to memory once the command is on disk. */

@@ -20,15 +20,6 @@ const COLUMNS: readonly (ColumnDefinition & { readonly name: keyof DeliveryProgr
 ];
 const NAMES = COLUMNS.map(({ name }) => quoted(name)).join(', ');
 const SELECT = `SELECT ${NAMES} FROM "webhook_standings"`;
-const START = `INSERT INTO "webhook_standings" ("webhookId", "sequence", "epoch", "term", "attempts") VALUES ($1, $2, 1, 0, 0)`;
-const REPLAY =
-  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "sequence" = excluded."sequence", ` +
-  `"epoch" = "webhook_standings"."epoch" + 1, "attempts" = 0, "failingSince" = NULL, "nextAttemptAt" = NULL`;
-/** The row says whether the endpoint was given up: what a caller has read before may be outdated. */
-const RESUME =
-  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "epoch" = "webhook_standings"."epoch" + 1, ` +
-  `"attempts" = ${unlessGivenUp('attempts', '0')}, "failingSince" = ${unlessGivenUp('failingSince', 'NULL')}, ` +
-  `"nextAttemptAt" = ${unlessGivenUp('lastAttemptAt', 'NULL')}`;
 const DELETE = `DELETE FROM "webhook_standings" WHERE "webhookId" = $1`;
 
 /** The server's clock, in milliseconds: those of the machines may differ. */
@@ -45,7 +36,7 @@ const BUSY_PAUSE = 5;
 
 /**
  * The delivery positions of endpoints, and which process delivers: written outside the ledger, on a separate
- * connection.
+ * connection, but for what callers set (set-position.ts).
  */
 @Injectable()
 export class DeliveryProgressStore implements OnApplicationShutdown {
@@ -86,19 +77,6 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
     const rows = all.map((progress) => COLUMNS.map(({ name }) => progress[name]));
     const written = await this.run<{ webhookId: string }>(this.upsert, [JSON.stringify(rows)]);
     return new Set(written.map(({ webhookId }) => webhookId));
-  }
-
-  async replay(webhookId: string, after: number): Promise<void> {
-    await this.run(REPLAY, [webhookId, after]);
-  }
-
-  /**
-   * Has an endpoint tried at once, with its failures cleared if it was given up. What is under way is of the past.
-   *
-   * @param start the position of an endpoint that has none yet.
-   */
-  async resume(webhookId: string, start: number): Promise<void> {
-    await this.run(RESUME, [webhookId, start]);
   }
 
   async forget(webhookId: string): Promise<void> {
@@ -144,12 +122,6 @@ export class DeliveryProgressStore implements OnApplicationShutdown {
     this.connection = null;
     throw error;
   }
-}
-
-/** An endpoint that is to be tried again has a time for it. */
-function unlessGivenUp(column: keyof DeliveryProgress, otherwise: string): string {
-  const [next, kept] = ['nextAttemptAt', column].map((name) => `"webhook_standings".${quoted(name)}`);
-  return `CASE WHEN ${next} IS NULL THEN ${otherwise} ELSE ${kept} END`;
 }
 
 function isLocked(error: unknown): boolean {

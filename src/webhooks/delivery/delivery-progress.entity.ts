@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The delivery position of an endpoint. Written outside the ledger: a delivery is not a change of a record, and nothing
- * is hashed here.
+ * The delivery position of an endpoint. A delivery is not a change of a record, and nothing is hashed here; so it is
+ * written outside the ledger, but for what a caller sets.
  */
 @Entity('webhook_standings')
 export class DeliveryProgress {

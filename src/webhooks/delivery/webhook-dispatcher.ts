@@ -151,7 +151,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     return this.ledger.prefetching(byId(WEBHOOK, id)).write(SYSTEM_CALLER, async (transaction) => {
       const webhook = await transaction.find(WEBHOOK, id);
       if (webhook?.status !== 'active') return;
-      // A caller sets the position before the status: either it is seen here, or the caller sees what is written here.
+      // Callers set it in commands: either it is seen here, or the caller sees what is written here.
       const stored = await this.store.of(id);
       if (stored?.epoch !== epoch || stored.term !== term) return;
       const failing = { ...webhook, status: 'failing', updatedAt: transaction.now } as const;

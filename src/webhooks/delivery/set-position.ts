@@ -1,0 +1,38 @@
+import { quoted } from '../../database/dialect';
+import type { SideWrite } from '../../ledger/ledger-transaction';
+import type { DeliveryProgress } from './delivery-progress.entity';
+
+const START = `INSERT INTO "webhook_standings" ("webhookId", "sequence", "epoch", "term", "attempts") VALUES ($1, $2, 1, 0, 0)`;
+const REPLAY =
+  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "sequence" = excluded."sequence", ` +
+  `"epoch" = "webhook_standings"."epoch" + 1, "attempts" = 0, "failingSince" = NULL, "nextAttemptAt" = NULL`;
+/** The row says whether the endpoint was given up: what a caller has read before may be outdated. */
+const RESUME =
+  `${START} ON CONFLICT ("webhookId") DO UPDATE SET "epoch" = "webhook_standings"."epoch" + 1, ` +
+  `"attempts" = ${unlessGivenUp('attempts', '0')}, "failingSince" = ${unlessGivenUp('failingSince', 'NULL')}, ` +
+  `"nextAttemptAt" = ${unlessGivenUp('lastAttemptAt', 'NULL')}`;
+const SELECT_EPOCH = `SELECT "epoch" AS "found" FROM "webhook_standings" WHERE "webhookId" = $1`;
+
+/** Has an endpoint continue after this sequence, whatever has become of it. */
+export function replayed(webhookId: string, after: number): SideWrite {
+  return { sql: REPLAY, parameters: [webhookId, after], proof: epochOf(webhookId) };
+}
+
+/**
+ * Has an endpoint tried at once, with its failures cleared if it was given up. What is under way is of the past.
+ *
+ * @param start the position of an endpoint that has none yet.
+ */
+export function resumed(webhookId: string, start: number): SideWrite {
+  return { sql: RESUME, parameters: [webhookId, start], proof: epochOf(webhookId) };
+}
+
+function epochOf(webhookId: string): SideWrite['proof'] {
+  return { sql: SELECT_EPOCH, parameters: [webhookId] };
+}
+
+/** An endpoint that is to be tried again has a time for it. */
+function unlessGivenUp(column: keyof DeliveryProgress, otherwise: string): string {
+  const [next, kept] = ['nextAttemptAt', column].map((name) => `"webhook_standings".${quoted(name)}`);
+  return `CASE WHEN ${next} IS NULL THEN ${otherwise} ELSE ${kept} END`;
+}

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseFault } from '../../src/database/database-fault';
+import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
+import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createEntity, issueKey } from '../support/application/factories';
+import { isReplayed, send, type Answer, type Parsed } from '../support/application/send';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+import { type Answering, WebhookEndpoint } from '../support/application/webhook-endpoint';
+
+const WEBHOOKS = '/api/v1/webhooks';
+const ALLOWED = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' };
+/** Replicas also poll: in some rounds a poll would happen to come first. */
+const ROUNDS = 5;
+
+const waiting: Answering = (response) => response.writeHead(503, { 'Retry-After': '3000' }).end();
+
+/** The session of the next COMMIT is lost, after that took effect or before it could. */
+function loseNextCommit(isDone: boolean): void {
+  const spy = jest.spyOn(PostgresConnection.prototype, 'run');
+  spy.mockImplementation(async function (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) {
+    if (sql === 'COMMIT') spy.mockRestore();
+    await this.all(sql === 'COMMIT' && !isDone ? 'ROLLBACK' : sql, parameters);
+    if (sql === 'COMMIT') throw new DatabaseFault('unavailable', 'CONNECTION', 'Connection terminated unexpectedly');
+  });
+}
+
+describe('What a caller has a webhook do at one of two replicas', () => {
+  let database: TemporaryDatabase;
+  let here: TestApp;
+  let there: TestApp;
+  const endpoints: WebhookEndpoint[] = [];
+
+  beforeAll(async () => {
+    database = await temporaryDatabase();
+    const start = (): Promise<TestApp> => createTestApp({ environment: { ...database.environment, ...ALLOWED } });
+    [here, there] = [await start(), await start()];
+  });
+  afterEach(() => Promise.all(endpoints.splice(0).map((endpoint) => endpoint.close())));
+  afterAll(async () => {
+    await Promise.all([here.close(), there.close()]);
+    await database.remove();
+  });
+
+  /** The path of a new webhook that receives new entities. */
+  async function create(answering: Answering): Promise<[string, WebhookEndpoint]> {
+    const endpoint = await WebhookEndpoint.start(answering);
+    endpoints.push(endpoint);
+    const { body } = await send(here, 'POST', WEBHOOKS, { body: { url: endpoint.url, actions: ['entity.created'] } });
+    return [`${WEBHOOKS}/${body.id}`, endpoint];
+  }
+
+  async function delivery(path: string): Promise<Parsed> {
+    return (await send(here, 'GET', path)).body.delivery;
+  }
+
+  it.each([
+    ['test', {}],
+    ['replay', { after: 0 }],
+    ['resume', {}],
+  ] as const)('is no %s by a key that was revoked at the other just before', async (verb, body) => {
+    const [path, target] = await create(waiting);
+    await createEntity(here);
+    while ((await delivery(path)).nextAttemptAt === null) await sleep(20);
+    const before = await delivery(path);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const { id, secret: key } = await issueKey(here, { scopes: ['admin'] });
+      expect((await send(there, 'GET', path, { key })).status).toBe(200);
+      await send(here, 'POST', `/api/v1/api-keys/${id}/revoke`);
+      expect((await send(there, 'POST', `${path}/${verb}`, { key, body })).status).toBe(401);
+    }
+    expect(await delivery(path)).toEqual(before);
+    expect(target.received).toHaveLength(1);
+  });
+
+  it.each([
+    [200, true],
+    [503, false],
+  ])('is answered with %i when the answer of its COMMIT is lost, which took effect: %p', async (status, isDone) => {
+    const [path] = await create(waiting);
+    const { sequence } = await delivery(path);
+    loseNextCommit(isDone);
+    expect((await send(here, 'POST', `${path}/replay`, { body: { after: sequence - 1 } })).status).toBe(status);
+    expect((await delivery(path)).sequence).toBe(isDone ? sequence - 1 : sequence);
+  });
+
+  it('is one test for one idempotency key, and the other waits for its answer', async () => {
+    const [path, target] = await create((response) => setTimeout(() => response.writeHead(202).end(), 500));
+    const test = (app: TestApp): Promise<Answer> =>
+      send(app, 'POST', `${path}/test`, { headers: { 'Idempotency-Key': 'both' } });
+    const answers = await Promise.all([test(here), test(there), test(here), test(there)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers.filter((answer) => !isReplayed(answer))).toHaveLength(1);
+    expect(target.received).toHaveLength(1);
+  });
+});
