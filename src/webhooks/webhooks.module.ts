@@ -7,17 +7,19 @@ import { WebhookDispatcher } from './delivery/webhook-dispatcher';
 import { WebhookLease } from './delivery/webhook-lease.entity';
 import { WebhookSender } from './delivery/webhook-sender';
 import { DeliveryProgress } from './delivery/delivery-progress.entity';
+import { DeliveryFailures1764300000010 } from './delivery-failures.migration';
 import { WEBHOOK } from './webhook.kind';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksSchema1764200000010 } from './webhooks-schema.migration';
 import { WebhookTests } from './webhook-tests';
 import { WebhooksService } from './webhooks.service';
 
-/** Their migration is part of the records' migration. */
+const MIGRATIONS = [WebhooksSchema1764200000010, DeliveryFailures1764300000010];
+/** Their migrations are part of the records' migrations. */
 const OUTSIDE_THE_LEDGER = new SchemaContribution([DeliveryProgress, WebhookLease], []);
 
 @Module({
-  imports: [LedgerModule.forFeature({ kinds: [WEBHOOK], migrations: [WebhooksSchema1764200000010] }), EventsModule],
+  imports: [LedgerModule.forFeature({ kinds: [WEBHOOK], migrations: MIGRATIONS }), EventsModule],
   controllers: [WebhooksController],
   providers: [
     WebhooksService,

@@ -14,6 +14,8 @@ const COLUMNS: readonly (ColumnDefinition & { readonly name: keyof DeliveryProgr
   { name: 'term', type: 'integer' },
   { name: 'attempts', type: 'integer' },
   { name: 'failingSince', type: 'text' },
+  { name: 'failingSequence', type: 'integer' },
+  { name: 'failingUrl', type: 'text' },
   { name: 'lastAttemptAt', type: 'text' },
   { name: 'lastStatus', type: 'integer' },
   { name: 'nextAttemptAt', type: 'text' },

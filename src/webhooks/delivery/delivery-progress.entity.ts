@@ -21,13 +21,20 @@ export class DeliveryProgress {
   @Column('bigint')
   readonly term!: number;
 
-  /** Failed attempts since the last successful one. */
+  /** Failed attempts to deliver what is failing: one entry, to one URL. */
   @Column('integer')
   readonly attempts!: number;
 
   /** ISO 8601, like the others: when the first of them failed. */
   @Column('text', { nullable: true })
   readonly failingSince!: string | null;
+
+  /** Sequence of the entry whose attempts failed; null, like `failingUrl`: nothing is failing. */
+  @Column('bigint', { nullable: true })
+  readonly failingSequence!: number | null;
+
+  @Column('text', { nullable: true })
+  readonly failingUrl!: string | null;
 
   @Column('text', { nullable: true })
   readonly lastAttemptAt!: string | null;
@@ -40,3 +47,12 @@ export class DeliveryProgress {
   @Column('text', { nullable: true })
   readonly nextAttemptAt!: string | null;
 }
+
+/** The members that are kept of failures, where there are none. */
+export const NO_FAILURES = {
+  attempts: 0,
+  failingSince: null,
+  failingSequence: null,
+  failingUrl: null,
+  nextAttemptAt: null,
+} as const;

@@ -1,18 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AuditEntryResponse } from '../../audit/dto/audit-entry.response';
-import type { EventFilter } from '../../events/event-filter';
 import { conditionsOfFilter, matchesFilter } from '../../events/event-filter';
 import type { EventChunk } from '../../events/event-chunk';
 import { type EntryFollower, type LiveEntries, pageAfter } from '../../events/live-entries';
-import { jsonParts } from '../../http/answers/json-parts';
 import type { AnsweredListedEntry, EntryReader } from '../../ledger/reading/entry-reader';
 import type { CounterReader } from '../../ledger/reading/counter-reader';
 import { within } from '../../shared/within';
 import { signingAt } from '../signing-secrets';
 import type { Webhook } from '../webhook.entity';
+import { filterOf } from '../webhook-filter';
+import { bodyOf } from './delivery-body';
 import { nextAttemptAt } from './retry-schedule';
 import type { Attempt, WebhookSender } from './webhook-sender';
-import type { DeliveryProgress } from './delivery-progress.entity';
+import { type DeliveryProgress, NO_FAILURES } from './delivery-progress.entity';
 
 /** Most entries held in memory for one endpoint; further ones are read again later. */
 const MOST_WAITING = 500;
@@ -88,9 +87,9 @@ export class EndpointDelivery implements EntryFollower {
     this.wake?.();
   }
 
-  /** Continues with the changed record; returns false if other entries than before now concern the endpoint. */
+  /** Continues with the changed record; returns false if other entries are now delivered, or elsewhere. */
   follow(webhook: Webhook): boolean {
-    const isSame = JSON.stringify(filterOf(webhook)) === JSON.stringify(filterOf(this.webhook));
+    const isSame = destinationOf(webhook) === destinationOf(this.webhook);
     if (isSame) this.webhook = webhook;
     return isSame;
   }
@@ -115,8 +114,8 @@ export class EndpointDelivery implements EntryFollower {
   private async next(): Promise<AnsweredListedEntry | null> {
     const entry = this.waiting.shift();
     if (entry !== undefined) return entry;
-    if (this.read - this.progress.sequence > SKIPPED) {
-      if (!(await this.save({ sequence: this.read }))) this.over.abort();
+    if (this.hasPassedFailure || this.read - this.progress.sequence > SKIPPED) {
+      if (!(await this.save({ ...NO_FAILURES, sequence: this.read }))) this.over.abort();
       return null;
     }
     if (this.isLive) {
@@ -127,6 +126,12 @@ export class EndpointDelivery implements EntryFollower {
     await this.readCommitted();
     if (this.waiting.length === 0 && !this.isOver) this.isLive = this.means.live.join(this, this.read);
     return null;
+  }
+
+  /** Whether what failed does not concern the endpoint any more. */
+  private get hasPassedFailure(): boolean {
+    const { failingSequence } = this.progress;
+    return failingSequence !== null && failingSequence <= this.read;
   }
 
   /** Reads entries that were committed before. */
@@ -146,6 +151,11 @@ export class EndpointDelivery implements EntryFollower {
    */
   private async deliver(entry: AnsweredListedEntry): Promise<boolean> {
     const body = bodyOf(entry);
+    const { failingSequence, failingUrl } = this.progress;
+    // The failures of another entry, or of another URL, say nothing about this one.
+    if (failingSequence !== entry.sequence || failingUrl !== this.webhook.url) {
+      this.progress = { ...this.progress, ...NO_FAILURES };
+    }
     while (!this.isOver) {
       await this.untilDue();
       const attempt = await this.attempt(entry, body);
@@ -162,6 +172,8 @@ export class EndpointDelivery implements EntryFollower {
       const isKept = await this.save({
         attempts,
         failingSince: since,
+        failingSequence: entry.sequence,
+        failingUrl: this.webhook.url,
         lastAttemptAt: at,
         lastStatus: status,
         nextAttemptAt: due === null ? null : new Date(due).toISOString(),
@@ -200,8 +212,7 @@ export class EndpointDelivery implements EntryFollower {
    */
   private async confirmed(sequence: number, { status }: Attempt, at: string): Promise<boolean> {
     const isKept = await this.writing;
-    const none = { attempts: 0, failingSince: null, nextAttemptAt: null };
-    this.progress = { ...this.progress, ...none, sequence, lastAttemptAt: at, lastStatus: status };
+    this.progress = { ...this.progress, ...NO_FAILURES, sequence, lastAttemptAt: at, lastStatus: status };
     this.writing = this.written();
     // An error is thrown where the write is awaited.
     this.writing.catch(() => undefined);
@@ -232,13 +243,6 @@ export class EndpointDelivery implements EntryFollower {
   }
 }
 
-export function filterOf({ actions, agentId }: Webhook): EventFilter {
-  const chosen = actions.includes('*') ? {} : { actions };
-  return agentId === null ? chosen : { ...chosen, agentId };
-}
-
-function bodyOf(entry: AnsweredListedEntry): Buffer {
-  const data = [...jsonParts(AuditEntryResponse.from(entry))].join('');
-  const [type, timestamp] = [JSON.stringify(entry.action), JSON.stringify(entry.timestamp)];
-  return Buffer.from(`{"type":${type},"timestamp":${timestamp},"data":${data}}`);
+function destinationOf(webhook: Webhook): string {
+  return JSON.stringify([webhook.url, filterOf(webhook)]);
 }

@@ -5,12 +5,14 @@ import type { DeliveryProgress } from './delivery-progress.entity';
 const START = `INSERT INTO "webhook_standings" ("webhookId", "sequence", "epoch", "term", "attempts") VALUES ($1, $2, 1, 0, 0)`;
 const REPLAY =
   `${START} ON CONFLICT ("webhookId") DO UPDATE SET "sequence" = excluded."sequence", ` +
-  `"epoch" = "webhook_standings"."epoch" + 1, "attempts" = 0, "failingSince" = NULL, "nextAttemptAt" = NULL`;
+  `"epoch" = "webhook_standings"."epoch" + 1, "attempts" = 0, "failingSince" = NULL, "failingSequence" = NULL, ` +
+  `"failingUrl" = NULL, "nextAttemptAt" = NULL`;
 /** The row says whether the endpoint was given up: what a caller has read before may be outdated. */
 const RESUME =
   `${START} ON CONFLICT ("webhookId") DO UPDATE SET "epoch" = "webhook_standings"."epoch" + 1, ` +
   `"attempts" = ${unlessGivenUp('attempts', '0')}, "failingSince" = ${unlessGivenUp('failingSince', 'NULL')}, ` +
-  `"nextAttemptAt" = ${unlessGivenUp('lastAttemptAt', 'NULL')}`;
+  `"failingSequence" = ${unlessGivenUp('failingSequence', 'NULL')}, ` +
+  `"failingUrl" = ${unlessGivenUp('failingUrl', 'NULL')}, "nextAttemptAt" = ${unlessGivenUp('lastAttemptAt', 'NULL')}`;
 const SELECT_EPOCH = `SELECT "epoch" AS "found" FROM "webhook_standings" WHERE "webhookId" = $1`;
 
 /** Has an endpoint continue after this sequence, whatever has become of it. */

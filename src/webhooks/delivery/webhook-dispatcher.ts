@@ -16,7 +16,7 @@ import { type DeliveryMeans, EndpointDelivery } from './endpoint-delivery';
 import { ProgressWriter } from './progress-writer';
 import { DeliveryProgressStore } from './delivery-progress-store';
 import { type Attempt, WebhookSender } from './webhook-sender';
-import type { DeliveryProgress } from './delivery-progress.entity';
+import { type DeliveryProgress, NO_FAILURES } from './delivery-progress.entity';
 
 /** Webhooks read at once. */
 const CHUNK = 100;
@@ -162,6 +162,6 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
 
 /** A new webhook starts after its own creation. */
 function startOf({ id, createdSequence }: Webhook): DeliveryProgress {
-  const none = { attempts: 0, failingSince: null, lastAttemptAt: null, lastStatus: null, nextAttemptAt: null };
+  const none = { ...NO_FAILURES, lastAttemptAt: null, lastStatus: null };
   return { webhookId: id, sequence: createdSequence, epoch: 0, term: 0, ...none };
 }

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { auditOf, createAgent, createEntity } from '../support/application/factories';
+import { type Answer, type Parsed, send } from '../support/application/send';
+import { type Answering, WebhookEndpoint } from '../support/application/webhook-endpoint';
+import { foreignConnection } from '../support/database/foreign-connection';
+import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+
+const WEBHOOKS = '/api/v1/webhooks';
+const DELIVERING = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' };
+const FOUR_DAYS = 4 * 24 * 3_600_000;
+
+const confirmed: Answering = (response) => response.writeHead(204).end();
+/** Longer than a test may take. */
+const later: Answering = (response) => response.writeHead(503, { 'Retry-After': '3000' }).end();
+const secondTime: Answering = (response, _received, index) => response.writeHead(index === 0 ? 503 : 204).end();
+
+describe('The failures of an endpoint', () => {
+  let database: TemporaryDatabase;
+  let app: TestApp;
+  let failing: WebhookEndpoint;
+  let path: string;
+  let entityId: string;
+  const endpoints: WebhookEndpoint[] = [];
+
+  /** An endpoint of `entity.*` that waits to be tried again. */
+  beforeEach(async () => {
+    database = await temporaryDatabase();
+    await start();
+    failing = await endpoint(later);
+    const { body } = await send(app, 'POST', WEBHOOKS, { body: { url: failing.url, actions: ['entity.*'] } });
+    path = `${WEBHOOKS}/${body.id}`;
+    entityId = (await createEntity(app)).id;
+    await until(async () => (await delivery()).nextAttemptAt !== null);
+  });
+  afterEach(async () => {
+    await app.close();
+    await database.remove();
+    await Promise.all(endpoints.splice(0).map((each) => each.close()));
+  });
+
+  async function start(): Promise<void> {
+    app = await createTestApp({ environment: { ...DELIVERING, ...database.environment } });
+  }
+
+  async function endpoint(answering: Answering): Promise<WebhookEndpoint> {
+    const started = await WebhookEndpoint.start(answering);
+    endpoints.push(started);
+    return started;
+  }
+
+  function change(body: object): Promise<Answer> {
+    return send(app, 'PATCH', path, { body });
+  }
+
+  async function delivery(): Promise<Parsed> {
+    return (await send(app, 'GET', path)).body.delivery;
+  }
+
+  async function until(isTrue: () => Promise<boolean>): Promise<void> {
+    for (let looks = 0; looks < 1_000 && !(await isTrue()); looks += 1) await sleep(20);
+    expect(await isTrue()).toBe(true);
+  }
+
+  /** Four days pass, in which the service is down. */
+  async function fourDaysPass(): Promise<void> {
+    const foreign = await foreignConnection(app);
+    await app.close();
+    const since = `'${new Date(Date.now() - FOUR_DAYS).toISOString()}'`;
+    await foreign.run(`UPDATE "webhook_standings" SET "failingSince" = ${since}`);
+    await foreign.close();
+    await start();
+  }
+
+  async function statusesInAudit(): Promise<string[]> {
+    const id = path.split('/').at(-1) ?? '';
+    return (await auditOf(app, id)).map(({ action }) => action);
+  }
+
+  it('delay no other entry when the filter changes', async () => {
+    failing.answering = confirmed;
+    await change({ actions: ['agent.*'] });
+    const { id } = await createAgent(app, { name: 'prompt' });
+    await until(async () => failing.received.length === 2);
+    expect(failing.received[1]?.body.data.subjectId).toBe(id);
+  });
+
+  it('are no longer shown when the filter has passed over what failed', async () => {
+    await change({ actions: ['agent.*'] });
+    await until(async () => (await delivery()).nextAttemptAt === null);
+    expect(await delivery()).toMatchObject({ lastStatus: 503, sequence: expect.any(Number) });
+  });
+
+  it('do not count against the first attempt of another entry', async () => {
+    await fourDaysPass();
+    const target = failing.received.length;
+    failing.answering = (response, _received, index) => response.writeHead(index === target ? 503 : 204).end();
+    await change({ actions: ['claim.*'] });
+    await send(app, 'POST', `/api/v1/entities/${entityId}/claims`, { body: { predicate: 'is', value: 1 } });
+    await until(
+      async () => failing.received.length > target + 1 || (await send(app, 'GET', path)).body.status !== 'active',
+    );
+    expect(await statusesInAudit()).toEqual(['webhook.created', 'webhook.updated']);
+    expect(failing.received.slice(target).map(({ body }) => body.type)).toEqual(['claim.added', 'claim.added']);
+  });
+
+  it('are those of its URL: a new one is tried at once, and for three days', async () => {
+    await fourDaysPass();
+    const target = await endpoint(secondTime);
+    await change({ url: target.url });
+    await until(async () => target.received.length > 1 || (await send(app, 'GET', path)).body.status !== 'active');
+    expect(await statusesInAudit()).toEqual(['webhook.created', 'webhook.updated']);
+    expect(target.received.map(({ body }) => body.data.subjectId)).toEqual([entityId, entityId]);
+  });
+
+  it('are kept when only the description changes', async () => {
+    const before = await delivery();
+    await change({ description: 'still waiting' });
+    await send(app, 'POST', `${path}/test`);
+    expect(await delivery()).toEqual(before);
+  });
+});
