@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { approve, company, type Company } from '../approvals/support';
 import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
-import { createPolicy, issueKey } from '../support/application/factories';
+import { createAgent, createPolicy, issueKey, propose } from '../support/application/factories';
 import { codeBlocks, readDocument, ROOT, section } from '../support/documents/markdown';
 import { send } from '../support/application/send';
 import { run } from '../support/processes/shell';
@@ -118,4 +119,52 @@ describeOnSqlite('The programs of docs/integrations.md', () => {
     expect(data.map(({ name }: { name: string }) => name)).toEqual(['reading', 'writing']);
     await own.close();
   });
+
+  it('lets people see what waits for them, decide and ask why by the commands for people, as printed', async () => {
+    const own = await createTestApp();
+    const environment = { GOVERNANCE_URL: own.url, XDG_CONFIG_HOME: folder };
+    const [block] = codeBlocks(section(readDocument('docs/integrations.md'), '## For people: the command line'));
+    const lines = (block?.code ?? '').trim().split('\n');
+    // `tour` has a test of its own: tour.e2e-spec.ts.
+    expect(lines.shift()).toContain('-- tour ');
+    const following = scriptOf(lines.pop());
+    const outputs: string[] = [];
+    for (const line of lines) {
+      const decision = /dec_\w+/.exec(outputs.join())?.[0] ?? '';
+      const script = scriptOf(line.replace('dec_…', decision));
+      const { exitCode, output, errors } = await run('bash', ['-c', script], {
+        folder,
+        environment,
+        input: `${API_KEY}\n`,
+      });
+      expect({ line, exitCode, errors }).toEqual({ line, exitCode: 0, errors: expect.not.stringContaining('rror') });
+      outputs.push(output);
+    }
+    expect(outputs).toEqual([
+      expect.stringContaining(own.url),
+      expect.stringContaining('ann'),
+      expect.stringMatching(/dec_\w+/),
+      expect.stringMatching(/^dec_\w+ is /),
+      expect.stringContaining('refund'),
+    ]);
+
+    const follower = spawn('bash', ['-c', following], { env: { ...process.env, ...environment }, cwd: folder });
+    const ended = once(follower, 'close');
+    let seen = '';
+    follower.stdout.on('data', (text: Buffer) => (seen += text.toString()));
+    const { id } = await createAgent(own, { name: 'proposer' });
+    while (!seen.includes('decision.proposed')) {
+      await propose(own, id);
+      await sleep(200);
+    }
+    follower.kill('SIGINT');
+    expect(await ended).toEqual([0, null]);
+    await own.close();
+  });
+
+  /** A line for a clone, in a shell that becomes the command. */
+  function scriptOf(line = ''): string {
+    const words = line.replace('npm run gov --', 'gov');
+    return `gov() { exec '${process.execPath}' '${MAIN}' "$@"; }\n${words}`;
+  }
 });
