@@ -64,6 +64,11 @@ export async function withAgentId<Member extends string, Filtered extends Readon
   return agent === undefined ? filters : { ...filters, [member]: agent.id };
 }
 
+/** Whether a filter names its agent by id, or none. */
+export function hasAgentId({ agentId }: { readonly agentId?: string }): boolean {
+  return agentId === undefined || isId(agentId);
+}
+
 function isId(idOrName: string): boolean {
   return idOrName.startsWith(`${AGENT.idPrefix}_`);
 }

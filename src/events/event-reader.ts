@@ -1,14 +1,17 @@
+import { hasAgentId, withAgentId } from '../agents/find-agent';
 import { endOf } from '../http/answers/caller-end';
 import type { EventStream } from '../http/answers/event-stream';
 import type { Caller } from '../ledger/caller';
 import type { CounterReader } from '../ledger/reading/counter-reader';
 import type { EntryReader } from '../ledger/reading/entry-reader';
+import type { RecordReader } from '../ledger/reading/record-reader';
 import { conditionsOfFilter, type EventFilter } from './event-filter';
 import { EventChunk } from './event-chunk';
 import { type EntryFollower, type LiveEntries, pageAfter } from './live-entries';
 
 /** Sources of entries: past ones, and new ones as they are written. */
 export interface EventSource {
+  readonly records: RecordReader;
   readonly entries: EntryReader;
   readonly counters: CounterReader;
   readonly live: LiveEntries;
@@ -17,6 +20,7 @@ export interface EventSource {
 /** Who reads which events, and from where. */
 export interface EventReading {
   readonly caller: Caller;
+  /** Of an agent by its id or name, which there may not be yet. */
   readonly filter: EventFilter;
   readonly after: number;
   readonly stream: EventStream;
@@ -25,24 +29,25 @@ export interface EventReading {
 /** One reader of events: it reads past entries at its own pace, then follows new ones together with all others. */
 export class EventReader implements EntryFollower {
   private position: number;
+  /** With the agent's id as soon as there is such an agent. */
+  private filter: EventFilter;
+  private wake: (() => void) | null = null;
 
   constructor(
     private readonly source: EventSource,
     private readonly reading: EventReading,
   ) {
     this.position = reading.after;
+    this.filter = reading.filter;
+    reading.stream.signal.addEventListener('abort', () => this.wake?.(), { once: true });
   }
 
   /** Resolves when the stream is over. */
   async read(): Promise<void> {
-    const { stream } = this.reading;
-    const { live } = this.source;
-    do {
+    while (!this.isOver) {
       await this.catchUp();
-      if (stream.signal.aborted) return;
-    } while (!live.join(this, this.position));
-    await new Promise<void>((resolve) => stream.signal.addEventListener('abort', () => resolve(), { once: true }));
-    live.leave(this);
+      await this.follow();
+    }
   }
 
   /** To be called periodically: ends the stream of a caller that is no longer admitted. */
@@ -53,7 +58,13 @@ export class EventReader implements EntryFollower {
   }
 
   take(chunk: EventChunk): void {
-    const bytes = chunk.bytes(this.reading.filter, this.position);
+    if (this.mayHaveItsAgent(chunk)) {
+      // They are read again, by the agent's id.
+      this.source.live.leave(this);
+      this.wake?.();
+      return;
+    }
+    const bytes = chunk.bytes(this.filter, this.position);
     this.position = Math.max(this.position, chunk.last);
     if (bytes.length > 0) this.reading.stream.send(bytes);
   }
@@ -62,11 +73,31 @@ export class EventReader implements EntryFollower {
     this.reading.stream.abort();
   }
 
+  private get isOver(): boolean {
+    return this.reading.stream.signal.aborted;
+  }
+
+  /** Until the stream is over, or what was committed has to be read again. */
+  private async follow(): Promise<void> {
+    const { live } = this.source;
+    if (this.isOver || !live.join(this, this.position)) return;
+    await new Promise<void>((resolve) => (this.wake = resolve));
+    live.leave(this);
+  }
+
+  /** Whether the agent of a name that there was not may have been created. */
+  private mayHaveItsAgent({ entries }: EventChunk): boolean {
+    return !hasAgentId(this.filter) && entries.some(({ action }) => action === 'agent.created');
+  }
+
   /** Sends what has been committed so far. */
   private async catchUp(): Promise<void> {
-    const { filter, stream } = this.reading;
-    const { entries, counters } = this.source;
+    const { stream } = this.reading;
+    const { records, entries, counters } = this.source;
     const head = await counters.headSequence();
+    // After the head: if there is no such agent, no entry up to there concerns it.
+    this.filter = await withAgentId(records, this.filter, 'agentId');
+    const { filter } = this;
     const conditions = conditionsOfFilter(filter);
     for (let more = true; more && !stream.signal.aborted;) {
       const page = await entries.page(pageAfter(this.position, conditions));

@@ -1,5 +1,4 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { withAgentId } from '../agents/find-agent';
 import { Configuration } from '../config/configuration';
 import { invalidField, unavailable } from '../errors/domain-error';
 import type { EventStream } from '../http/answers/event-stream';
@@ -43,14 +42,14 @@ export class EventsService implements OnModuleDestroy {
 
   constructor(
     { maxEventStreams }: Configuration,
-    private readonly records: RecordReader,
+    records: RecordReader,
     private readonly counters: CounterReader,
     private readonly gate: ShutdownGate,
     entries: EntryReader,
     live: LiveEntries,
   ) {
     this.places = new CallerPlaces(maxEventStreams, MOST_OF_A_CALLER);
-    this.source = { entries, counters, live };
+    this.source = { records, entries, counters, live };
     gate.signal.addEventListener('abort', () => this.endAll(), { once: true });
   }
 
@@ -65,13 +64,12 @@ export class EventsService implements OnModuleDestroy {
   async begin(caller: Caller, asked: EventsAsked, stream: EventStream): Promise<void> {
     const head = await this.counters.headSequence();
     const after = placeIn(asked, head);
-    const filter = await withAgentId(this.records, asked.filter, 'agentId');
     if (this.gate.isClosed) throw unavailable('The service is stopping.');
     if (stream.signal.aborted) return;
     if (!this.places.enter(caller)) throw unavailable('Too many event streams are open.', RETRY_AFTER);
     stream.signal.addEventListener('abort', () => this.places.leave(caller), { once: true });
     stream.open({ 'X-Head-Sequence': String(head) });
-    void this.serve(new EventReader(this.source, { caller, filter, after, stream }), stream);
+    void this.serve(new EventReader(this.source, { caller, filter: asked.filter, after, stream }), stream);
   }
 
   private async serve(reader: EventReader, stream: EventStream): Promise<void> {

@@ -94,6 +94,19 @@ describe('Events', () => {
     expect(reader.events.map(({ event }) => event)).toEqual(['entity.deleted', 'agent.resumed']);
   });
 
+  it('of an agent by its name begin with its creation, whatever else is created before', async () => {
+    const streams = [await open('?agentId=awaited'), await open('?agentId=awaited&after=0&action=agent.*')];
+    await createEntity(app);
+    await createAgent(app, { name: 'somebody else' });
+    await createAgent(app, { name: 'awaited' });
+    await send(app, 'POST', '/api/v1/agents/somebody%20else/suspend');
+    await send(app, 'POST', '/api/v1/agents/awaited/suspend');
+    for (const stream of streams) {
+      await stream.until(2);
+      expect(stream.events.map(({ event }) => event)).toEqual(['agent.created', 'agent.suspended']);
+    }
+  });
+
   it('are refused if the start lies beyond the last one, or is malformed', async () => {
     const beyond = (await head()) + 1;
     const refused = (query: string, id?: string) =>
