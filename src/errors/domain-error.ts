@@ -95,7 +95,7 @@ export function unavailable(why: string, retryAfterSeconds = 1): DomainError {
 }
 
 /** A body of one mebibyte can have a hundred thousand faults; nobody reads that many. */
-const MOST_FAULTS = 1000;
+export const MOST_FAULTS = 1000;
 /** Characters of fields and messages together: a single path can have thousands. */
 const MOST_CHARACTERS = 128 * 1024;
 

@@ -1,8 +1,9 @@
 import { agentNameFault, normaliseAgentName } from '../agents/agent-name';
 import { AGENT_KINDS } from '../agents/agent-kind';
-import type { FieldFault } from '../errors/domain-error';
+import { type FieldFault, MOST_FAULTS } from '../errors/domain-error';
 import { oneOfFault, textFault, type TextLimits, textListFault } from '../http/validation/value-rules';
 import { faultsBy, type FaultInside } from '../http/validation/member-rule';
+import { unknownMembers } from '../http/validation/unknown-members';
 import { resourcePathFault, resourceTypeFault } from '../policies/patterns/resource-path';
 import { isGiven } from './asked-permission';
 import { labelFault } from '../shared/label-fault';
@@ -32,7 +33,8 @@ export function requestsFault(value: unknown): string | readonly FaultInside[] |
     return `must be an array of 1 to ${MOST_REQUESTS} requests`;
   const faults: FaultInside[] = [];
   for (const [index, given] of value.entries()) {
-    if (isObject(given)) addQuestionFaults(given, `[${index}].`, faults);
+    if (faults.length >= MOST_FAULTS) break;
+    if (isObject(given)) addQuestionFaults(given, `[${index}]`, faults);
     else faults.push({ at: `[${index}]`, message: 'must be an object' });
   }
   return faults;
@@ -43,7 +45,7 @@ export function subjectFault(value: unknown): string | readonly FaultInside[] | 
   if (!isObject(value)) return 'must be an object';
   const { name, roles, kind } = value;
   return [
-    ...unknownMembers(value, SUBJECT_MEMBERS, '.'),
+    ...unknownMembers(value, SUBJECT_MEMBERS),
     ...optionalFault('.name', name, (text) => nameFault(text, SUBJECT_NAME)),
     ...(!isGiven(roles) ? [] : faultsBy((list) => textListFault(list, SUBJECT_ROLES), '.roles', roles).map(inside)),
     ...optionalFault('.kind', kind, (text) => oneOfFault(text, AGENT_KINDS)),
@@ -87,17 +89,17 @@ function nameFault(value: unknown, limits: TextLimits): string | undefined {
 
 const EITHER = 'must be left out: agent is given';
 
-function addQuestionFaults(given: Members, prefix: string, faults: FaultInside[]): void {
-  faults.push(...unknownMembers(given, QUESTION_MEMBERS, prefix));
+function addQuestionFaults(given: Members, place: string, faults: FaultInside[]): void {
+  for (const { at, message } of unknownMembers(given, QUESTION_MEMBERS)) faults.push({ at: `${place}${at}`, message });
   // The list is usually long and without faults: nothing is allocated for valid members.
   for (const [member, rule] of QUESTION_RULES) {
     const value = given[member];
     const message = isGiven(value) ? rule(value) : undefined;
-    if (message !== undefined) faults.push({ at: `${prefix}${member}`, message });
+    if (message !== undefined) faults.push({ at: `${place}.${member}`, message });
   }
   const { subject } = given;
-  if (isGiven(subject)) faults.push(...faultsBy(subjectFault, `${prefix}subject`, subject).map(inside));
-  if (hasBoth(given)) faults.push({ at: `${prefix}subject`, message: EITHER });
+  if (isGiven(subject)) faults.push(...faultsBy(subjectFault, `${place}.subject`, subject).map(inside));
+  if (hasBoth(given)) faults.push({ at: `${place}.subject`, message: EITHER });
 }
 
 function missingFrom(given: Members, defaults: Members, prefix: string): FieldFault[] {
@@ -124,13 +126,6 @@ function hasBoth({ agent, subject }: Members): boolean {
 function optionalFault(at: string, value: unknown, rule: (value: unknown) => string | undefined): FaultInside[] {
   const message = !isGiven(value) ? undefined : rule(value);
   return message === undefined ? [] : [{ at, message }];
-}
-
-function unknownMembers(given: Members, known: readonly string[], prefix: string): readonly FaultInside[] {
-  const unknown = Object.keys(given).filter((name) => !known.includes(name));
-  if (unknown.length === 0) return [];
-  const message = `is not known here; known are ${known.join(', ')}`;
-  return unknown.map((name) => ({ at: `${prefix}${name}`, message }));
 }
 
 function inside({ field, message }: FieldFault): FaultInside {

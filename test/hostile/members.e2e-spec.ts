@@ -2,7 +2,7 @@ import type { OpenAPIObject, SchemaObject } from '@nestjs/swagger';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type DocumentedOperation, exampleBodies, examplePath, operationsOf } from '../support/requests/api-document';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { chainIsValid, createEntity } from '../support/application/factories';
+import { chainIsValid, createAgent, createEntity, issueKey } from '../support/application/factories';
 import { faults, send } from '../support/application/send';
 import { expectRefusal, invalid, post, statistics } from '../support/application/wire';
 
@@ -109,6 +109,35 @@ describe('A member that holds a hundred thousand others', () => {
     const asItem = await send(app, 'POST', '/api/v1/policies/plan', { body: { policies: [many] } });
     expect(asItem.status).toBe(400);
     expect(faults(asItem)).toMatchObject({ 'policies[0]': 'must have at most 10000 members' });
+  });
+
+  it('is one fault in every place inside a body as well, however its members are read', async () => {
+    const many = Object.fromEntries(Array.from({ length: 120_000 }, (_unused, index) => [index.toString(36), 1]));
+    const policy = { name: 'wide', version: '1', effect: 'allow', subjects: ['*'], actions: ['*'], resources: ['*'] };
+    const places: readonly (readonly [path: string, body: object, place: string])[] = [
+      ['policies/evaluate', { requests: [many] }, 'requests[0]'],
+      ['policies/evaluate', { requests: [{ subject: many }] }, 'requests[0].subject'],
+      ['policies/evaluate', { subject: many }, 'subject'],
+      ['policies', { ...policy, conditions: [many] }, 'conditions[0]'],
+      ['policies', { ...policy, effect: 'require_approval', approval: many }, 'approval'],
+      ['policies', { ...policy, effect: 'require_approval', approval: { approvers: [many] } }, 'approval.approvers[0]'],
+      ['policies/plan', { policies: [], replay: many }, 'replay'],
+      ['decisions', { approvers: [many] }, 'approvers[0]'],
+      ['agents/nobody/suspend', many, 'body'],
+    ];
+    for (const [path, body, place] of places) {
+      const answer = await send(app, 'POST', `/api/v1/${path}`, { body });
+      expect([place, answer.status]).toEqual([place, 400]);
+      expect(faults(answer)).toMatchObject({ [place]: 'must have at most 10000 members' });
+    }
+  });
+
+  it('is one fault of a bound caller, too, for which the service adds a member', async () => {
+    const many = Object.fromEntries(Array.from({ length: 50_000 }, (_unused, index) => [index.toString(36), 1]));
+    const { id: agentId } = await createAgent(app, { name: 'wide-proposer' });
+    const { secret: key } = await issueKey(app, { scopes: ['propose'], agentId });
+    const answer = await send(app, 'POST', '/api/v1/decisions', { key, body: many });
+    expect(faults(answer)).toMatchObject({ body: 'must have at most 10000 members' });
   });
 
   it('is none where one member is repeated', async () => {

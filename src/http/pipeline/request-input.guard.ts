@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { type FieldFault, invalid, FaultList } from '../../errors/domain-error';
+import { isWide } from '../../json/json-builder';
 import type { JsonObject } from '../../json/json-value';
 import type { Caller } from '../../ledger/caller';
 import { AnswerMemory } from '../answers/answer-memory';
@@ -17,6 +18,7 @@ import { NO_QUERY, parseQueryString, type QueryString } from '../query/query-str
 import type { RouteTraits, TakenPart } from '../request/route-traits';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { checkTogether, InputCheck } from '../validation/request-validation.pipe';
+import { tooManyMembers } from '../validation/unknown-members';
 
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
@@ -99,7 +101,9 @@ function inputFaults(
   if (body === undefined) return faults;
   faults.push(...body.faults);
   // Where the body is taken whole, validation reports unknown members; listing a hundred thousand names twice would stall others.
-  if (traits.body !== 'whole') faults.push(...unknownNames(Object.keys(body.value), traits.body, unknownMember));
+  if (traits.body === 'whole') return faults;
+  if (isWide(body.value)) faults.push({ field: 'body', message: tooManyMembers().message });
+  else faults.push(...unknownNames(Object.keys(body.value), traits.body, unknownMember));
   return faults;
 }
 
@@ -118,7 +122,7 @@ function withOwnAgent(
 ): JsonObject {
   const agentId = caller?.agentId ?? null;
   if (name === undefined || agentId === null || (members[name] ?? null) !== null) return members;
-  return { ...members, [name]: agentId };
+  return Object.assign(members, { [name]: agentId });
 }
 
 /** As many as are reported. */

@@ -101,7 +101,7 @@ export class InputCheck {
 
   /** Throws VALIDATION_ERROR if nothing is left to validate and a fault was found. */
   settle(faultsOfPart: readonly FieldFault[]): void {
-    this.faults.push(...faultsOfPart.filter(({ field }) => !this.blamed.has(field)));
+    for (const fault of faultsOfPart) if (!this.blamed.has(fault.field)) this.faults.push(fault);
     this.partsToCome -= 1;
     if (this.partsToCome <= 0 && this.faults.length > 0) {
       throw invalid(this.faults);

@@ -2,6 +2,7 @@ import { RISK_LEVELS } from '../../config/configuration';
 import type { RequiredApprovals, RiskLevel } from '../../config/configuration';
 import { integerFault, oneOfFault, textFault } from '../../http/validation/value-rules';
 import type { FaultInside } from '../../http/validation/member-rule';
+import { unknownMembers } from '../../http/validation/unknown-members';
 import { durationFault } from '../../shared/duration';
 import { subjectFault } from '../patterns/subject-pattern';
 import type { ApprovalRequirement, ApproverGroup } from './approval-requirement';
@@ -84,10 +85,8 @@ function membersFault(
 ): string | readonly FaultInside[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
   const given = value as Readonly<Record<string, unknown>>;
-  const known = Object.keys(rules);
-  const unknown = Object.keys(given).filter((name) => !known.includes(name));
   return [
-    ...unknown.map((name) => ({ at: `.${name}`, message: `is not known here; known are ${known.join(', ')}` })),
+    ...unknownMembers(given, Object.keys(rules)),
     ...Object.entries(rules).flatMap(([name, rule]) => {
       const member = Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined;
       return member === undefined && !required.includes(name) ? [] : at(`.${name}`, rule(member));

@@ -1,4 +1,5 @@
 import type { FaultInside } from '../../http/validation/member-rule';
+import { unknownMembers } from '../../http/validation/unknown-members';
 import { oneOfFault, textFault } from '../../http/validation/value-rules';
 import { CONDITION_OPERATORS } from './condition';
 
@@ -23,7 +24,6 @@ function conditionFaults(given: unknown): FaultInside[] {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     return [{ at: '', message: 'must be an object' }];
   const members = given as Readonly<Record<string, unknown>>;
-  const unknown = Object.keys(members).filter((name) => !MEMBERS.includes(name));
   const { parameter, op, value } = members;
   const found = {
     '.parameter': textFault(parameter, { max: LONGEST_POINTER, rule: pointerFault }),
@@ -31,7 +31,7 @@ function conditionFaults(given: unknown): FaultInside[] {
     '.value': typeof op === 'string' ? valueFault(op, value) : undefined,
   };
   return [
-    ...unknown.map((name) => ({ at: `.${name}`, message: `is not known here; known are ${MEMBERS.join(', ')}` })),
+    ...unknownMembers(members, MEMBERS),
     ...Object.entries(found).flatMap(([at, message]) => (message === undefined ? [] : [{ at, message }])),
   ];
 }

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { optionalMark, shown } from '../../http/validation/field-text';
 import { CheckedBy, type FaultInside } from '../../http/validation/member-rule';
+import { unknownMembers } from '../../http/validation/unknown-members';
 import { parseTimestampOrDate } from '../../http/validation/timestamp';
 import type { ReplayPeriod } from '../replays';
 
@@ -43,9 +44,8 @@ export function replayPeriod({ from, to }: GivenReplay): ReplayPeriod {
 function replayFault(value: unknown): string | readonly FaultInside[] | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
   const members = value as Readonly<Record<string, unknown>>;
-  const unknown = Object.keys(members).filter((name) => !(MEMBERS as readonly string[]).includes(name));
   const faults = [
-    ...unknown.map((name) => ({ at: `.${name}`, message: 'is not known here; known are from, to' })),
+    ...unknownMembers(members, MEMBERS),
     ...MEMBERS.filter((name) => !isTime(members[name])).map((name) => ({
       at: `.${name}`,
       message: 'must be an RFC 3339 time with a zone, or a date',
