@@ -17,7 +17,8 @@ const MOST_FILES = 3;
 const [listFile] = process.argv.slice(2);
 if (listFile === undefined || !existsSync(listFile)) process.exit(1);
 const first = JSON.parse(readFileSync(listFile, 'utf8'));
-if (first.files.length === 0 || first.files.length > MOST_FILES) process.exit(1);
+const parts = first.files.flatMap((file) => file.parts);
+if (parts.length === 0 || parts.length > MOST_FILES) process.exit(1);
 if (first.files.some(({ hasCounterexample }) => hasCounterexample)) process.exit(1);
 
 const folder = mkdtempSync(join(tmpdir(), 'repeated-'));
@@ -25,8 +26,10 @@ try {
   const repeated = first.files.map((file) => ({ ...file, again: runAgain(file) }));
   const gain = repeated.reduce((sum, { passed, again }) => sum + again.passed - passed, 0);
   const failed = repeated.reduce((sum, { again }) => sum + again.failed, 0);
-  for (const { project, path, again } of repeated)
-    console.log(`${again.failed === 0 ? 'PASSED ONLY WHEN REPEATED' : 'FAILED TWICE'}: ${project} ${path}`);
+  for (const { project, parts: ofFile, again } of repeated)
+    console.log(
+      `${again.failed === 0 ? 'PASSED ONLY WHEN REPEATED' : 'FAILED TWICE'}: ${project} ${ofFile.join(', ')}`,
+    );
   console.log(`\n${first.passed + gain} passed, ${failed} failed`);
   process.exitCode = failed === 0 ? 0 : 1;
 } finally {

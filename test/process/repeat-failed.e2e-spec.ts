@@ -13,8 +13,11 @@ describe('Test files that failed in CI', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   const list = join(folder, 'failed.json');
-  const repeated = (files: readonly string[], hasCounterexample = false): ReturnType<typeof run> => {
-    const failed = files.map((file) => ({ project: 'sqlite', path: join(ROOT, file), passed: 0, hasCounterexample }));
+  const repeated = (files: readonly string[], hasCounterexample = false, parts?: string[]): ReturnType<typeof run> => {
+    const failed = files.map((file) => {
+      const path = join(ROOT, file);
+      return { project: 'sqlite', path, parts: parts ?? [path], passed: 0, hasCounterexample };
+    });
     writeFileSync(list, JSON.stringify({ passed: 7, files: failed }));
     return run('node', ['scripts/repeat-failed.mjs', list]);
   };
@@ -39,6 +42,13 @@ describe('Test files that failed in CI', () => {
     expect(await run('node', ['scripts/repeat-failed.mjs', join(folder, 'none')])).toMatchObject({ exitCode: 1 });
   });
 
+  it('are counted one by one where a folder runs in one process', async () => {
+    const parts = ['http/lists', 'http/docs', 'http/cors', 'http/body'];
+    expect(await repeated([PASSES], false, parts)).toMatchObject({ exitCode: 1, output: '' });
+    const { output } = await repeated([PASSES], false, parts.slice(0, 2));
+    expect(output).toContain('PASSED ONLY WHEN REPEATED: sqlite http/lists, http/docs');
+  });
+
   it('are not repeated where a property has a counterexample', async () => {
     expect(await repeated([PASSES], true)).toMatchObject({ exitCode: 1, output: '' });
   });
@@ -58,6 +68,6 @@ describe('Test files that failed in CI', () => {
       rmSync(broken);
     }
     const { files } = JSON.parse(readFileSync(list, 'utf8'));
-    expect(files).toEqual([{ project: 'sqlite', path: broken, passed: 0, hasCounterexample: false }]);
+    expect(files).toEqual([{ project: 'sqlite', path: broken, parts: [broken], passed: 0, hasCounterexample: false }]);
   });
 });
