@@ -37,7 +37,9 @@ function findingFetch(url: string): typeof fetch {
       hasAnswered = true;
       return answer;
     } catch (cause) {
-      if (hasAnswered || !wasNeverConnected(cause)) throw cause;
+      // A connection that broke shows that somebody listens, and may have acted: the request is repeated as usual.
+      hasAnswered ||= !wasNeverConnected(cause);
+      if (hasAnswered) throw cause;
       since ??= Date.now();
       if (Date.now() - since < LONGEST_SEARCH) throw cause;
       const facts = { code: 'UNREACHABLE', status: null, cause };
