@@ -204,7 +204,14 @@ class Governance:
         while True:
             try:
                 key = self._key_of(caller)
-                return self._attempt(method, url, data, {**headers, "Authorization": _bearer(key)}, timeout)
+                authorization = _bearer(key)
+            except Exception:
+                # There is no key this time. What an earlier attempt has done is still not known.
+                if last is not None and is_outcome_unknown:
+                    raise last
+                raise
+            try:
+                return self._attempt(method, url, data, {**headers, "Authorization": authorization}, timeout)
             except GovernanceError as error:
                 last = error
                 # A later attempt that is refused says nothing about an earlier one.
@@ -218,11 +225,6 @@ class Governance:
                 may_repeat = is_harmless or not _may_have_happened(error)
                 if not _is_temporary(error) or not may_repeat or is_over:
                     raise
-            except Exception:
-                # There is no key this time. What an earlier attempt has done is still not known.
-                if last is not None and is_outcome_unknown:
-                    raise last
-                raise
             time.sleep(wait)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

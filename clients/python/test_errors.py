@@ -212,6 +212,12 @@ class ErrorsTest(unittest.TestCase):
         self.assertEqual(len({key for _, key, _ in Service.received}), 1)
         return [caller.replace("Bearer ", "") for caller in Service.callers]
 
+    def test_error_of_a_function_that_asks_a_service_for_the_key_is_shown_as_it_is(self):
+        refused = self.service((500, {"error": {"code": "INTERNAL_ERROR", "message": "No key today."}}))
+        governance = Governance(self.url, lambda: refused.request("POST", "/api/v1/keys", {}))
+        with self.assertRaisesRegex(GovernanceError, "No key today"):
+            governance.request("POST", "/api/v1/entities", {"type": "asked"})
+
     def test_request_whose_answer_was_lost_is_repeated_by_the_same_caller(self):
         self.assertEqual(self.keys_sent("agk_1", "agk_2", "agk_1"), ["agk_1"] * 3)
 
