@@ -80,15 +80,9 @@ const LONG_ON_POSTGRES = [
   'policies/stored-rules',
   ...['policies/policy-replay', 'policies/policy-tests', 'policies/policy-versions'],
   ...['package/consumer', 'process/start', 'process/start-stop', 'webhooks/many-endpoints', 'webhooks/webhooks'],
-  ...[
-    'damaged-rows',
-    'derived-data-chunks',
-    'export',
-    'last-checkpoint',
-    'rewritten-history',
-    'state-verification',
-    'verifier',
-  ].map((name) => `verification/${name}`),
+  ...['damaged-rows', 'export', 'last-checkpoint', 'rewritten-history', 'state-verification', 'verifier'].map(
+    (name) => `verification/${name}`,
+  ),
 ];
 
 /** What runs on SQLite alone. */
