@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import { lookup, Resolver } from 'node:dns/promises';
+import { CANCELLED, lookup, Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { addressesListed, namesMeant } from './resolver-files';
@@ -31,16 +31,34 @@ export class NameLookup {
 
   /** By name servers; null: they say that there is no such name. A resolver for each keeps the slow from the others. */
   private async served(name: string, over: AbortSignal): Promise<readonly LookupAddress[] | null> {
+    const configuration = await textOf(RESOLVER);
+    over.throwIfAborted();
     const resolver = new Resolver(TERMS);
-    const limit = AbortSignal.any([over, AbortSignal.timeout(LONGEST)]);
-    limit.addEventListener('abort', () => resolver.cancel(), { once: true });
+    const cancel = (): void => resolver.cancel();
+    // Not a combined signal: Node 20 may collect its time limit, and keeps the resolver for as long as the other lasts.
+    const limit = setTimeout(cancel, LONGEST);
+    over.addEventListener('abort', cancel, { once: true });
+    try {
+      return await this.answersOf(resolver, namesMeant(configuration, name), over);
+    } finally {
+      clearTimeout(limit);
+      over.removeEventListener('abort', cancel);
+    }
+  }
+
+  private async answersOf(
+    resolver: Resolver,
+    names: readonly string[],
+    over: AbortSignal,
+  ): Promise<readonly LookupAddress[] | null> {
     let fault: Error | null = null;
-    for (const meant of namesMeant(await textOf(RESOLVER), name)) {
-      limit.throwIfAborted();
+    for (const meant of names) {
+      over.throwIfAborted();
       const answers = await Promise.all([resolver.resolve4(meant), resolver.resolve6(meant)].map(answerOf));
       const found = answers.flatMap(({ addresses }) => addresses);
       if (found.length > 0) return found.map(withFamily);
       fault ??= answers.find((answer) => answer.fault !== null)?.fault ?? null;
+      if (fault !== null && 'code' in fault && fault.code === CANCELLED) throw fault;
     }
     if (fault !== null) throw fault;
     return null;
