@@ -122,6 +122,10 @@ describe('The built program, killed while clients repeat unanswered requests', (
     expect([...effects.keys()].filter((word) => !words.has(word) && !unrepeated.has(word))).toEqual([]);
     for (const { operation, path, body, word, answer } of exchanges) {
       const again = await post(path, body, word);
+      if (isInterrupted(operation, answer)) {
+        expect(isInterrupted(operation, again)).toBe(true);
+        continue;
+      }
       expect([operation, again.status, again.text]).toEqual([operation, answer.status, answer.text]);
       expect([operation, isReplayed(again)]).toEqual([operation, true]);
     }
@@ -135,7 +139,10 @@ describe('The built program, killed while clients repeat unanswered requests', (
       const those = exchanges.filter((exchange) => exchange.operation === operation);
       expect([operation, those.length]).toEqual([operation, ANSWERED.length]);
       const statuses = operation.endsWith('refused') ? [403] : [200, 201];
-      expect(those.filter(({ answer }) => !statuses.includes(answer.status))).toEqual([]);
+      const others = those.filter(
+        ({ answer }) => !statuses.includes(answer.status) && !isInterrupted(operation, answer),
+      );
+      expect(others).toEqual([]);
       // Some executions were ended by a kill.
       const did = those.map(({ word }) => effects.get(word)?.join().replace(',execution.completed', ''));
       expect([operation, new Set(did).size]).toEqual([operation, 1]);
@@ -158,3 +165,8 @@ describe('The built program, killed while clients repeat unanswered requests', (
     expect((await program.send('GET', '/api/v1/executions?action=hang')).body.total).toBe(1);
   });
 });
+
+/** Whether a kill came while a test event was on its way to its endpoint: nobody knows whether it arrived. */
+function isInterrupted(operation: string, { status, text }: Answer): boolean {
+  return operation === 'webhooks_test' && status === 409 && text.includes('was interrupted');
+}
