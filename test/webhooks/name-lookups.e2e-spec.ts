@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAgent, createEntity } from '../support/application/factories';
-import { NAME_SERVER, NameServer } from '../support/application/name-server';
+import { NAME_SERVER, NameServer, type Otherwise } from '../support/application/name-server';
 import { WebhookEndpoint } from '../support/application/webhook-endpoint';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
@@ -21,10 +21,16 @@ const KNOWN = {
   'hooks.corp.example': ['127.0.0.1'],
   'listed.example': ['93.184.215.14'],
   'half.example': ['93.184.215.14', '::1'],
+  ...{ faulty: ['127.0.0.1'], silent: ['127.0.0.1'] },
 };
 const MOUNTS = 'mount --bind "$0" /etc/resolv.conf && mount --bind "$1" /etc/hosts && shift && exec "$@"';
 
 const canMount = spawnSync('unshare', ['-Urm', 'mount', '--bind', '/etc/hosts', '/etc/hosts']).status === 0;
+
+function otherwise(name: string): Otherwise {
+  if (name.includes('silent')) return 'silence';
+  return name.includes('faulty') ? 'fault' : 'none';
+}
 
 describeOnSqlite('The names of endpoints', () => {
   let folder: string;
@@ -38,7 +44,7 @@ describeOnSqlite('The names of endpoints', () => {
     writeFileSync(join(folder, 'resolv.conf'), RESOLVER);
     writeFileSync(join(folder, 'hosts'), LISTED);
     target = await WebhookEndpoint.start();
-    names = canMount ? await NameServer.start(KNOWN, (name) => name.includes('silent')) : null;
+    names = canMount ? await NameServer.start(KNOWN, otherwise) : null;
     if (names === null)
       process.stdout.write('SKIPPED: look-ups of names need unshare, and the right to listen at 53.\n');
   });
@@ -96,6 +102,15 @@ describeOnSqlite('The names of endpoints', () => {
     expect(await statusAt('listed.example')).toBe(204);
     expect(await statusAt('hooks')).toBe(204);
     expect(await statusAt('nowhere.example')).toBeNull();
+  });
+
+  it('stand for no other host while their server is silent, or has a fault', async () => {
+    if (names === null) return;
+    await start({ WEBHOOK_ALLOW_PRIVATE: 'true' });
+    const before = target.received.length;
+    for (const host of ['silent', 'faulty']) expect([host, await statusAt(host)]).toEqual([host, null]);
+    expect(names.asked).toEqual(expect.arrayContaining(['silent.corp.example', 'faulty.corp.example']));
+    expect(target.received).toHaveLength(before);
   });
 
   it('are refused where a name server says one private address', async () => {

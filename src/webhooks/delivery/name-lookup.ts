@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import { CANCELLED, lookup, Resolver } from 'node:dns/promises';
+import { CANCELLED, CONNREFUSED, lookup, NODATA, NOTFOUND, Resolver, TIMEOUT } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { addressesListed, namesMeant } from './resolver-files';
@@ -10,8 +10,10 @@ const RESOLVER = '/etc/resolv.conf';
 const LONGEST = 8_000;
 /** Each server is asked twice, and waited for twice as long the second time. */
 const TERMS = { timeout: 1_500, tries: 2 };
-/** By these a server says that a name has no addresses, or nobody serves names here. */
-const NONE: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
+/** By these a server says that a name has no addresses. */
+const NONE: ReadonlySet<string> = new Set([NOTFOUND, NODATA]);
+/** The system would wait as long again. */
+const UNANSWERED: ReadonlySet<string> = new Set([TIMEOUT, CANCELLED]);
 
 /**
  * Finds the addresses of endpoints as the system would: by the file of hosts, then by name servers. Not by its own
@@ -46,21 +48,25 @@ export class NameLookup {
     }
   }
 
+  /** After a fault, the next of the names may be another host, which must not get what is for the first. */
   private async answersOf(
     resolver: Resolver,
     names: readonly string[],
     over: AbortSignal,
   ): Promise<readonly LookupAddress[] | null> {
-    let fault: Error | null = null;
     for (const meant of names) {
       over.throwIfAborted();
       const answers = await Promise.all([resolver.resolve4(meant), resolver.resolve6(meant)].map(answerOf));
       const found = answers.flatMap(({ addresses }) => addresses);
       if (found.length > 0) return found.map(withFamily);
-      fault ??= answers.find((answer) => answer.fault !== null)?.fault ?? null;
-      if (fault !== null && 'code' in fault && fault.code === CANCELLED) throw fault;
+      const faults = answers.flatMap(({ fault }) => fault ?? []);
+      const unanswered = faults.find(({ code }) => UNANSWERED.has(String(code)));
+      if (unanswered !== undefined) throw unanswered;
+      // Nobody serves names here.
+      if (faults.some(({ code }) => code === CONNREFUSED)) return null;
+      // The resolver asks no second server after a fault of the first. With its dot, the name means nothing else.
+      if (faults.length > 0) return this.knownToSystem(`${meant.replace(/\.$/, '')}.`);
     }
-    if (fault !== null) throw fault;
     return null;
   }
 
@@ -79,16 +85,15 @@ function withFamily(address: string): LookupAddress {
 interface Answer {
   readonly addresses: readonly string[];
   /** Null where a server said what there is, be it nothing. */
-  readonly fault: Error | null;
+  readonly fault: NodeJS.ErrnoException | null;
 }
 
 async function answerOf(asked: Promise<string[]>): Promise<Answer> {
   try {
     return { addresses: await asked, fault: null };
   } catch (error) {
-    const fault = error instanceof Error ? error : new Error(String(error));
-    const isNone = 'code' in fault && NONE.has(String(fault.code));
-    return { addresses: [], fault: isNone ? null : fault };
+    const fault: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
+    return { addresses: [], fault: NONE.has(String(fault.code)) ? null : fault };
   }
 }
 

@@ -26,6 +26,7 @@ describe('The configuration of the resolver', () => {
     expect(namesMeant('search a\n', 'hooks.dev')).toEqual(['hooks.dev', 'hooks.dev.a']);
     expect(namesMeant('search a\ndomain b # c\n', 'hooks')).toEqual(['hooks.b', 'hooks']);
     expect(namesMeant('search a\n', 'hooks.example.')).toEqual(['hooks.example.']);
+    expect(namesMeant('search a. .\n', 'hooks')).toEqual(['hooks.a', 'hooks']);
   });
 
   it('has a service of a cluster found before a public name that reads the same', () => {

@@ -17,7 +17,9 @@ export function namesMeant(resolver: string, name: string): readonly string[] {
   const [, ...domains] = lines.findLast(([word = '']) => ['search', 'domain'].includes(word)) ?? [];
   const options = lines.filter(([word]) => word === 'options').flat();
   const dots = Number(options.findLast((option) => option.startsWith('ndots:'))?.slice('ndots:'.length) ?? 1);
-  const below = domains.map((domain) => `${name}.${domain}`);
+  // The root, a single dot, adds nothing to a name.
+  const searched = domains.map((domain) => domain.replace(/\.+$/, '')).filter((domain) => domain !== '');
+  const below = searched.map((domain) => `${name}.${domain}`);
   return name.split('.').length > dots ? [name, ...below] : [...below, name];
 }
 

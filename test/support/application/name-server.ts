@@ -6,10 +6,13 @@ const PORT = 53;
 const HEADER = 12;
 const TYPES = { A: 1, AAAA: 28 };
 const LOOPBACK_6 = '::1';
-/** Flags of an answer, without and with the code for a name that does not exist. */
-const [FOUND, NO_SUCH_NAME] = [0x8180, 0x8183];
+/** Flags of an answer: without a code, and with those for a fault of the server and a name that does not exist. */
+const [FOUND, FAULT, NO_SUCH_NAME] = [0x8180, 0x8182, 0x8183];
 
-/** A name server that knows a few names, never answers for others, and says of the rest that they do not exist. */
+/** What a name server does for a name that it does not know. */
+export type Otherwise = 'none' | 'silence' | 'fault';
+
+/** A name server that knows a few names; of others it says that they do not exist, unless it has a fault or is silent. */
 export class NameServer {
   /** The names that were asked for, in order. */
   readonly asked: string[] = [];
@@ -18,7 +21,7 @@ export class NameServer {
   private constructor(
     private readonly socket: Socket,
     private readonly known: Readonly<Record<string, readonly string[]>>,
-    private readonly isSilentOn: (name: string) => boolean,
+    private readonly otherwise: (name: string) => Otherwise,
   ) {
     socket.on('message', (question, { port, address }) => {
       const answer = this.answerTo(question);
@@ -29,13 +32,13 @@ export class NameServer {
   /** @param known by name: IPv4 addresses, and `::1`. Null: this user may not listen at the port of name servers. */
   static async start(
     known: Readonly<Record<string, readonly string[]>>,
-    isSilentOn: (name: string) => boolean,
+    otherwise: (name: string) => Otherwise,
   ): Promise<NameServer | null> {
     const socket = createSocket('udp4');
     const isListening = await new Promise<boolean>((resolve) => {
       socket.once('error', () => resolve(false)).bind(PORT, NAME_SERVER, () => resolve(true));
     });
-    return isListening ? new NameServer(socket, known, isSilentOn) : null;
+    return isListening ? new NameServer(socket, known, otherwise) : null;
   }
 
   /** Resolves when this many different names have been asked for. */
@@ -51,13 +54,14 @@ export class NameServer {
     const { name, end } = nameIn(question);
     this.asked.push(name);
     this.wake.splice(0).forEach((wake) => wake());
-    if (this.isSilentOn(name)) return null;
     const type = question.readUInt16BE(end);
     const all = this.known[name];
+    const otherwise = this.otherwise(name);
+    if (all === undefined && otherwise === 'silence') return null;
     const found = (all ?? []).filter((address) => type === (address === LOOPBACK_6 ? TYPES.AAAA : TYPES.A));
     const header = Buffer.alloc(HEADER);
     question.copy(header, 0, 0, 2);
-    header.writeUInt16BE(all === undefined ? NO_SUCH_NAME : FOUND, 2);
+    header.writeUInt16BE(all !== undefined ? FOUND : otherwise === 'fault' ? FAULT : NO_SUCH_NAME, 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(found.length, 6);
     const records = found.map((address) => recordOf(type, address));
