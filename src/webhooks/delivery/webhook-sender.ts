@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { LookupAddress } from 'node:dns';
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { LookupFunction, Socket } from 'node:net';
+import { BlockList, type LookupFunction, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { Configuration } from '../../config/configuration';
 import { webhookUrlFault, type WebhookTerms } from '../webhook-url';
 import { isRefusedAddress } from '../address-class';
@@ -11,6 +12,8 @@ import { signatures, type SignedContent } from './signature';
 
 /** Milliseconds from the beginning of an attempt to the end of its answer. */
 const LONGEST_ATTEMPT = 15_000;
+/** Milliseconds that one of several addresses has to accept a connection: an endpoint may be far away. */
+const PER_ADDRESS = 4_000;
 /** Most bytes read of an answer. */
 const MOST_READ = 64 * 1024;
 /** Milliseconds for which an idle connection is kept. */
@@ -57,7 +60,10 @@ export class WebhookSender {
 
   connections(): Connections {
     const closed = new AbortController();
-    const options = { keepAlive: true, maxSockets: 1, timeout: KEPT, lookup: this.lookupUntil(closed.signal) };
+    const options = {
+      ...{ keepAlive: true, maxSockets: 1, timeout: KEPT },
+      ...{ lookup: this.lookupUntil(closed.signal), autoSelectFamilyAttemptTimeout: PER_ADDRESS },
+    };
     const [http, https] = [new HttpAgent(options), new HttpsAgent(options)];
     const close = (): void => {
       closed.abort();
@@ -136,10 +142,11 @@ export class WebhookSender {
 
   /** Refuses a name if any of its addresses is refused: the name's owner must not influence which one is used. */
   private async permittedAddresses(name: string, closed: AbortSignal): Promise<[LookupAddress, ...LookupAddress[]]> {
-    const [first, ...others] = await this.names.addressesOf(name, closed);
+    const all = await this.names.addressesOf(name, closed);
     const isRefused = ({ address }: LookupAddress): boolean =>
       !this.terms.webhookAllowPrivate && isRefusedAddress(address);
-    if (first === undefined || [first, ...others].some(isRefused)) throw refusal('EACCES');
+    const [first, ...others] = all.some(isRefused) ? [] : reachable(all);
+    if (first === undefined) throw refusal('EACCES');
     return [first, ...others];
   }
 }
@@ -151,6 +158,23 @@ const NO_ANSWER: Answer = { status: null, retryAfter: null };
 function onceConnected(socket: Socket, callBack: () => void): void {
   if (!socket.connecting) callBack();
   else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', callBack);
+}
+
+const IPV4 = { kind: 'ipv4', name: 'IPv4' } as const;
+const IPV6 = { kind: 'ipv6', name: 'IPv6' } as const;
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** Those of families that this host has an address of, so that no time is lost on others; all, if none remain. */
+function reachable(all: readonly LookupAddress[]): readonly LookupAddress[] {
+  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  const families = new Set(own.filter(({ internal }) => !internal).map(({ family }) => family));
+  const found = all.filter(({ address, family }) => {
+    const { kind, name } = family === 6 ? IPV6 : IPV4;
+    return families.has(name) || LOOPBACK.check(address, kind);
+  });
+  return found.length > 0 ? found : all;
 }
 
 /** Unread data keeps a connection from being reused; an endless answer is not read to its end. */
