@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, createAgent, createEntity } from '../support/application/factories';
@@ -111,6 +112,18 @@ describe('The failures of an endpoint', () => {
     await until(async () => target.received.length > 1 || (await send(app, 'GET', path)).body.status !== 'active');
     expect(await statusesInAudit()).toEqual(['webhook.created', 'webhook.updated']);
     expect(target.received.map(({ body }) => body.data.subjectId)).toEqual([entityId, entityId]);
+  });
+
+  it('do not give up its new URL when the old one answers that it is gone', async () => {
+    const [old, target] = [await endpoint(confirmed), await endpoint(confirmed)];
+    const held = new Promise<ServerResponse>((resolve) => (old.answering = resolve));
+    await change({ url: old.url });
+    const response = await held;
+    await change({ url: target.url });
+    response.writeHead(410).end();
+    await until(async () => target.received.length > 0 || (await send(app, 'GET', path)).body.status !== 'active');
+    expect(await statusesInAudit()).toEqual(['webhook.created', 'webhook.updated', 'webhook.updated']);
+    expect(target.received.map(({ body }) => body.data.subjectId)).toEqual([entityId]);
   });
 
   it('are kept when only the description changes', async () => {

@@ -154,6 +154,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
       // Callers set it in commands: either it is seen here, or the caller sees what is written here.
       const stored = await this.store.of(id);
       if (stored?.epoch !== epoch || stored.term !== term) return;
+      // What the endpoint of another URL has answered says nothing about this one.
+      if (stored.failingUrl !== webhook.url) return;
       const failing = { ...webhook, status: 'failing', updatedAt: transaction.now } as const;
       transaction.update(WEBHOOK, failing, failingNote(status));
     });
