@@ -1,5 +1,5 @@
 import type { AskedPermission } from '../evaluation/asked-permission';
-import { ACTION, RESOURCE_ID, RESOURCE_TYPE } from '../evaluation/question-faults';
+import { ACTION, RESOURCE_ID, RESOURCE_TYPE, SUBJECT_ROLES } from '../evaluation/question-faults';
 import type { FieldFault } from '../errors/domain-error';
 import { textFault } from '../http/validation/value-rules';
 import type { JsonObject, JsonValue } from '../json/json-value';
@@ -36,8 +36,6 @@ const LONGEST_TYPE = 100;
 const LONGEST_ID = 500;
 /** In a policy's subjects, these mean something else. */
 const RESERVED_TYPES = ['role', 'kind'];
-/** More than a registered agent can have. */
-const MANY_ROLES = 50;
 const NO_ROLES: readonly string[] = [];
 const NO_FAULTS: readonly FieldFault[] = [];
 /** The texts that parts must have. */
@@ -61,16 +59,16 @@ export async function readPartsInSlices(
 ): Promise<EvaluationParts> {
   const given = rolesOf(members);
   const roles = new Set<string>();
-  for (let start = 0; start < given.length; start += MANY_ROLES) {
+  for (let start = 0; start < given.length; start += SUBJECT_ROLES.maxItems) {
     if (slices.areDue) await slices.next();
-    for (const role of validRoles(given.slice(start, start + MANY_ROLES))) roles.add(role);
+    for (const role of validRoles(given.slice(start, start + SUBJECT_ROLES.maxItems))) roles.add(role);
   }
   return partsWith(members, [...roles], defaults);
 }
 
-/** Whether reading the parts may take long. */
+/** Whether reading the parts may take long: the subject has more roles than an agent can have. */
 export function hasManyRoles(members: JsonObject): boolean {
-  return rolesOf(members).length > MANY_ROLES;
+  return rolesOf(members).length > SUBJECT_ROLES.maxItems;
 }
 
 /** The evaluation that the parts make up, or what is wrong with them. */
@@ -120,9 +118,14 @@ function readSubject(subject: JsonValue, roles: readonly string[]): EvaluationPa
 
 /** The roles as the caller gives them; none where they have faults. */
 function rolesOf({ subject = null }: JsonObject): readonly string[] {
+  const roles = givenRoles(subject);
+  return areTexts(roles) ? roles : NO_ROLES;
+}
+
+/** Null if there are none. */
+function givenRoles(subject: JsonValue): JsonValue {
   const properties = isObject(subject) ? subject['properties'] : undefined;
-  const roles = isObject(properties) ? properties['roles'] : undefined;
-  return Array.isArray(roles) && areTexts(roles) ? roles : NO_ROLES;
+  return isObject(properties) ? (properties['roles'] ?? null) : null;
 }
 
 /** Each once. As for agents, an invalid one is ignored. */
@@ -173,12 +176,11 @@ function partFaults(part: string, value: JsonValue, texts: readonly string[]): r
 
 function subjectFaults(subject: JsonValue): readonly FieldFault[] {
   const faults = partFaults('subject', subject, IDENTIFIED);
-  const properties = isObject(subject) ? subject['properties'] : undefined;
-  const roles = isObject(properties) ? (properties['roles'] ?? null) : null;
-  if (roles === null || (Array.isArray(roles) && areTexts(roles))) return faults;
+  const roles = givenRoles(subject);
+  if (roles === null || areTexts(roles)) return faults;
   return [...faults, { field: 'subject.properties.roles', message: 'must be an array of strings' }];
 }
 
-function areTexts(list: readonly JsonValue[]): list is readonly string[] {
-  return list.every((item) => typeof item === 'string');
+function areTexts(value: JsonValue): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }

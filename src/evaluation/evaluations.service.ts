@@ -19,9 +19,7 @@ import { AnsweredApprovals } from './answered-approvals';
 import { type Agents, agentsOf, type KnownAgent } from './asked-agents';
 import type { AskedPermission } from './asked-permission';
 import { requireMayAsk } from './may-ask';
-
-/** More than an agent can have. */
-const MANY_ROLES = 50;
+import { SUBJECT_ROLES } from './question-faults';
 
 export interface ExplainedAnswer {
   readonly answer: PermissionAnswer;
@@ -173,7 +171,7 @@ export class Evaluations {
 async function prepareSubjects(policies: PolicySnapshot, everybody: readonly AskedPermission['who'][]): Promise<void> {
   const slices = new Slices();
   for (const who of everybody)
-    if ('roles' in who && who.roles.length > MANY_ROLES) await inSlices(policies.prepare(who), slices);
+    if ('roles' in who && who.roles.length > SUBJECT_ROLES.maxItems) await inSlices(policies.prepare(who), slices);
 }
 
 /** In chunks. @throws VALIDATION_ERROR for agents that do not exist. */
