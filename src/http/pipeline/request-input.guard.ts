@@ -18,7 +18,7 @@ import { NO_QUERY, parseQueryString, type QueryString } from '../query/query-str
 import type { RouteTraits, TakenPart } from '../request/route-traits';
 import type { Exchange, ServiceRequest } from '../request/service-request';
 import { checkTogether, InputCheck } from '../validation/request-validation.pipe';
-import { tooManyMembers } from '../validation/unknown-members';
+import { TOO_MANY_MEMBERS } from '../validation/unknown-members';
 
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
@@ -102,7 +102,7 @@ function inputFaults(
   faults.push(...body.faults);
   // Where the body is taken whole, validation reports unknown members; listing a hundred thousand names twice would stall others.
   if (traits.body === 'whole') return faults;
-  if (isWide(body.value)) faults.push({ field: 'body', message: tooManyMembers().message });
+  if (isWide(body.value)) faults.push({ field: 'body', message: TOO_MANY_MEMBERS });
   else faults.push(...unknownNames(Object.keys(body.value), traits.body, unknownMember));
   return faults;
 }

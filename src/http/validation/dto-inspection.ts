@@ -6,7 +6,7 @@ import { isWide } from '../../json/json-builder';
 import { shownKey } from '../body/json-path';
 import { type DtoShape, dtoShape } from './dto-shape';
 import { faultsIn } from './member-rule';
-import { tooManyMembers } from './unknown-members';
+import { TOO_MANY_MEMBERS } from './unknown-members';
 
 /** How the fields of each part are named in the details of an error. */
 export const FIELD_PREFIX: Readonly<Record<ArgumentMetadata['type'], string>> = {
@@ -121,7 +121,7 @@ function knownMembers(given: Members, shape: DtoShape): Record<string, unknown> 
 function unknownMembers(given: Members, shape: DtoShape, prefix: string): readonly FieldFault[] {
   if (isWide(given)) {
     const field = prefix === FIELD_PREFIX.body ? 'body' : prefix.slice(0, -1);
-    return [{ field, message: tooManyMembers().message }];
+    return [{ field, message: TOO_MANY_MEMBERS }];
   }
   const unknown = Object.keys(given).filter((name) => !shape.members.has(name));
   return unknown.length === 0 ? [] : FaultList.of(unknownFaults(unknown, shape, prefix)).faults;
