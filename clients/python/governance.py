@@ -16,6 +16,7 @@ came of it, also when it raises.
 from __future__ import annotations
 
 import base64
+import concurrent.futures
 import datetime
 import email.utils
 import functools
@@ -62,7 +63,6 @@ _FAILURE_LENGTH = 2000
 _CLOSED = {"rejected", "expired", "cancelled"}
 #: What such a function returns has yet to run, when nobody would report it any more.
 _RUNS_LATER = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
-_HAS_YET_TO_RUN = (inspect.isawaitable, inspect.isgenerator, inspect.isasyncgen)
 _GUARD_A_FUNCTION = "guard a plain function, which a program with asyncio calls by asyncio.to_thread."
 
 _PerCall = Union[Any, Callable[..., Any]]
@@ -347,9 +347,15 @@ class Guard:
                 return done.result
             with execution:
                 result = function(*arguments, **named)
-                if any(is_kind(result) for is_kind in _HAS_YET_TO_RUN):
+                if _has_yet_to_run(result):
                     getattr(result, "close", lambda: None)()
                     raise TypeError(f"It returned before it had run: {_GUARD_A_FUNCTION}")
+                if _may_be_running(result):
+                    kind = type(result).__name__
+                    raise TypeError(
+                        f"It is not known whether the action was carried out, as the function returned before it ended ({kind}). "
+                        f"Do not repeat it before you know. From now on, {_GUARD_A_FUNCTION}"
+                    )
                 execution.result = result
             return execution.result
 
@@ -380,6 +386,7 @@ class Guard:
         }
         parameters = _of_call(self._parameters, arguments, named)
         if parameters is not None:
+            _require_plain_json(parameters, "parameters")
             request["parameters"] = parameters
         asked = self._ask(agent, request)
         return GuardedExecution(self._governance, self._go(asked))
@@ -587,6 +594,35 @@ def _text_of(error: BaseException) -> str:
 
 def _of_call(value: _PerCall, arguments: tuple, named: Mapping[str, Any]) -> Any:
     return value(*arguments, **named) if callable(value) else value
+
+
+def _has_yet_to_run(result: Any) -> bool:
+    return (
+        (inspect.iscoroutine(result) and inspect.getcoroutinestate(result) == inspect.CORO_CREATED)
+        or (inspect.isgenerator(result) and inspect.getgeneratorstate(result) == inspect.GEN_CREATED)
+        or inspect.isasyncgen(result)
+    )
+
+
+def _may_be_running(result: Any) -> bool:
+    """Such as a task of asyncio, or what a pool of threads has accepted."""
+    return (
+        inspect.isawaitable(result) or inspect.isgenerator(result) or isinstance(result, concurrent.futures.Future)
+    )
+
+
+def _require_plain_json(value: Any, place: str) -> None:
+    """What JSON would change on its way is refused: the record, and an approval, would be of something else than what runs."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            if not isinstance(name, str):
+                raise TypeError(f"{place} must be plain JSON, whose names are texts; {name!r} is none.")
+            _require_plain_json(member, f"{place}.{name}")
+    elif isinstance(value, (list, tuple)):
+        for index, member in enumerate(value):
+            _require_plain_json(member, f"{place}[{index}]")
+    elif isinstance(value, float) and not math.isfinite(value) or not isinstance(value, (str, int, float, type(None))):
+        raise TypeError(f"{place} must be plain JSON; it is {value!r}.")
 
 
 def _is_json(value: Any) -> bool:

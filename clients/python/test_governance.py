@@ -1,5 +1,7 @@
 """Runs against the service at GOVERNANCE_URL with the operator's key in GOVERNANCE_API_KEY."""
 
+import asyncio
+import concurrent.futures
 import os
 import threading
 import time
@@ -121,6 +123,38 @@ class GuardTest(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "It returned before it had run"):
                 guard(function)()
             self.assertEqual(self.execution("mails/later")["outcome"], "failed")
+
+    def test_what_may_still_be_running_is_not_known(self):
+        async def run_within_a_loop():
+            ended = asyncio.Event()
+            guard = self.governance.guard("send", "mail", "mails/task")
+            with self.assertRaisesRegex(TypeError, "not known whether the action was carried out.*Do not repeat it"):
+                guard(lambda: asyncio.ensure_future(ended.wait()))()
+            ended.set()
+            await asyncio.sleep(0)
+
+        asyncio.run(run_within_a_loop())
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            ended = threading.Event()
+            with self.assertRaisesRegex(TypeError, "not known whether the action was carried out"):
+                self.governance.guard("send", "mail", "mails/pool")(lambda: pool.submit(ended.wait))()
+            ended.set()
+        for resource_id in ("mails/task", "mails/pool"):
+            found = self.execution(resource_id)
+            self.assertEqual(found["outcome"], "failed")
+            self.assertIn("not known whether the action was carried out", found["failureReason"])
+
+    def test_parameters_that_json_would_change_are_refused_before_anything_is_asked(self):
+        for changed, place in (
+            ({1: "a", "1": "b"}, "parameters"),
+            ({"to": [{None: 1}]}, r"parameters\.to\[0\]"),
+            ({"to": float("nan")}, r"parameters\.to"),
+            ({"to": {1, 2}}, r"parameters\.to"),
+        ):
+            with self.assertRaisesRegex(TypeError, f"^{place} must be plain JSON"):
+                with self.governance.guard("send", "mail", "mails/changed", changed):
+                    self.fail("It ran.")
+        self.assertEqual(list(OPERATOR.pages("/api/v1/executions", {"resourceId": "mails/changed"})), [])
 
     def test_guard_reports_no_block_as_another(self):
         guard = self.governance.guard("send", "mail", "mails/shared")

@@ -36,5 +36,5 @@ export function alterOneByte(file: string): Alteration | null {
 
 /** Up to the end of the value. */
 function rest(content: Buffer, from: number): string {
-  return /^[^,}]*/.exec(content.toString('latin1', from, from + 40))?.[0] ?? '';
+  return /^[^,}]*/.exec(content.toString('utf8', from, from + 40))?.[0] ?? '';
 }

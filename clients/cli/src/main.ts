@@ -11,9 +11,9 @@ import { addSeedCommand } from './commands/seed.js';
 import { addTamperCommand } from './commands/tamper.js';
 import { addTourCommand } from './commands/tour.js';
 import { endEarly } from './early-end.js';
-import { addHookCommand } from './hook/command.js';
+import { addHookCommand, blockFailures } from './hook/command.js';
 import { addMcpCommand } from './mcp/command.js';
-import { plain, plainLines } from './output.js';
+import { plain, printError } from './output.js';
 import { SettingsError } from './settings.js';
 import { DemoCompanyError } from '../../typescript/src/demo-company.js';
 import { GovernanceError } from '../../typescript/src/index.js';
@@ -46,6 +46,10 @@ addSeedCommand(program);
 addTourCommand(program);
 addTamperCommand(program);
 addCompletionCommand(program);
+blockFailures(
+  process.argv.slice(2),
+  program.commands.map((command) => command.name()),
+);
 
 // The reader of the output may have seen enough, as in `gov export | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -66,7 +70,7 @@ function exitCodeOf(error: unknown): number {
   if (!EXPECTED.some((kind) => error instanceof kind)) throw error;
   const id = error instanceof GovernanceError && error.requestId !== null ? ` (request ${error.requestId})` : '';
   const advice = error instanceof GovernanceError ? adviceOn(error) : '';
-  process.stderr.write(`${plainLines((error as Error).message)}${advice}${plain(id)}\n`);
+  printError(`${(error as Error).message}${advice}${plain(id)}`);
   return 1;
 }
 

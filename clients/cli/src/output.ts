@@ -11,8 +11,12 @@ type Style = Parameters<typeof styleText>[0];
 /** What acts on a terminal, or cannot be seen on it. In text from others it is shown as spaces. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
+const ESCAPE = '\u001b';
+/** What `styled` makes, which is all that may act on a terminal. */
+const STYLES = new RegExp(`${ESCAPE}\\[(?:[12]|22|3[1-39])m`, 'g');
+
 export function printJson(value: unknown): void {
-  process.stdout.write(`${shownJson(value, 2)}\n`);
+  printLine(shownJson(value, 2));
 }
 
 /** Equal JSON, in which text from others does nothing to a terminal. */
@@ -32,10 +36,10 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
       .map((cell, index) => cell.padEnd(widths[index] ?? 0))
       .join('  ')
       .trimEnd();
-  if (rows.length > 0) process.stdout.write(`${styled('bold', line(columns.map(({ title }) => title)))}\n`);
-  for (const row of cells) process.stdout.write(`${line(row)}\n`);
-  if (rows.length === 0) process.stdout.write('Nothing.\n');
-  else if (total > rows.length) process.stdout.write(styled('dim', `${rows.length} of ${total}.\n`));
+  if (rows.length > 0) printLine(styled('bold', line(columns.map(({ title }) => title))));
+  for (const row of cells) printLine(line(row));
+  if (rows.length === 0) printLine('Nothing.');
+  else if (total > rows.length) printLine(styled('dim', `${rows.length} of ${total}.`));
 }
 
 /** A name given by others, as it may be shown. */
@@ -48,8 +52,23 @@ export function plainLines(text: string): string {
   return text.split('\n').map(plain).join('\n');
 }
 
+/** All output goes through here or `printError`, so that no command can forget what text by others may hold. */
 export function printLine(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${shown(text, process.stdout.isTTY)}\n`);
+}
+
+/** The same for what is not the result. */
+export function printError(text: string): void {
+  process.stderr.write(`${shown(text, false)}\n`);
+}
+
+function shown(text: string, isStyled: boolean): string {
+  if (!isStyled) return plainLines(text);
+  const styles = text.match(STYLES) ?? [];
+  return text
+    .split(STYLES)
+    .map((part, index) => plainLines(part) + (styles[index] ?? ''))
+    .join('');
 }
 
 /** Colours on a terminal only, and not if NO_COLOR is set. */

@@ -12,8 +12,13 @@ import { type Settings, SettingsError } from './settings.js';
 
 const PACKAGE = 'agent-governance-service';
 const SERVICE = join('dist', 'main.js');
-/** As in `npm start`. */
+/** Both as in `npm start`. */
 const SERVICE_FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=512'];
+const ALLOCATOR = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '524288',
+  MALLOC_TRIM_THRESHOLD_: '8388608',
+} as const;
 
 /** Runs the service in the folder of the user; this command ends when the service does. */
 export async function runService(): Promise<void> {
@@ -27,7 +32,10 @@ export async function runToTheEnd(
   parameters: readonly string[],
   flags: readonly string[] = [],
 ): Promise<void> {
-  const program = spawn(process.execPath, [...flags, join(serviceFolder(), file), ...parameters], { stdio: 'inherit' });
+  const program = spawn(process.execPath, [...flags, join(serviceFolder(), file), ...parameters], {
+    env: { ...process.env, ...ALLOCATOR },
+    stdio: 'inherit',
+  });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => program.kill(signal));
   // The service does not expect to have a terminal.
   process.on('SIGHUP', () => program.kill('SIGTERM'));

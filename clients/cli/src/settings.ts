@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { GovernanceClient, GovernanceError } from '../../typescript/src/index.js';
@@ -96,9 +97,14 @@ export function serviceAddress(text: string): string {
 export function keepSettings(settings: Settings): string {
   const path = settingsPath();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(path, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600 });
-  // An existing file keeps its permissions.
-  chmodSync(path, 0o600);
+  // An existing file keeps its permissions, and whoever has it open reads on: it is replaced in one step.
+  const draft = `${path}.${randomUUID()}`;
+  try {
+    writeFileSync(draft, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
   return path;
 }
 

@@ -47,7 +47,7 @@ export async function carriedOut<Result>(
   signal?.throwIfAborted();
   let result: Result;
   try {
-    result = await run();
+    result = await returned(run);
   } catch (error) {
     if (isPause(error)) begun.delete(execution);
     else await reported(transport, execution, { error });
@@ -55,6 +55,22 @@ export async function carriedOut<Result>(
   }
   await reported(transport, execution, { result });
   return result;
+}
+
+/** What came of the action. @throws TypeError for what would go on after its report. */
+async function returned<Result>(run: () => Result | Promise<Result>): Promise<Result> {
+  const result = await run();
+  if (!isIterator(result)) return result;
+  // So that it does not run when nobody would report it any more.
+  void Promise.resolve(result.return?.()).catch(() => undefined);
+  throw new TypeError('It returned an iterator, so it had not run to its end: return what came of the action.');
+}
+
+/** What a generator returns, or something like it. Iterators over what is there already are none: they cannot be made to throw. */
+function isIterator(value: unknown): value is AsyncIterator<unknown> {
+  if (typeof value !== 'object' || value === null || !('next' in value) || typeof value.next !== 'function')
+    return false;
+  return Symbol.asyncIterator in value || (Symbol.iterator in value && 'throw' in value);
 }
 
 /**

@@ -843,7 +843,7 @@ export interface paths {
         head?: never;
         /**
          * Change a webhook
-         * @description Its deliveries continue from the entry they have reached.
+         * @description Its deliveries continue from the entry they have reached. Other `actions` or another `agentId` apply to the entries that follow.
          *
          *     Scope: `admin`.
          */
@@ -905,7 +905,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver again
-         * @description From a sequence on, whatever was delivered before; a failing one becomes active again.
+         * @description What its filter chooses from a sequence on, whatever was delivered before; a failing one becomes active again.
          *
          *     Scope: `admin`.
          */

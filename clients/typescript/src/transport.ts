@@ -1,6 +1,7 @@
 import type { Method } from './api-types.js';
 import { errorOf, GovernanceError, unexpectedAnswer } from './governance-error.js';
 import { wasNeverConnected } from './never-connected.js';
+import { plainJson } from './plain-json.js';
 import { isSameCaller } from './same-caller.js';
 
 /** Statuses which mean that nothing was done and a retry is safe. */
@@ -64,11 +65,9 @@ export class Transport {
    * later has no limit of time, and ends no more by `signal`. @throws as `json`.
    */
   async send<Result>(request: SentRequest, read: (response: Response) => Promise<Result>): Promise<Result> {
-    const hasSecret = request.method === 'post' && SECRETS.test(request.path);
-    const headers = headersOf(request, hasSecret);
+    const headers = headersOf(request);
     const isHarmless = isHarmlessTwice(request.method, headers);
-    // Here, as what JSON cannot carry must not pass for a service that cannot be reached.
-    const body = request.body === undefined ? null : JSON.stringify(request.body);
+    const body = request.body === undefined ? null : plainJson(request.body);
     const patience = request.patience ?? this.options.patience ?? 30_000;
     const end = Date.now() + patience;
     let isOutcomeUnknown = false;
@@ -182,11 +181,11 @@ interface Failure {
 }
 
 /** Those that are given replace those that a request has anyway, in whatever case they are written. */
-function headersOf({ method, body, headers: given }: SentRequest, hasSecret: boolean): Headers {
+function headersOf({ method, path, body, headers: given }: SentRequest): Headers {
   const headers = new Headers(given);
   const own = new Headers();
   if (body !== undefined) own.set('Content-Type', 'application/json');
-  if (method === 'post' && !hasSecret) own.set('Idempotency-Key', globalThis.crypto.randomUUID());
+  if (method === 'post' && !SECRETS.test(path)) own.set('Idempotency-Key', globalThis.crypto.randomUUID());
   own.forEach((value, name) => {
     if (!headers.has(name)) headers.set(name, value);
   });

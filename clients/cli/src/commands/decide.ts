@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { duration, printJson, printLine, printTable, styled } from '../output.js';
+import { duration, plain, printJson, printLine, printTable, styled } from '../output.js';
 import { client } from '../settings.js';
 import type { Schemas } from '../../../typescript/src/index.js';
 
@@ -65,7 +65,7 @@ async function decide(verb: 'approve' | 'reject', id: string, { comment, as, jso
   }
   const colour = decision.status === 'approved' ? 'green' : 'yellow';
   printLine(`${decision.id} is ${styled(colour, decision.status)}.`);
-  if (decision.status === 'proposed') printLine(`It still needs ${needs(decision)}.`);
+  if (decision.status === 'proposed') printLine(plain(`It still needs ${needs(decision)}.`));
 }
 
 /** What is missing: "1 of role:security and 2 of role:finance". */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { printLine } from '../output.js';
+import { plain, printLine } from '../output.js';
 import {
   client,
   clientOf,
@@ -31,12 +31,12 @@ async function login({ url: given }: { url?: string }): Promise<void> {
   const { actor, agentId } = await clientOf({ url, key }).get('/api/v1/me');
   const path = keepSettings({ url, key });
   const agent = agentId === null ? 'bound to no agent' : `bound to the agent ${agentId}`;
-  printLine(`Logged in at ${url} with the key ${actor.id}, ${agent}. Kept in ${path}.`);
+  printLine(plain(`Logged in at ${url} with the key ${actor.id}, ${agent}. Kept in ${path}.`));
 }
 
 async function whoAmI(): Promise<void> {
   const { actor, agentId, scopes, expiresAt } = await client().get('/api/v1/me');
-  printLine(`${actor.type} ${actor.id}`);
+  printLine(plain(`${actor.type} ${actor.id}`));
   printLine(`agent:   ${agentId ?? 'none'}`);
   printLine(`scopes:  ${scopes.join(', ')}`);
   printLine(`expires: ${expiresAt ?? 'never'}`);

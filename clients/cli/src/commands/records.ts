@@ -1,5 +1,5 @@
 import { type Command, type CommandOptions, InvalidArgumentError } from 'commander';
-import { type Column, printJson, printTable } from '../output.js';
+import { type Column, printJson, printLine, printTable } from '../output.js';
 import { client, SettingsError } from '../settings.js';
 import { addPolicyFileCommands } from './policies.js';
 import { GovernanceError, type Schemas } from '../../../typescript/src/index.js';
@@ -104,7 +104,7 @@ async function revoke(id: string, { reason }: { reason?: string }): Promise<void
   const { status } = await client().post('/api/v1/api-keys/{id}/revoke', { path: { id }, body });
   if (status === 'active')
     throw new GovernanceError(`${id} is still active.`, { code: 'UNEXPECTED_ANSWER', status: 200 });
-  process.stdout.write(`${id} is ${status}.\n`);
+  printLine(`${id} is ${status}.`);
 }
 
 function wholeNumber(text: string): number {

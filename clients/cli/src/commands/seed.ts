@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { beforeEarlyEnd } from '../early-end.js';
-import { printJson, printLine, printTable } from '../output.js';
+import { printError, printJson, printLine, printTable } from '../output.js';
 import { settings, SettingsError } from '../settings.js';
 import { type DemoCompany, type IssuedDemoKey, makeDemoCompany } from '../../../typescript/src/demo-company.js';
 import { GovernanceError } from '../../../typescript/src/index.js';
@@ -23,14 +23,14 @@ async function seed(file: string | undefined, options: { json?: boolean }): Prom
   const making = make(readCompany(file ?? BUNDLED), options, interruption.signal);
   beforeEarlyEnd(async () => {
     interruption.abort();
-    process.stderr.write('Interrupted: the request that is under way is the last one.\n');
+    printError('Interrupted: the request that is under way is the last one.');
     await making.catch(() => undefined);
   });
   await making;
 }
 
 async function make(company: DemoCompany, { json }: { json?: boolean }, interrupted: AbortSignal): Promise<void> {
-  const onPart = (part: string): void => void process.stderr.write(`${part} …\n`);
+  const onPart = (part: string): void => printError(`${part} …`);
   const issued: IssuedDemoKey[] = [];
   const show = (title: string): void => (json === true ? printJson(issued) : printKeys(title, issued));
   try {

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { alterOneByte } from '../altered-byte.js';
 import { writeChain } from '../chain-export.js';
 import { beforeEarlyEnd } from '../early-end.js';
-import { printLine, styled } from '../output.js';
+import { plain, printLine, styled } from '../output.js';
 import { verifiedExport, type Verdict } from '../service-program.js';
 import { type Settings, settings, SettingsError } from '../settings.js';
 
@@ -30,8 +30,8 @@ export async function tamper(service: Settings): Promise<void> {
     if (altered === null)
       throw new SettingsError('There are no entries yet that could be altered: `gov seed` creates some.');
     printLine(`\nOne byte of the copy is altered, in line ${altered.line}:`);
-    printLine(styled('red', `  - ${altered.was}`));
-    printLine(styled('green', `  + ${altered.is}`));
+    printLine(styled('red', plain(`  - ${altered.was}`)));
+    printLine(styled('green', plain(`  + ${altered.is}`)));
     printLine('\nThe same verification again:');
     const after = await verifiedExport(copy);
     printVerdict(after);
@@ -42,6 +42,6 @@ export async function tamper(service: Settings): Promise<void> {
 }
 
 function printVerdict({ valid, entries, firstFaults }: Verdict): void {
-  for (const { layer, place, fault } of firstFaults) printLine(`  ${layer}: ${place}: ${fault}`);
+  for (const { layer, place, fault } of firstFaults) printLine(plain(`  ${layer}: ${place}: ${fault}`));
   printLine(`  ${valid ? styled('green', 'VALID') : styled('red', 'INVALID')}, ${entries} entries`);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Execution, Outcome } from '../../../typescript/src/index.js';
 
 /** What is remembered of a use of a tool from one hook to the next. */
@@ -21,6 +21,8 @@ export interface KeptCall extends AuthorizedCall {
 }
 
 const SUFFIX = '.json';
+/** One that a hook is adding the outcome to. */
+const CLAIMED = /\.json\.\d+\.json$/;
 /** Milliseconds after which a tool that has not run never will: its user refused it. */
 const LONGEST_QUESTION = 30 * 24 * 60 * 60_000;
 /** Milliseconds: no hook takes longer. */
@@ -32,17 +34,36 @@ export function keepAuthorized(call: string, service: string, execution: Executi
   for (const path of paths()) {
     if (age(path) > LONGEST_QUESTION && read(path)?.outcome === undefined) rmSync(path, { force: true });
   }
-  write(pathOf(call), { service, execution });
+  write(join(folder(), `${digestOf(call)}.${digestOf(execution.id)}${SUFFIX}`), { service, execution });
 }
 
-/** That use, with its outcome, until it is reported; null if it was not authorised here, or is reported already. */
+/**
+ * That use, with its outcome, until it is reported; null if it was not authorised here, or is reported already. Of equal uses that
+ * have no id it is any: they were authorised as the same.
+ */
 export function keepOutcome(call: string, outcome: Outcome): KeptCall | null {
-  const path = pathOf(call);
-  const kept = read(path);
-  if (kept === null) return null;
-  const own = { ...kept, outcome, reporter: process.pid };
-  write(path, own);
-  return { path, ...own };
+  for (const path of paths().filter((one) => basename(one).startsWith(digestOf(call)) && !CLAIMED.test(one))) {
+    const kept = read(path);
+    if (kept === null || kept.outcome !== undefined) continue;
+    const claimed = `${path}.${process.pid}${SUFFIX}`;
+    if (!isRenamed(path, claimed)) continue;
+    const own = { ...kept, outcome, reporter: process.pid };
+    write(claimed, own);
+    renameSync(claimed, path);
+    return { path, ...own };
+  }
+  return null;
+}
+
+/** False where another hook was faster. */
+function isRenamed(path: string, to: string): boolean {
+  try {
+    renameSync(path, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 /** Others of the same agent at the same service that have run and could not be reported so far. */
@@ -92,12 +113,12 @@ function isRunning(reporter: number | undefined): boolean {
 }
 
 function paths(): string[] {
-  const names = readdirSync(folder()).filter((name) => name.endsWith(SUFFIX));
+  const names = (existsSync(folder()) ? readdirSync(folder()) : []).filter((name) => name.endsWith(SUFFIX));
   return names.map((name) => join(folder(), name));
 }
 
-function pathOf(call: string): string {
-  return join(folder(), `${createHash('sha256').update(call).digest('hex')}${SUFFIX}`);
+function digestOf(call: string): string {
+  return createHash('sha256').update(call).digest('hex');
 }
 
 function folder(): string {

@@ -1,13 +1,28 @@
-import { type Command, CommanderError, InvalidArgumentError } from 'commander';
-import { plainLines } from '../output.js';
+import { type Command, InvalidArgumentError } from 'commander';
+import { printError, printLine, shownJson } from '../output.js';
 import { answerClaudeCode } from './claude-code.js';
 
 /** Exit code with which a hook blocks a tool call; any other code would let it proceed. */
 const BLOCKED = 2;
+/** Words that only a hook's command line has in the place of a command, or near it. */
+const WORDS = ['hook', 'claude-code'];
 /** Seconds: a hook that exceeds the time limit of Claude Code, 60 by default, does not block. */
 const TIMEOUT = 45;
 
 const AFTER_THE_TOOL = /"hook_event_name"\s*:\s*"PostToolUse/;
+
+/**
+ * Whatever ends a hook other than well has to block the tool, also a command line that is misspelt: one that is none of `commands`
+ * and mentions a hook is taken for one.
+ */
+export function blockFailures(words: readonly string[], commands: readonly string[]): void {
+  const command = words.find((word) => !word.startsWith('-')) ?? '';
+  const isMeant = command === 'hook' || (!commands.includes(command) && words.some((word) => WORDS.includes(word)));
+  if (!isMeant) return;
+  process.on('exit', (code) => {
+    if (code !== 0) process.exitCode = BLOCKED;
+  });
+}
 
 export function addHookCommand(program: Command): void {
   const hook = program.command('hook').description('for agents that ask a program before they use a tool');
@@ -21,19 +36,16 @@ export function addHookCommand(program: Command): void {
       seconds,
       TIMEOUT,
     )
-    .exitOverride(({ exitCode, code, message }) => {
-      throw new CommanderError(exitCode === 0 ? 0 : BLOCKED, code, message);
-    })
     .action(async ({ map, timeout }: { map?: string; timeout: number }) => {
       const event = { text: '' };
       blockAfter(timeout, event);
       try {
         event.text = await standardInput();
         const answer = await answerClaudeCode(event.text, map);
-        if (answer !== null) process.stdout.write(`${JSON.stringify(answer)}\n`);
+        if (answer !== null) printLine(shownJson(answer));
       } catch (error) {
         // Whatever the error, a call that was not authorised must not run.
-        process.stderr.write(`${plainLines(error instanceof Error ? error.message : String(error))}\n`);
+        printError(error instanceof Error ? error.message : String(error));
         process.exitCode = BLOCKED;
       }
     });
@@ -51,7 +63,7 @@ function blockAfter(timeout: number, event: { readonly text: string }): void {
     const consequence = AFTER_THE_TOOL.test(event.text)
       ? 'so what came of the tool is not on record yet. It is kept, and reported after the next tool. Do not repeat the action.'
       : 'so the tool does not run. Whether a handler of the service carried the action out is not known.';
-    process.stderr.write(`The governance service does not answer within ${timeout} seconds, ${consequence}\n`);
+    printError(`The governance service does not answer within ${timeout} seconds, ${consequence}`);
     process.exit(BLOCKED);
   }, timeout * 1_000).unref();
 }

@@ -21,8 +21,10 @@ import { UnknownOutcomeError } from './unknown-outcome.js';
 /** The name of the question that a client is asked about a call that waits. */
 const QUESTION = 'approval';
 const FORM = { type: 'object' as const, properties: {} };
-/** As many requests as may wait for one agent by default. The oldest of more questions counts as abandoned. */
-const MOST_QUESTIONS = 100;
+/** As many requests as may wait for one agent by default: of more, the oldest is forgotten. */
+const MOST_PROMISES = 100;
+/** Milliseconds by which the clock of the service may be behind. */
+const BEHIND = 1_000;
 
 export interface ToolCall {
   readonly name: string;
@@ -46,10 +48,16 @@ export interface Gate {
   readonly pageOf: (decisionId: string) => Promise<string | null>;
   /** The calls that were passed to the server and are not reported yet. */
   readonly carrying: Set<Promise<unknown>>;
-  /** How many calls wait for each execution: the last one that is cancelled withdraws it. */
-  readonly waiting: Map<string, number>;
-  /** The executions that a client has a question about, so that somebody waits for them, too. */
-  readonly asked: Set<string>;
+  /** The calls that wait for each execution. */
+  readonly waiting: Map<string, Waiting>;
+  /** The executions of which a client was told that its call goes through once they are approved. */
+  readonly promised: Set<string>;
+}
+
+/** The calls that wait for one execution: the last of them that is cancelled withdraws it, if the first of them has opened it. */
+export interface Waiting {
+  count: number;
+  readonly hasOpened: boolean;
 }
 
 /** How to ask the client while a call waits; null if it cannot be asked. */
@@ -66,34 +74,40 @@ export async function governedCall(
   elicitation: Elicitation,
 ): Promise<CallToolResult | InputRequiredResult> {
   const progress = new CallProgress(context);
+  const began = Date.now();
   const first = await attempt(gate, call, context, progress);
   if (!(first instanceof ApprovalPendingError)) return first;
-  const waited = await approvalOf(gate, call, context, progress, first.execution).catch((error: unknown) => {
+  const waited = await approvalOf(gate, call, context, progress, first.execution, began).catch((error: unknown) => {
     if (error instanceof GovernanceError) return error;
     throw error;
   });
   if (waited instanceof GovernanceError) return answerTo(call, waited);
   if (waited.outcome === 'approved') {
     const second = await attempt(gate, call, context, progress);
+    if (!(second instanceof ApprovalPendingError)) return second;
     // Another call has used the approval: this one needs its own.
-    return second instanceof ApprovalPendingError ? notDone(pendingText(call.name, second.execution)) : second;
+    remember(gate.promised, second.execution.id);
+    return notDone(pendingText(call.name, second.execution));
   }
   if (waited.outcome !== 'pending_approval') return notDone(endedText(call.name, waited));
   const wasAsked = context.mcpReq.inputResponses?.[QUESTION] !== undefined;
+  remember(gate.promised, waited.id);
   if (elicitation === null || wasAsked) return notDone(pendingText(call.name, waited));
-  remember(gate.asked, waited.id);
   return question(gate, call, elicitation, waited);
 }
 
-/** A client need not answer, so they must not add up. */
-function remember(asked: Set<string>, id: string): void {
-  asked.delete(id);
-  asked.add(id);
-  const [oldest] = asked;
-  if (asked.size > MOST_QUESTIONS && oldest !== undefined) asked.delete(oldest);
+/** A client need not call again, so they must not add up. */
+function remember(promised: Set<string>, id: string): void {
+  promised.delete(id);
+  promised.add(id);
+  const [oldest] = promised;
+  if (promised.size > MOST_PROMISES && oldest !== undefined) promised.delete(oldest);
 }
 
-/** Checks the call, and runs it if it is authorised. The client cannot interrupt the check: what it authorises has to be reported. */
+/**
+ * Checks the call, and runs it if it is authorised. A call that the client has cancelled uses no approval up; a request that may
+ * authorise it is not interrupted, as what it authorises has to be reported.
+ */
 async function attempt(
   gate: Gate,
   call: ToolCall,
@@ -102,7 +116,7 @@ async function attempt(
 ): Promise<CallToolResult | ApprovalPendingError> {
   try {
     const request = { ...gate.requestOf(call), agent: await gate.agent() };
-    const execution = await gate.governance.authorize(request);
+    const execution = await gate.governance.authorize(request, { signal });
     const carrying = gate.governance.carryOut(execution, () => run(gate, call, signal, progress), { signal });
     gate.carrying.add(carrying);
     const result = await carrying.finally(() => gate.carrying.delete(carrying));
@@ -123,27 +137,34 @@ async function run(gate: Gate, call: ToolCall, signal: AbortSignal, progress: Ca
 
 /** The execution once it is decided, or when the call has waited long enough. @throws the reason of the client's signal. */
 async function approvalOf(
-  { governance, hold, waiting, asked: questions }: Gate,
+  { governance, hold, waiting, promised }: Gate,
   { name }: ToolCall,
-  { mcpReq: { signal, inputResponses } }: ServerContext,
+  { mcpReq: { signal } }: ServerContext,
   progress: CallProgress,
   asked: Execution,
+  began: number,
 ): Promise<Execution> {
   const { id } = asked;
-  if (inputResponses?.[QUESTION] !== undefined) questions.delete(id);
-  waiting.set(id, (waiting.get(id) ?? 0) + 1);
+  const calls = waiting.get(id) ?? { count: 0, hasOpened: isOpenedSince(began, asked) };
+  calls.count += 1;
+  waiting.set(id, calls);
   const saying = progress.startWaiting(`${name} waits for the decision ${String(asked.decisionId)}.`);
   try {
     return await governance.decided(asked, { wait: hold, signal });
   } catch (error) {
-    if (signal.aborted && waiting.get(id) === 1 && !questions.has(id)) await withdraw(governance, id);
+    const isLast = calls.count === 1 && calls.hasOpened && !promised.has(id);
+    if (signal.aborted && isLast) await withdraw(governance, id);
     throw error;
   } finally {
     saying.stop();
-    const others = (waiting.get(id) ?? 1) - 1;
-    if (others === 0) waiting.delete(id);
-    else waiting.set(id, others);
+    calls.count -= 1;
+    if (calls.count === 0) waiting.delete(id);
   }
+}
+
+/** Whether a call that began then has opened it. Else somebody else waits for it, whom this proxy may not know. */
+function isOpenedSince(began: number, { createdAt }: Execution): boolean {
+  return Date.parse(createdAt) > began - BEHIND;
 }
 
 /** The answer of the client approves nothing: it only causes another check. */

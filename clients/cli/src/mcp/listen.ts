@@ -15,6 +15,7 @@ import {
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
+import { printError } from '../output.js';
 import { SettingsError } from '../settings.js';
 import { announceTools } from './proxy.js';
 
@@ -56,9 +57,16 @@ export function placeOf(text: string, otherNames: readonly string[]): Place {
   if (!/^\d{1,5}$/.test(digits) || port > 65_535 || isIP(address) === 0) {
     throw new SettingsError(`--listen is a port, or an address and a port such as 10.0.0.5:8080; it was ${text}.`);
   }
-  const isLoopback = address === LOOPBACK || address === '::1';
-  const own = isLoopback ? LOOPBACK_NAMES : [isIP(address) === 6 ? `[${address}]` : address];
-  return { address, port, names: [...own, ...otherNames] };
+  const name = hostName(address);
+  const own = LOOPBACK_NAMES.includes(name) ? LOOPBACK_NAMES : [name];
+  return { address, port, names: [...own, ...otherNames.map(hostName)] };
+}
+
+/** As it is compared with what clients send: in lower case, and an IPv6 address in its one short form. */
+function hostName(text: string): string {
+  const host = isIP(text) === 6 ? `[${text}]` : text;
+  if (!/[/?#@\\]/.test(host) && URL.canParse(`http://${host}`)) return new URL(`http://${host}`).hostname;
+  throw new SettingsError(`--host is a host name, such as tools.example.com; it was ${text}.`);
 }
 
 /** Serves both protocols at `/mcp`: with a handshake in sessions, and without one request by request. */
@@ -90,9 +98,7 @@ export async function overHttp(make: () => McpServer, { address, port, names }: 
   const bound = server.address();
   const actual = typeof bound === 'object' && bound !== null ? bound.port : port;
   const host = isIP(address) === 6 ? `[${address}]` : address;
-  process.stderr.write(
-    `Listening on http://${host}:${actual}${PATH}. Whoever reaches it acts as the agent of this key.\n`,
-  );
+  printError(`Listening on http://${host}:${actual}${PATH}. Whoever reaches it acts as the agent of this key.`);
   return {
     toolsChanged: () => {
       modern.notify.toolsChanged();

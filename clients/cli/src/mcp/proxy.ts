@@ -33,7 +33,7 @@ export function proxyOf(tools: ToolServer, options: ProxyOptions, instructions: 
   const { governance, mapping, serverName, hold, carrying } = options;
   const agent = agentOf(governance, options.agent);
   const gate: Gate = {
-    ...{ governance, agent, hold, carrying, waiting: new Map(), asked: new Set() },
+    ...{ governance, agent, hold, carrying, waiting: new Map(), promised: new Set() },
     requestOf: ({ name, arguments: given }) => requestOf(mapping, serverName, name, given),
     run: (call, signal, onProgress) => tools.call(call, signal, onProgress),
     pageOf: approvalPages(options.serviceUrl),

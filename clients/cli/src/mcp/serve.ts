@@ -2,6 +2,7 @@ import type { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GovernanceClient } from '../../../typescript/src/index.js';
+import { printError } from '../output.js';
 import { settings, SettingsError } from '../settings.js';
 import { withoutBatches } from './batches.js';
 import { overHttp, placeOf, type Served } from './listen.js';
@@ -45,7 +46,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
     await tools.close();
   };
   const endWithServer = async (): Promise<void> => {
-    process.stderr.write('The MCP server ended by itself, so gov mcp ends as well.\n');
+    printError('The MCP server ended by itself, so gov mcp ends as well.');
     process.exitCode = 1;
     // Its calls are answered first: a client that only loses the connection would take them for calls that can be repeated.
     await Promise.allSettled(carrying);
@@ -56,7 +57,7 @@ export async function serveProxy(command: string[], options: McpOptions): Promis
   if (place === null) {
     process.stdin.once('end', () => void stop());
     process.stdin.once('error', ({ message }) => {
-      process.stderr.write(`The client cannot be read: ${message}\n`);
+      printError(`The client cannot be read: ${message}`);
       process.exitCode = 1;
       void stop();
     });

@@ -13,6 +13,9 @@ const NOT_SENT: ReadonlySet<unknown> = new Set([
   ...[SdkErrorCode.NotConnected, SdkErrorCode.CapabilityNotSupported, SdkErrorCode.MethodNotSupportedByProtocolVersion],
 ]);
 
+/** Statuses of a wait that was given up, by which time the tool may have run. */
+const GIVEN_UP: ReadonlySet<number> = new Set([408, 499]);
+
 /** The call of a tool was sent, and nothing came back that says what became of it. */
 export class UnknownOutcomeError extends Error {
   constructor(tool: string, cause: unknown) {
@@ -27,9 +30,12 @@ export class UnknownOutcomeError extends Error {
 /** Whether a tool may have run although its call failed with this error. */
 export function mayHaveRun(error: unknown): boolean {
   if (error instanceof ProtocolError) return isLostAnswer(error);
-  // Statuses below 500 are refusals.
-  if (error instanceof SdkHttpError) return error.status >= 500;
+  if (error instanceof SdkHttpError) return !isRefusal(error.status);
   if (error instanceof InsufficientScopeError) return false;
   if (error instanceof SdkError) return !NOT_SENT.has(error.code);
   return !wasNeverConnected(error);
+}
+
+function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500 && !GIVEN_UP.has(status);
 }

@@ -5,7 +5,7 @@ import { isChange } from './plan-text.js';
 import { type PolicyFiles, readPolicyFiles } from './policy-files.js';
 import { printPlan, printTests, shownPlan } from './print-plan.js';
 import { policyFileName, policyFileText } from './pulled-policy.js';
-import { counted, printJson, printLine, styled } from '../output.js';
+import { counted, plain, printError, printJson, printLine, styled } from '../output.js';
 import { answerTo } from '../question.js';
 import { client, SettingsError } from '../settings.js';
 import { type GovernanceClient, GovernanceError, type Schemas } from '../../../typescript/src/index.js';
@@ -73,6 +73,8 @@ export function lint(paths: readonly string[]): void {
 
 function wellFormed(paths: readonly string[]): PolicyFiles {
   const set = readPolicyFiles(paths.length === 0 ? [FOLDER] : paths);
+  const { others } = set;
+  if (others.length > 0) printError(`Not read, as no policy files: ${plain(others.join(', '))}.`);
   const faults = lintFaults(set);
   if (faults.length > 0) throw new SettingsError(faults.join('\n'));
   return set;

@@ -27,7 +27,7 @@ export class PolicyFile {
     const { errors, warnings } = this.document;
     this.faults = [...errors, ...warnings].map(({ message, pos }) => `${this.placeAt(pos[0])}: ${message}`);
     if (this.faults.length > 0) return;
-    this.faults = extname(path) === '.json' ? faultsOf(path, () => JSON.parse(text) as unknown) : [];
+    this.faults = extname(path).toLowerCase() === '.json' ? faultsOf(path, () => JSON.parse(text) as unknown) : [];
     this.faults = [...this.faults, ...faultsOf(path, () => (this.value = this.document.toJS(EXPANSION)))];
     const changed = changedNumberIn(this.value, '');
     if (changed !== undefined)

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Schemas } from '../../../typescript/src/index.js';
 import { SettingsError } from '../settings.js';
@@ -26,7 +26,11 @@ interface Fault {
 export class PolicyFiles {
   private readonly origins: Readonly<Record<Origin['list'], readonly Origin[]>>;
 
-  constructor(readonly files: readonly PolicyFile[]) {
+  constructor(
+    readonly files: readonly PolicyFile[],
+    /** Paths of what is in the folders and was not read. */
+    readonly others: readonly string[],
+  ) {
     const originsOf = (list: Origin['list']): Origin[] =>
       files.flatMap((file) => file[list].map((_, index) => ({ file, list, index })));
     this.origins = { policies: originsOf('policies'), tests: originsOf('tests') };
@@ -54,27 +58,58 @@ export class PolicyFiles {
   }
 }
 
-/** @throws SettingsError if nothing is found, or a file is not well-formed. */
-export function readPolicyFiles(paths: readonly string[]): PolicyFiles {
-  const found = paths.flatMap(policyFilesAt);
-  if (found.length === 0) {
-    throw new SettingsError(`There are no policy files (.yaml, .yml, .json) in ${paths.join(', ')}.`);
-  }
-  const files = found.map((path) => new PolicyFile(path, readFileSync(path, 'utf8')));
-  const faults = files.flatMap((file) => file.faults);
-  if (faults.length > 0) throw new SettingsError(faults.join('\n'));
-  return new PolicyFiles(files);
+/** What files and folders hold, each thing once, whichever links lead to it. */
+interface Found {
+  readonly files: string[];
+  /** What is in the folders and is not read. */
+  readonly others: string[];
+  /** Real paths of what was looked at. */
+  readonly seen: Set<string>;
 }
 
-function policyFilesAt(path: string): string[] {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) throw new SettingsError(`There is no file or folder ${path}.`);
-  if (!stat.isDirectory()) return [path];
-  return readdirSync(path, { withFileTypes: true })
-    .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
-    .sort((one, other) => (one.name < other.name ? -1 : 1))
-    .flatMap((entry) => {
-      if (entry.isDirectory()) return policyFilesAt(join(path, entry.name));
-      return EXTENSIONS.has(extname(entry.name)) ? [join(path, entry.name)] : [];
-    });
+/** @throws SettingsError if nothing is found, or a file is not well-formed. */
+export function readPolicyFiles(paths: readonly string[]): PolicyFiles {
+  const found: Found = { files: [], others: [], seen: new Set() };
+  for (const path of paths) find(path, found);
+  if (found.files.length === 0) {
+    throw new SettingsError(`There are no policy files (.yaml, .yml, .json) in ${paths.join(', ')}.`);
+  }
+  const files = found.files.map((path) => new PolicyFile(path, readFileSync(path, 'utf8')));
+  const faults = files.flatMap((file) => file.faults);
+  if (faults.length > 0) throw new SettingsError(faults.join('\n'));
+  return new PolicyFiles(files, found.others);
+}
+
+/** Follows links: with --prune a folder that is passed over would take its policies out of force. */
+function find(path: string, found: Found): void {
+  const isFolder = isFolderAt(path);
+  const place = realpathSync(path);
+  if (found.seen.has(place)) return;
+  found.seen.add(place);
+  if (!isFolder) {
+    found.files.push(path);
+    return;
+  }
+  for (const name of readdirSync(path).sort()) {
+    const inside = join(path, name);
+    if (isPolicyPlace(name, isFolderAt(inside))) find(inside, found);
+    else found.others.push(inside);
+  }
+}
+
+/** @throws SettingsError where there is nothing, or a link leads nowhere. */
+function isFolderAt(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new SettingsError(
+      code === 'ENOENT' ? `There is no file or folder ${path}.` : `It cannot be read: ${message}`,
+    );
+  }
+}
+
+function isPolicyPlace(name: string, isFolder: boolean): boolean {
+  if (name.startsWith('.') || name === 'node_modules') return false;
+  return isFolder || EXTENSIONS.has(extname(name).toLowerCase());
 }

@@ -2,6 +2,9 @@ import { stringify } from 'yaml';
 import type { Schemas } from '../../../typescript/src/index.js';
 import type { Policy } from './policy-files.js';
 
+/** Bytes of a file's name, with room for a number and the ending. */
+const LONGEST_NAME = 200;
+
 type InForce = Schemas['PolicyResponse'];
 
 /** The file of one policy that is in force; defaults are left out. */
@@ -11,15 +14,18 @@ export function policyFileText(policy: InForce): string {
 
 /** Its name, with `-` for characters that do not belong in a file name; `taken` are names already in use. */
 export function policyFileName({ name }: InForce, taken: ReadonlySet<string>): string {
-  const plain =
-    name
-      .replace(/[^\p{L}\p{N}._-]+/gu, '-')
-      .replace(/^[.-]+|[.-]+$/g, '')
-      .slice(0, 100) || 'policy';
+  const plain = cut(name.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[.-]+|[.-]+$/g, '')) || 'policy';
   for (let number = 1; ; number += 1) {
     const file = number === 1 ? `${plain}.yaml` : `${plain}-${number}.yaml`;
     if (!taken.has(file.toLowerCase())) return file;
   }
+}
+
+/** File systems count bytes, of which a character has up to four. */
+function cut(name: string): string {
+  const characters = [...name];
+  while (Buffer.byteLength(characters.join('')) > LONGEST_NAME) characters.pop();
+  return characters.join('');
 }
 
 function bodyOf(policy: InForce): Policy {
