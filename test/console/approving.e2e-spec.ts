@@ -23,7 +23,7 @@ describeInBrowser('Approving in the console', () => {
     const row = sarasPage.getByRole('link', { name: /pay-invoice on supplier\/Nordwind GmbH/ });
     await row.waitFor({ timeout: 5_000 });
     expect(await row.innerText()).toMatch(
-      /high risk[^]*payment-bot[^]*needs 1 of security and 1 of finance[^]*you can approve it/,
+      /high risk[^]*payment-bot[^]*needs 1 of role security and 1 of role finance[^]*you can approve it/,
     );
     expect(await sarasPage.title()).toMatch(/^\(1\) Inbox/);
     await row.click();
@@ -33,12 +33,15 @@ describeInBrowser('Approving in the console', () => {
     await main.getByText('2 contradicting values').waitFor();
     await main.getByText('The request uses a value that is less certain than another one.').waitFor();
     await main.getByText('Can approve it: finn or sara (you).').waitFor();
+    await main
+      .getByText(/^It can be decided until .* left\)\. From its approval on, it may be started for 1 hour\.$/)
+      .waitFor();
     expect(await main.innerText()).toMatch(/\/amount is at least 10000; here it is 18400/);
     expect(await main.innerText()).toMatch(/bot-may-pay 1.0 would allow it, but requiring approval takes precedence/);
     await sarasPage.getByLabel(/Comment/).fill('The account is that of the contract.');
     await main.getByRole('listitem').filter({ hasText: 'mail of 3 March' }).getByText('in this request').waitFor();
     await sarasPage.getByRole('button', { name: 'Approve' }).click();
-    await main.getByText('Your review is recorded. The decision still needs 1 of finance.').waitFor();
+    await main.getByText('Your review is recorded. The decision still needs 1 of role finance.').waitFor();
     expect(await sarasPage.evaluate('document.activeElement.id')).toBe('main');
     await main.getByText('You have reviewed it. It waits for others.').waitFor();
 
@@ -54,7 +57,7 @@ describeInBrowser('Approving in the console', () => {
     await main.getByText('The agent continued with the approval and has not reported a result yet.').waitFor();
     const story = await main.getByRole('list').filter({ hasText: 'Continued with the approval' }).innerText();
     expect(story).toMatch(
-      /sent for approval[^]*Approved by sara[^]*Gave the final approval by finn[^]*Continued[^]*by payment-bot/,
+      /sent for approval[^]*Approved by sara \(key \w{6}\)[^]*Gave the final approval by finn[^]*Continued[^]*by payment-bot/,
     );
     const result = { outcome: 'executed', result: { transfer: 'T-1' } };
     await send(program, 'POST', `/api/v1/executions/${asked.id}/result`, { key: bot.key, body: result });
@@ -148,8 +151,8 @@ describeInBrowser('Approving in the console', () => {
     }
     const target = page.getByRole('region', { name: 'What is known about the target' });
     await target.getByText(`${invented} is named in the request and not registered.`).waitFor();
-    for (const { name } of entities)
-      await target.getByRole('heading', { name: `${name} account`, exact: true }).waitFor();
+    for (const { id, name } of entities)
+      await target.getByRole('heading', { name: `${name} account ${id}`, exact: true }).waitFor();
     await page.locator('button:enabled', { hasText: 'Approve' }).waitFor();
     const lookUps = asked.filter((path) => /\/entities\/ent_\w+$/.test(path));
     expect(lookUps.length).toBe(new Set(lookUps).size);

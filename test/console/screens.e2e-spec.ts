@@ -168,7 +168,7 @@ describeInBrowser("The console's screens", () => {
     await signIn(page, finn.key);
     const shown = 'paid \\u202e001\\u202c \\u200b\\ufe00\\u2800\\u034f';
     await page.getByRole('heading', { level: 1, name: `${markup} ${shown}` }).waitFor();
-    await page.getByText('needs 1 of finn or \\u202eecnanif').waitFor();
+    await page.getByText('needs 1 of agent finn or role \\u202eecnanif').waitFor();
     await page.getByText('As payment-bot wrote it. Nobody has checked it.').waitFor();
     await page.getByText('The service itself carries nothing out.').waitFor();
     expect(await overflow(page)).toBe(0);
@@ -292,7 +292,9 @@ describeInBrowser("The console's screens", () => {
     await page.locator('#known-action option', { hasText: 'pay-invoice' }).waitFor({ state: 'attached' });
     await page.getByLabel('Action').fill('pay-invoice');
     await page.getByRole('button', { name: 'Explain' }).click();
-    await page.getByText('It needs 1 approval from security and 1 approval from finance, within 4 hours.').waitFor();
+    await page
+      .getByText('It needs 1 approval from role security and 1 approval from role finance, within 4 hours.')
+      .waitFor();
   });
 
   it('show no answer to another question than the one in the form', async () => {

@@ -76,20 +76,36 @@ export function listText(items: readonly string[], word: 'and' | 'or'): string {
 
 /**
  * Characters that hide text or change the order in which it is read: controls except for line ends and tabs,
- * bidirectional marks, zero widths, variation selectors, tags, halves of a pair, and what looks like a space or a line
- * end and is not one.
+ * bidirectional marks, zero widths, variation selectors, tags, halves of a pair, what fonts draw as an empty box, and
+ * what looks like a space or a line end and is not one.
  */
-const INVISIBLE = /(?![\n\t]|\r\n)[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]/gu;
+const INVISIBLE = /(?![\n\t]|\r\n)(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{1d159}]|\u{16fe4}/gu;
+/** Spaces that nobody sees, or cannot count, and everything else that ends a line or leaves a gap. */
+const UNSEEN_SPACE = /^ | $|(?<= ) |[\n\t\r]/g;
+/** Backslashes that could be taken for the beginning of an escape. */
+const BACKSLASHES = new RegExp(`\\\\+(?=u|${INVISIBLE.source}|${UNSEEN_SPACE.source})`, 'gu');
 
-/** The text with invisible characters written out, so that people approve exactly what they read. */
-export function revealed(text: string): string {
-  return text.replace(INVISIBLE, (hidden) =>
-    Array.from({ length: hidden.length }, (_, index) => escaped(hidden.charCodeAt(index))).join(''),
-  );
+/** JSON with invisible characters escaped, which means the same. */
+export function revealedJson(json: string): string {
+  return json.replace(INVISIBLE, escaped);
 }
 
-function escaped(unit: number): string {
-  return `\\u${unit.toString(16).padStart(4, '0')}`;
+/** Text of several lines, with invisible characters written out. */
+export function revealedProse(text: string): string {
+  return revealedJson(text.replace(BACKSLASHES, '$&$&'));
+}
+
+/**
+ * A name or an identifier with everything written out that cannot be seen, spaces at its ends included, so that people
+ * approve exactly what they read: two that differ look different.
+ */
+export function revealed(text: string): string {
+  return revealedProse(text).replace(UNSEEN_SPACE, escaped);
+}
+
+function escaped(text: string): string {
+  const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index).toString(16).padStart(4, '0'));
+  return units.map((unit) => `\\u${unit}`).join('');
 }
 
 /** The words of an identifier such as `pending_approval`. */

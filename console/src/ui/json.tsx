@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { counted, revealed } from './format.js';
+import { counted, revealedJson } from './format.js';
 import { useHidden } from './hidden.js';
 
 /** More lines or characters than this are folded at first; nothing is ever cut. */
@@ -9,7 +9,7 @@ const MOST_CHARACTERS = 2_400;
 
 /** Characters that cannot be seen are escaped, which means the same in JSON. */
 export function jsonText(value: unknown, indent = 2): string {
-  return revealed(JSON.stringify(value, null, indent));
+  return revealedJson(JSON.stringify(value, null, indent));
 }
 
 /** Whether a value is shown folded at first. */

@@ -5,19 +5,29 @@ import { revealed } from './format.js';
 /** An id of an entity, and the path that leads to it. */
 const ENTITY = /((?:[^\s/]+\/)*\bent_[0-9A-HJKMNP-TV-Z]{26}\b)/;
 
-/** Shows a text with the names of entities in place of their ids. Their paths stay: two paths may lead to one entity. */
+/**
+ * Shows a revealed text with the names of entities before their ids, which stay: two entities may have one name, and two
+ * paths may lead to one entity.
+ */
 export function WithNames({ of: text }: { readonly of: string }): JSX.Element {
   const nameOf = useEntityNames();
   return (
     <>
       {text.split(ENTITY).map((part, index) => {
         // Every second part is a match.
-        if (index % 2 === 0) return revealed(part);
+        if (index % 2 === 0) return part;
         const end = part.lastIndexOf('/') + 1;
+        const id = part.slice(end);
+        const name = nameOf(id);
         return (
           <span key={index}>
-            <span class="path">{revealed(part.slice(0, end))}</span>
-            {revealed(nameOf(part.slice(end)))}
+            <span class="path">{part.slice(0, end)}</span>
+            {name === id ? null : (
+              <>
+                <bdi>{revealed(name)}</bdi>{' '}
+              </>
+            )}
+            <code class="id">{id}</code>
           </span>
         );
       })}

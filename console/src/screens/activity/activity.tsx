@@ -123,7 +123,10 @@ function Entries({ entries }: { readonly entries: readonly AuditEntry[] }): JSX.
         <li key={entry.id}>
           <At at={entry.timestamp} />
           <span>
-            <strong>{sentence(entry)}</strong> <WithNames of={aboutText(entry, nameOf)} />{' '}
+            <strong>{sentence(entry)}</strong>{' '}
+            <bdi class="exact">
+              <WithNames of={aboutText(entry, nameOf)} />
+            </bdi>{' '}
             <span class="quiet">by {actorText(entry, nameOf)}</span>
             {entry.outcome === 'success' ? null : (
               <>

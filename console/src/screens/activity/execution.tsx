@@ -4,7 +4,7 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
-import { revealed, words } from '../../ui/format.js';
+import { revealed, revealedProse, words } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
@@ -40,10 +40,10 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
     <div class="decision">
       <header class="decision-head">
         <h1>
-          <bdi>{nameOf(agentId)}</bdi> <span class="quiet">asked to</span> <bdi>{revealed(action)}</bdi>{' '}
-          <span class="quiet">on</span> <bdi>{revealed(resourceType)}</bdi>{' '}
-          <bdi>
-            <WithNames of={resourceId} />
+          <bdi>{nameOf(agentId)}</bdi> <span class="quiet">asked to</span> <bdi class="exact">{revealed(action)}</bdi>{' '}
+          <span class="quiet">on</span> <bdi class="exact">{revealed(resourceType)}</bdi>{' '}
+          <bdi class="exact">
+            <WithNames of={revealed(resourceId)} />
           </bdi>
         </h1>
         <p class="facts">
@@ -62,7 +62,9 @@ function View({ execution }: { readonly execution: Execution }): JSX.Element {
         ) : (
           <Needs scope="audit" what="Seeing the timeline" />
         )}
-        {execution.failureReason === null ? null : <p class="notice bad">{revealed(execution.failureReason)}</p>}
+        {execution.failureReason === null ? null : (
+          <p class="notice bad text">{revealedProse(execution.failureReason)}</p>
+        )}
         {execution.result === null ? null : <Json value={execution.result} label="Result" />}
       </Panel>
     </div>

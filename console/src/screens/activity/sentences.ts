@@ -36,7 +36,8 @@ export function sentence({ action, details }: Pick<AuditEntry, 'action' | 'detai
 }
 
 /**
- * The subject of an entry, such as `refund on customer/customers/1`, with ids of entities; empty if its link shows it.
+ * The subject of an entry, revealed, such as `refund on customer/customers/1`, with ids of entities; empty if its link
+ * shows it.
  */
 export function aboutText(
   { action, agentId, entityId, details }: Pick<AuditEntry, 'action' | 'agentId' | 'entityId' | 'details'>,
@@ -47,7 +48,7 @@ export function aboutText(
   if (isComplete) return revealed(`${String(asked)} on ${String(resourceType)}/${String(resourceId)}`);
   if (action.startsWith('policy.')) return policyText(policies);
   if (action.startsWith('api_key.')) return agentId === null ? '' : `for ${nameOf(agentId)}`;
-  return entityId ?? '';
+  return revealed(entityId ?? '');
 }
 
 function policyText(policies: unknown): string {
@@ -63,9 +64,13 @@ export function actorText(
   // In other entries the agent is the subject.
   const doer = /^(?:execution|decision|access)\./.test(action) ? agentId : null;
   if (actor.type === 'system') return 'the service';
-  if (actor.type === 'token') return revealed(actor.id.split('#').at(-1) ?? actor.id);
+  if (actor.type === 'agent') return nameOf(actor.id);
+  // An issuer has no fragment, but a subject may contain any character.
+  if (actor.type === 'token') return revealed(actor.id.slice(actor.id.indexOf('#') + 1));
   if (actor.id === 'env') return doer === null ? 'the operator' : `${nameOf(doer)} (operator's key)`;
-  return doer === null ? `key ${actor.id.slice(-6)}` : nameOf(doer);
+  const key = `key ${actor.id.slice(-6)}`;
+  // A key that is bound to no agent may name any.
+  return doer === null ? key : `${nameOf(doer)} (${key})`;
 }
 
 /** The screen that shows the subject of an entry; null if there is none. */

@@ -3,7 +3,7 @@ import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
 import { type Session, useSession } from '../../api/session.js';
 import type { Agent, Evaluation } from '../../api/types.js';
-import { counted, listText, revealed, words } from '../../ui/format.js';
+import { counted, listText, revealed, revealedProse, words } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Panel, When } from '../../ui/parts.js';
 import { At } from '../../ui/time.js';
@@ -66,7 +66,7 @@ function View({ agent }: { readonly agent: Agent }): JSX.Element {
         </p>
       </header>
       <Panel title="About">
-        {description === '' ? null : <p>{revealed(description)}</p>}
+        {description === '' ? null : <p class="text">{revealedProse(description)}</p>}
         <dl class="pairs">
           <dt>Roles</dt>
           <dd>{roles.length === 0 ? 'none' : revealed(roles.join(', '))}</dd>

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useFeed } from '../../api/feed.js';
 import { useLoad } from '../../api/load.js';
 import { useSession } from '../../api/session.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, revealed, revealedProse } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Needs, When } from '../../ui/parts.js';
@@ -40,7 +40,7 @@ export function Agents(): JSX.Element {
                         <strong>
                           <bdi>{revealed(name)}</bdi>
                         </strong>
-                        <span class="row-who">{revealed(description)}</span>
+                        <span class="row-who">{revealedProse(description)}</span>
                       </span>
                       <span class="row-state">
                         <span>{roles.length === 0 ? 'no roles' : revealed(roles.join(', '))}</span>

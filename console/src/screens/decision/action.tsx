@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useNames } from '../../api/names.js';
-import { revealed } from '../../ui/format.js';
+import { revealed, revealedProse } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Panel } from '../../ui/parts.js';
 import type { Case } from './case.js';
@@ -21,12 +21,12 @@ export function Action({ of: { decision, execution }, given }: ActionProps): JSX
         {execution === null ? (
           <>
             <dt>Type</dt>
-            <dd>{revealed(decision.type)}</dd>
+            <dd class="exact">{revealed(decision.type)}</dd>
             {decision.description === '' ? null : (
               <>
                 <dt>Description</dt>
                 <dd>
-                  <p class="text">{revealed(decision.description)}</p>
+                  <p class="text">{revealedProse(decision.description)}</p>
                   <p class="help">As {nameOf(decision.proposedBy)} wrote it. Nobody has checked it.</p>
                 </dd>
               </>

@@ -185,14 +185,14 @@ function Head({ of: { decision, execution } }: { readonly of: Case }): JSX.Eleme
     <header class="decision-head">
       <h1>
         {execution === null ? (
-          <bdi>{revealed(title)}</bdi>
+          <bdi class={decision.executionId === null ? undefined : 'exact'}>{revealed(title)}</bdi>
         ) : (
           <>
             <bdi>{agent}</bdi> <span class="quiet">{status === 'proposed' ? 'wants to' : 'wanted to'}</span>{' '}
-            <bdi>{revealed(execution.action)}</bdi> <span class="quiet">on</span>{' '}
-            <bdi>{revealed(execution.resourceType)}</bdi>{' '}
-            <bdi>
-              <WithNames of={execution.resourceId} />
+            <bdi class="exact">{revealed(execution.action)}</bdi> <span class="quiet">on</span>{' '}
+            <bdi class="exact">{revealed(execution.resourceType)}</bdi>{' '}
+            <bdi class="exact">
+              <WithNames of={revealed(execution.resourceId)} />
             </bdi>
           </>
         )}

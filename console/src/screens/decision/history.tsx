@@ -19,7 +19,7 @@ export function History({ history }: { readonly history: Loaded<Past> }): JSX.El
               <ul class="history">
                 {executions.map(({ id, action, outcome, createdAt, parameters }) => (
                   <li key={id}>
-                    <Badge value={outcome} /> <strong>{revealed(action)}</strong> <Ago at={createdAt} />
+                    <Badge value={outcome} /> <strong class="exact">{revealed(action)}</strong> <Ago at={createdAt} />
                     <code class="excerpt">{jsonText(parameters, 0)}</code>
                   </li>
                 ))}

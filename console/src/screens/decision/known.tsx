@@ -67,7 +67,7 @@ function Claims({ entity, first, seen, given }: ClaimsProps): JSX.Element {
   return (
     <article class="entity">
       <h3>
-        <bdi>{name}</bdi> <small>{revealed(entity.type)}</small>
+        <bdi>{name}</bdi> <small class="exact">{revealed(entity.type)}</small> <code class="id">{entity.id}</code>
       </h3>
       {Object.keys(entity.properties).length === 0 ? null : (
         <Json value={entity.properties} label={`Properties of ${name}`} />
@@ -106,7 +106,7 @@ function Predicate({ of: evidence, seen }: PredicateProps): JSX.Element {
   return (
     <div class={`predicate ${isContradictory ? 'contradictory' : ''}`}>
       <h4>
-        {revealed(predicate)}{' '}
+        <bdi class="exact">{revealed(predicate)}</bdi>{' '}
         {isContradictory ? <Badge value="high" text={`${numberText(values)} contradicting values`} /> : null}
       </h4>
       {doubtful.length === 0 ? null : (
@@ -116,7 +116,7 @@ function Predicate({ of: evidence, seen }: PredicateProps): JSX.Element {
         {claims.map((claim) => (
           <li key={claim.id} class="claim">
             <strong>
-              <bdi>{revealed(String(claim.value))}</bdi>
+              <bdi class="exact">{revealed(String(claim.value))}</bdi>
             </strong>
             {seen !== null && claim.id > seen ? <Badge value="medium" text="new" /> : null}
             {used.includes(claim) ? (
@@ -148,7 +148,8 @@ function Context({ of: { context, createdAt, predicate } }: { readonly of: Claim
         <small class="quiet">confidence not stated</small>
       )}
       <small>
-        {isSourced ? `${revealed(source)} · ` : ''}
+        {isSourced ? <bdi>{revealed(source)}</bdi> : null}
+        {isSourced ? ' · ' : ''}
         <At at={createdAt} />
       </small>
       {hasRest ? <Json value={rest} label={`Context of a claim about ${revealed(predicate)}`} /> : null}

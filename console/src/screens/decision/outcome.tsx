@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Execution } from '../../api/types.js';
-import { revealed } from '../../ui/format.js';
+import { revealedProse } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Badge, Needs, Panel } from '../../ui/parts.js';
 import { Left } from '../../ui/time.js';
@@ -39,7 +39,7 @@ export function Outcome({ of: { decision, execution } }: { readonly of: Case }):
           {nameOf(execution.agentId)} may continue: <Left until={execution.approvedUntil} />.
         </p>
       ) : null}
-      {failureReason === null ? null : <p class="notice bad">{revealed(failureReason)}</p>}
+      {failureReason === null ? null : <p class="notice bad text">{revealedProse(failureReason)}</p>}
       {result === null ? null : <Json value={result} label="Result" />}
       {has('audit') ? (
         <Story

@@ -3,7 +3,7 @@ import type { Loaded } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Approver, Approvers, Decision } from '../../api/types.js';
-import { counted, listText, numberText, revealed } from '../../ui/format.js';
+import { counted, listText, numberText, revealed, revealedProse } from '../../ui/format.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { Ago } from '../../ui/time.js';
 import { subjectText } from '../inbox/needs.js';
@@ -85,7 +85,7 @@ function Reviews({ decision: { reviews } }: { readonly decision: Decision }): JS
           <Badge value={verdict} text={verdict === 'approve' ? 'approved' : 'rejected'} />{' '}
           <strong>{approverId === null ? 'The holder of an unbound key' : nameOf(approverId)}</strong>{' '}
           <Ago at={createdAt} />
-          {comment === null || comment === '' ? null : <q>{revealed(comment)}</q>}
+          {comment === null || comment === '' ? null : <q class="text">{revealedProse(comment)}</q>}
         </li>
       ))}
     </ul>

@@ -2,9 +2,10 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useSession } from '../../api/session.js';
 import { type Approvers, type Decision, GovernanceError } from '../../api/types.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, isoDurationText, revealed } from '../../ui/format.js';
 import { Options } from '../../ui/options.js';
 import { Needs, Panel, Problem } from '../../ui/parts.js';
+import { At, Left } from '../../ui/time.js';
 import { useComment } from './comment.js';
 import type { Check } from './confirm.js';
 import { type Refusal, refusalFor, Refused, scrutinyAfter, useLook } from './refusal.js';
@@ -152,6 +153,7 @@ function Choice({ decision, approvers, missing, differences, changed, settled }:
           onInput={(event) => setComment(event.currentTarget.value)}
         />
       </label>
+      <Validity of={decision} />
       {error === null ? null : <Problem error={error} />}
       {refusal === null ? null : <Refused refusal={refusal} />}
       {able.length === 0 || (mine !== null && !mayApprove) ? (
@@ -187,6 +189,23 @@ function Choice({ decision, approvers, missing, differences, changed, settled }:
         </span>
       </div>
     </form>
+  );
+}
+
+/** Until when it can be decided, and how long its approval can then be used. */
+function Validity({ of: { expiresAt, executeWithin } }: { readonly of: Decision }): JSX.Element {
+  return (
+    <p>
+      {expiresAt === null ? (
+        'It can be decided at any time.'
+      ) : (
+        <>
+          It can be decided until <At at={expiresAt} /> (<Left until={expiresAt} />
+          ).
+        </>
+      )}
+      {executeWithin === null ? '' : ` From its approval on, it may be started for ${isoDurationText(executeWithin)}.`}
+    </p>
   );
 }
 

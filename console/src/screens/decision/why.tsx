@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { Loaded } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
 import type { Decision, Execution } from '../../api/types.js';
-import { counted, listText, revealed, words } from '../../ui/format.js';
+import { counted, listText, revealed, revealedProse, words } from '../../ui/format.js';
 import { jsonText } from '../../ui/json.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
 import { PolicyName } from '../../ui/policy-name.js';
@@ -83,7 +83,7 @@ function RuleView({ policy, execution }: { readonly policy: Rule; readonly execu
       <h3>
         <Badge value={effect} /> {revealed(name)} <small>version {revealed(version)}</small>
       </h3>
-      {description === '' ? null : <p>{revealed(description)}</p>}
+      {description === '' ? null : <p class="text">{revealedProse(description)}</p>}
       {conditions.length === 0 ? (
         <p class="quiet">It applies to every such action, whatever the arguments.</p>
       ) : (

@@ -3,7 +3,7 @@ import { useLoad } from '../../api/load.js';
 import { useNames } from '../../api/names.js';
 import { useSession } from '../../api/session.js';
 import type { Decision } from '../../api/types.js';
-import { counted, numberText } from '../../ui/format.js';
+import { counted, numberText, revealed } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Empty, When } from '../../ui/parts.js';
 import { Ago, Left } from '../../ui/time.js';
@@ -117,16 +117,17 @@ function Rows({
 function Row({ decision, isMine }: { readonly decision: Decision; readonly isMine: boolean }): JSX.Element {
   const { me } = useSession();
   const nameOf = useNames();
-  const { id, title, proposedBy, riskLevel, createdAt, expiresAt, reviews } = decision;
+  const { id, title, proposedBy, riskLevel, createdAt, expiresAt, reviews, executionId } = decision;
   const agent = nameOf(proposedBy);
-  const what = title.startsWith(`${agent}: `) ? title.slice(agent.length + 2) : title;
+  const shown = revealed(title);
+  const what = shown.startsWith(`${agent}: `) ? shown.slice(agent.length + 2) : shown;
   return (
     <li>
       <Link to={`decisions/${id}`} class="row">
         <Badge value={riskLevel} text={`${riskLevel} risk`} />
         <span class="row-what">
           <strong>
-            <bdi>
+            <bdi class={executionId === null ? undefined : 'exact'}>
               <WithNames of={what} />
             </bdi>
           </strong>

@@ -1,11 +1,11 @@
 import { counted, listText, revealed } from '../../ui/format.js';
 import type { Decision, Me } from '../../api/types.js';
 
-/** A subject of a policy in words. */
+/** A subject of a policy in words. An agent and a role may have one name. */
 export function subjectText(subject: string): string {
   if (subject === '*' || subject === 'agent:*' || subject === 'kind:human') return 'anybody';
   if (subject === 'kind:machine') return 'a machine';
-  return revealed(subject.replace(/^(?:role|agent):/, ''));
+  return revealed(subject.replace(/^(role|agent):/, '$1 '));
 }
 
 /** What a decision still needs, such as `needs 1 of security and 1 of finance`. */

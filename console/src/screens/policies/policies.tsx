@@ -6,7 +6,7 @@ import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { useDrafts } from '../../ui/drafts.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, revealed, revealedProse } from '../../ui/format.js';
 import { Link } from '../../ui/link.js';
 import { ListEnd, PAGE } from '../../ui/list-end.js';
 import { Badge, Empty, Panel, Problem, When } from '../../ui/parts.js';
@@ -127,7 +127,7 @@ function Row({ policy, shadowedBy }: RowProps): JSX.Element {
             <bdi>{revealed(name)}</bdi> <small>{revealed(version)}</small>
           </strong>
           <span class="row-who">
-            {revealed(description === '' ? `${actions.join(', ')} by ${subjects.join(', ')}` : description)}
+            {revealedProse(description === '' ? `${actions.join(', ')} by ${subjects.join(', ')}` : description)}
           </span>
         </span>
         <span class="row-state">

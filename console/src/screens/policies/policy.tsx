@@ -5,7 +5,7 @@ import { useSession } from '../../api/session.js';
 import type { Policy } from '../../api/types.js';
 import { useDisclosure } from '../../ui/disclosure.js';
 import { useDrafts } from '../../ui/drafts.js';
-import { counted, revealed } from '../../ui/format.js';
+import { counted, revealed, revealedProse } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { Link } from '../../ui/link.js';
 import { Badge, Needs, Panel, When } from '../../ui/parts.js';
@@ -68,7 +68,7 @@ function View({ policy, versions, reload }: ViewProps): JSX.Element {
         </p>
       ))}
       <Panel title="The policy">
-        {description === '' ? null : <p>{revealed(description)}</p>}
+        {description === '' ? null : <p class="text">{revealedProse(description)}</p>}
         <Json value={bodyOf(policy)} label="Policy as JSON" />
       </Panel>
       <Panel title="Versions">
