@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { ClientLeft } from '../http/answers/client-left.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { ListQuery } from '../http/lists/list.query';
 import { Lists } from '../http/lists/lists';
@@ -33,8 +34,8 @@ export class WebhooksController {
   @Get()
   @ApiOperation({ summary: 'List webhooks', description: 'Including those that are failing.' })
   @ApiList(WebhookResponse, 'Webhooks in order of creation.')
-  async list(@Query() query: ListQuery): Promise<ListAnswer<WebhookResponse>> {
-    const list = this.lists.open('webhooks', query, { limit: 50, order: 'asc' });
+  async list(@ClientLeft() leaving: AbortSignal, @Query() query: ListQuery): Promise<ListAnswer<WebhookResponse>> {
+    const list = await this.lists.open('webhooks', query, { limit: 50, order: 'asc' }, leaving);
     return list.answer(await this.webhooks.list(list.request([])), WebhookResponse.from);
   }
 
@@ -65,7 +66,8 @@ export class WebhooksController {
   @Patch(':id')
   @ApiOperation({
     summary: 'Change a webhook',
-    description: 'Its deliveries continue from the entry they have reached.',
+    description:
+      'Its deliveries continue from the entry they have reached. Other `actions` or another `agentId` apply to the entries that follow.',
   })
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook.' })
@@ -110,7 +112,8 @@ export class WebhooksController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'Deliver again',
-    description: 'From a sequence on, whatever was delivered before; a failing one becomes active again.',
+    description:
+      'What its filter chooses from a sequence on, whatever was delivered before; a failing one becomes active again.',
   })
   @ApiRecordId(WEBHOOK)
   @ApiOkResponse({ type: WebhookResponse, description: 'The webhook, which is active.' })

@@ -99,7 +99,10 @@ export class WebhooksService {
     return { webhook: created, secret };
   }
 
-  /** The delivery position stays as it is. @throws NOT_FOUND; VALIDATION_ERROR as at creation. */
+  /**
+   * The delivery position stays as it is, and a filter applies to the entries that follow.
+   * @throws NOT_FOUND; VALIDATION_ERROR as at creation.
+   */
   async update(caller: Caller, id: string, request: Partial<NewWebhook>): Promise<ShownWebhook> {
     if (request.url !== undefined) this.requireUrl(request.url);
     const updated = await this.ledger
@@ -142,7 +145,7 @@ export class WebhooksService {
   replay(caller: Caller, id: string, after: number): Promise<ShownWebhook> {
     return this.activated(caller, id, (_webhook, { headSequence: head }) => {
       if (after > head) throw invalidField('after', `must not be beyond the last entry, which is ${head}`);
-      return replayed(id, after);
+      return replayed(id, after, head);
     });
   }
 

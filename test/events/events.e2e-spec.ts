@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { shutDown } from '../../src/http/shutdown/shut-down';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { EventReader, EVENTS } from '../support/application/event-reader';
 import { createAgent, createEntity, issueKey } from '../support/application/factories';
 import { faults, send } from '../support/application/send';

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, createAgent, createEntity } from '../support/application/factories';
 import { type Answer, type Parsed, send } from '../support/application/send';
@@ -63,6 +64,11 @@ describe('The failures of an endpoint', () => {
     expect(await isTrue()).toBe(true);
   }
 
+  async function replayAfterHead(): Promise<void> {
+    const { sequence: after } = app.application.get(LedgerService).head;
+    expect((await send(app, 'POST', `${path}/replay`, { body: { after } })).status).toBe(200);
+  }
+
   /** Four days pass, in which the service is down. */
   async function fourDaysPass(): Promise<void> {
     const foreign = await foreignConnection(app);
@@ -78,31 +84,37 @@ describe('The failures of an endpoint', () => {
     return (await auditOf(app, id)).map(({ action }) => action);
   }
 
-  it('delay no other entry when the filter changes', async () => {
-    failing.answering = confirmed;
+  it('stay those of the next entry when the filter changes, which applies to later ones', async () => {
+    const before = await delivery();
     await change({ actions: ['agent.*'] });
-    const { id } = await createAgent(app, { name: 'prompt' });
-    await until(async () => failing.received.length === 2);
-    expect(failing.received[1]?.body.data.subjectId).toBe(id);
+    const { id } = await createAgent(app, { name: 'later' });
+    expect(await delivery()).toEqual(before);
+    failing.answering = confirmed;
+    await send(app, 'POST', `${path}/resume`);
+    await until(async () => failing.received.length === 3);
+    expect(failing.received.map(({ body }) => body.data.subjectId)).toEqual([entityId, entityId, id]);
   });
 
-  it('are no longer shown when the filter has passed over what failed', async () => {
-    await change({ actions: ['agent.*'] });
-    await until(async () => (await delivery()).nextAttemptAt === null);
-    expect(await delivery()).toMatchObject({ lastStatus: 503, sequence: expect.any(Number) });
+  it('are forgotten with the entry when a replay passes over it', async () => {
+    await replayAfterHead();
+    expect((await delivery()).nextAttemptAt).toBeNull();
+    failing.answering = confirmed;
+    const { id } = await createEntity(app);
+    await until(async () => failing.received.length === 2);
+    expect(failing.received.map(({ body }) => body.data.subjectId)).toEqual([entityId, id]);
   });
 
   it('do not count against the first attempt of another entry', async () => {
     await fourDaysPass();
     const target = failing.received.length;
     failing.answering = (response, _received, index) => response.writeHead(index === target ? 503 : 204).end();
-    await change({ actions: ['claim.*'] });
-    await send(app, 'POST', `/api/v1/entities/${entityId}/claims`, { body: { predicate: 'is', value: 1 } });
+    await replayAfterHead();
+    const { id } = await createEntity(app);
     await until(
       async () => failing.received.length > target + 1 || (await send(app, 'GET', path)).body.status !== 'active',
     );
-    expect(await statusesInAudit()).toEqual(['webhook.created', 'webhook.updated']);
-    expect(failing.received.slice(target).map(({ body }) => body.type)).toEqual(['claim.added', 'claim.added']);
+    expect(await statusesInAudit()).toEqual(['webhook.created']);
+    expect(failing.received.slice(target).map(({ body }) => body.data.subjectId)).toEqual([id, id]);
   });
 
   it('are those of its URL: a new one is tried at once, and for three days', async () => {

@@ -124,6 +124,18 @@ describe('What a caller has a webhook do', () => {
       expect(answers.filter((answer) => !isReplayed(answer))).toHaveLength(1);
     });
 
+    it('is a test that leaves room for others, however many wait for its answer', async () => {
+      const target = await endpoint(() => undefined);
+      const path = await create(target);
+      const waiting = Array.from({ length: 11 }, () => keyed(`${path}/test`, 'waiting'));
+      await target.until(1);
+      const other = await create(await endpoint());
+      expect((await keyed(`${other}/test`, 'another')).status).toBe(200);
+      await target.close();
+      const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+      expect(statuses).toEqual(statuses.map(() => 200));
+    });
+
     it('is a test after one that was refused', async () => {
       const target = await endpoint();
       const path = await create(target);

@@ -11,6 +11,7 @@ const COLUMNS: readonly (ColumnDefinition & { readonly name: keyof DeliveryProgr
   { name: 'webhookId', type: 'text' },
   { name: 'sequence', type: 'integer' },
   { name: 'epoch', type: 'integer' },
+  { name: 'replayHead', type: 'integer' },
   { name: 'term', type: 'integer' },
   { name: 'attempts', type: 'integer' },
   { name: 'failingSince', type: 'text' },

@@ -17,6 +17,10 @@ export class DeliveryProgress {
   @Column('bigint')
   readonly epoch!: number;
 
+  /** The ledger's last sequence when it was last replayed, whose filter chooses the entries up to it; null: never. */
+  @Column('bigint', { nullable: true })
+  readonly replayHead!: number | null;
+
   /** Term of the lease under which it was written. */
   @Column('bigint')
   readonly term!: number;

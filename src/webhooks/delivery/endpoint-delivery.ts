@@ -1,30 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { conditionsOfFilter, matchesFilter } from '../../events/event-filter';
-import type { EventChunk } from '../../events/event-chunk';
-import { type EntryFollower, type LiveEntries, pageAfter } from '../../events/live-entries';
-import type { AnsweredListedEntry, EntryReader } from '../../ledger/reading/entry-reader';
-import type { CounterReader } from '../../ledger/reading/counter-reader';
+import type { AnsweredListedEntry } from '../../ledger/reading/entry-reader';
 import { within } from '../../shared/within';
 import { signingAt } from '../signing-secrets';
 import type { Webhook } from '../webhook.entity';
-import { filterOf } from '../webhook-filter';
 import { bodyOf } from './delivery-body';
+import { EndpointEntries, type EntrySources } from './endpoint-entries';
 import { nextAttemptAt } from './retry-schedule';
 import type { Attempt, WebhookSender } from './webhook-sender';
 import { type DeliveryProgress, NO_FAILURES } from './delivery-progress.entity';
 
-/** Most entries held in memory for one endpoint; further ones are read again later. */
-const MOST_WAITING = 500;
 /** After this many entries that do not concern the endpoint, its position is moved past them on disk. */
 const SKIPPED = 1_000;
 /** Milliseconds that a delivery in progress may still take when deliveries stop. */
 const GRACE = 3_000;
 
 /** What an endpoint's deliveries need from the process. */
-export interface DeliveryMeans {
-  readonly entries: EntryReader;
-  readonly counters: CounterReader;
-  readonly live: LiveEntries;
+export interface DeliveryMeans extends EntrySources {
   readonly sender: WebhookSender;
   /** Writes its position; returns false if another process, or a caller, has set it since. */
   readonly write: (progress: DeliveryProgress) => Promise<boolean>;
@@ -35,14 +26,10 @@ export interface DeliveryMeans {
 }
 
 /** Delivers to one endpoint, one entry after another, until it is stopped. */
-export class EndpointDelivery implements EntryFollower {
+export class EndpointDelivery {
   private readonly over = new AbortController();
   private readonly connections;
-  private readonly waiting: AnsweredListedEntry[] = [];
-  /** All entries up to this sequence have been read. */
-  private read: number;
-  private isLive = false;
-  private wake: (() => void) | null = null;
+  private readonly entries: EndpointEntries;
   private writing: Promise<boolean> = Promise.resolve(true);
   private readonly ended: Promise<void>;
 
@@ -53,7 +40,9 @@ export class EndpointDelivery implements EntryFollower {
     private readonly means: DeliveryMeans,
     onFailure: (error: unknown) => void,
   ) {
-    this.read = progress.sequence;
+    const { sequence: after, replayHead } = progress;
+    const firstFilterAt = replayHead ?? webhook.createdSequence;
+    this.entries = new EndpointEntries(means, { webhookId: webhook.id, after, firstFilterAt }, this.over.signal);
     this.connections = means.sender.connections();
     this.ended = this.run()
       .catch((error: unknown) => {
@@ -71,25 +60,9 @@ export class EndpointDelivery implements EntryFollower {
     return this.progress.term === term && this.progress.epoch === epoch;
   }
 
-  take(chunk: EventChunk): void {
-    const { entries } = chunk;
-    const found = entries.filter((entry) => entry.sequence > this.read && matchesFilter(filterOf(this.webhook), entry));
-    if (this.waiting.length + found.length > MOST_WAITING) this.leaveLive();
-    else {
-      this.waiting.push(...found);
-      this.read = Math.max(this.read, chunk.last);
-    }
-    this.wake?.();
-  }
-
-  abort(): void {
-    this.leaveLive();
-    this.wake?.();
-  }
-
-  /** Continues with the changed record; returns false if other entries are now delivered, or elsewhere. */
+  /** Continues with the changed record; returns false if entries are now delivered elsewhere. */
   follow(webhook: Webhook): boolean {
-    const isSame = destinationOf(webhook) === destinationOf(this.webhook);
+    const isSame = webhook.url === this.webhook.url;
     if (isSame) this.webhook = webhook;
     return isSame;
   }
@@ -97,7 +70,6 @@ export class EndpointDelivery implements EntryFollower {
   /** Resolves when nothing is in progress; a delivery under way gets a moment to finish. */
   async stop(): Promise<void> {
     this.over.abort();
-    this.wake?.();
     await within(this.ended, GRACE, undefined);
     this.connections.close();
     await this.ended;
@@ -112,37 +84,12 @@ export class EndpointDelivery implements EntryFollower {
 
   /** The next entry that concerns the endpoint; null: ask again. */
   private async next(): Promise<AnsweredListedEntry | null> {
-    const entry = this.waiting.shift();
+    const entry = this.entries.shift();
     if (entry !== undefined) return entry;
-    if (this.hasPassedFailure || this.read - this.progress.sequence > SKIPPED) {
-      if (!(await this.save({ ...NO_FAILURES, sequence: this.read }))) this.over.abort();
-      return null;
-    }
-    if (this.isLive) {
-      await new Promise<void>((resolve) => (this.wake = resolve));
-      this.wake = null;
-      return null;
-    }
-    await this.readCommitted();
-    if (this.waiting.length === 0 && !this.isOver) this.isLive = this.means.live.join(this, this.read);
+    const { position } = this.entries;
+    if (position - this.progress.sequence <= SKIPPED) await this.entries.readOn();
+    else if (!(await this.save({ ...NO_FAILURES, sequence: position }))) this.over.abort();
     return null;
-  }
-
-  /** Whether what failed does not concern the endpoint any more. */
-  private get hasPassedFailure(): boolean {
-    const { failingSequence } = this.progress;
-    return failingSequence !== null && failingSequence <= this.read;
-  }
-
-  /** Reads entries that were committed before. */
-  private async readCommitted(): Promise<void> {
-    const { entries, counters } = this.means;
-    const filter = filterOf(this.webhook);
-    const head = await counters.headSequence();
-    const page = await entries.page(pageAfter(this.read, conditionsOfFilter(filter)));
-    const last = page.rows.at(-1)?.sequence ?? 0;
-    this.waiting.push(...page.rows.filter((entry) => matchesFilter(filter, entry)));
-    this.read = Math.max(this.read, last, page.more ? 0 : head);
   }
 
   /**
@@ -230,19 +177,9 @@ export class EndpointDelivery implements EntryFollower {
     return this.means.write(this.progress);
   }
 
-  private leaveLive(): void {
-    if (this.isLive) this.means.live.leave(this);
-    this.isLive = false;
-  }
-
   private async end(): Promise<void> {
     this.over.abort();
-    this.leaveLive();
     this.connections.close();
     await this.writing.catch(() => undefined);
   }
-}
-
-function destinationOf(webhook: Webhook): string {
-  return JSON.stringify([webhook.url, filterOf(webhook)]);
 }

@@ -1,8 +1,9 @@
 import type { LookupAddress } from 'node:dns';
-import { CANCELLED, CONNREFUSED, lookup, NODATA, NOTFOUND, Resolver, TIMEOUT } from 'node:dns/promises';
+import { CANCELLED, CONNREFUSED, NODATA, NOTFOUND, Resolver, TIMEOUT } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { addressesListed, namesMeant } from './resolver-files';
+import { SystemLookup } from './system-lookup';
 
 const HOSTS = '/etc/hosts';
 const RESOLVER = '/etc/resolv.conf';
@@ -21,14 +22,13 @@ const UNANSWERED: ReadonlySet<string> = new Set([TIMEOUT, CANCELLED]);
  * process from ending, for as long as a name server does not answer.
  */
 export class NameLookup {
-  /** The system is asked one thing at a time, so that a thread is left to others who look up names. */
-  private last: Promise<unknown> = Promise.resolve();
+  private readonly system = new SystemLookup();
 
   /** @throws the fault of a name without addresses, or of name servers that do not answer. */
   async addressesOf(name: string, over: AbortSignal): Promise<readonly LookupAddress[]> {
     const listed = addressesListed(await textOf(HOSTS), name);
     if (listed.length > 0) return listed.map(withFamily);
-    return (await this.served(name, over)) ?? this.knownToSystem(name);
+    return (await this.served(name, over)) ?? this.knownToSystem(name, over);
   }
 
   /** By name servers; null: they say that there is no such name. A resolver for each keeps the slow from the others. */
@@ -65,16 +65,15 @@ export class NameLookup {
       // Nobody serves names here.
       if (faults.some(({ code }) => code === CONNREFUSED)) return null;
       // The resolver asks no second server after a fault of the first. With its dot, the name means nothing else.
-      if (faults.length > 0) return this.knownToSystem(`${meant.replace(/\.$/, '')}.`);
+      if (faults.length > 0) return this.knownToSystem(`${meant.replace(/\.$/, '')}.`, over);
     }
     return null;
   }
 
   /** Names that the system has from elsewhere, such as the neighbours of a laptop. */
-  private knownToSystem(name: string): Promise<LookupAddress[]> {
-    const found = this.last.then(() => lookup(name, { all: true }));
-    this.last = found.catch(() => undefined);
-    return found;
+  private knownToSystem(name: string, over: AbortSignal): Promise<LookupAddress[]> {
+    over.throwIfAborted();
+    return this.system.addressesOf(name, over);
   }
 }
 

@@ -2,22 +2,29 @@ import { quoted } from '../../database/dialect';
 import type { SideWrite } from '../../ledger/ledger-transaction';
 import type { DeliveryProgress } from './delivery-progress.entity';
 
-const START = `INSERT INTO "webhook_standings" ("webhookId", "sequence", "epoch", "term", "attempts") VALUES ($1, $2, 1, 0, 0)`;
+const START =
+  `INSERT INTO "webhook_standings" ("webhookId", "sequence", "replayHead", "epoch", "term", "attempts") ` +
+  `VALUES ($1, $2, $3, 1, 0, 0)`;
 const REPLAY =
   `${START} ON CONFLICT ("webhookId") DO UPDATE SET "sequence" = excluded."sequence", ` +
-  `"epoch" = "webhook_standings"."epoch" + 1, "attempts" = 0, "failingSince" = NULL, "failingSequence" = NULL, ` +
-  `"failingUrl" = NULL, "nextAttemptAt" = NULL`;
+  `"replayHead" = excluded."replayHead", "epoch" = "webhook_standings"."epoch" + 1, "attempts" = 0, ` +
+  `"failingSince" = NULL, "failingSequence" = NULL, "failingUrl" = NULL, "nextAttemptAt" = NULL`;
 /** The row says whether the endpoint was given up: what a caller has read before may be outdated. */
 const RESUME =
   `${START} ON CONFLICT ("webhookId") DO UPDATE SET "epoch" = "webhook_standings"."epoch" + 1, ` +
   `"attempts" = ${unlessGivenUp('attempts', '0')}, "failingSince" = ${unlessGivenUp('failingSince', 'NULL')}, ` +
   `"failingSequence" = ${unlessGivenUp('failingSequence', 'NULL')}, ` +
   `"failingUrl" = ${unlessGivenUp('failingUrl', 'NULL')}, "nextAttemptAt" = ${unlessGivenUp('lastAttemptAt', 'NULL')}`;
-const SELECT_EPOCH = `SELECT "epoch" AS "found" FROM "webhook_standings" WHERE "webhookId" = $1`;
+/** With the epoch alone, what another process has set in its place would be taken for it. */
+const SELECT_SET = `SELECT "epoch" || ' ' || coalesce("replayHead", 0) AS "found" FROM "webhook_standings" WHERE "webhookId" = $1`;
 
-/** Has an endpoint continue after this sequence, whatever has become of it. */
-export function replayed(webhookId: string, after: number): SideWrite {
-  return { sql: REPLAY, parameters: [webhookId, after], proof: epochOf(webhookId) };
+/**
+ * Has an endpoint continue after this sequence, whatever has become of it.
+ *
+ * @param head the ledger's last sequence: up to there, the filter of now chooses what is delivered.
+ */
+export function replayed(webhookId: string, after: number, head: number): SideWrite {
+  return { sql: REPLAY, parameters: [webhookId, after, head], proof: proofFor(webhookId) };
 }
 
 /**
@@ -26,11 +33,11 @@ export function replayed(webhookId: string, after: number): SideWrite {
  * @param start the position of an endpoint that has none yet.
  */
 export function resumed(webhookId: string, start: number): SideWrite {
-  return { sql: RESUME, parameters: [webhookId, start], proof: epochOf(webhookId) };
+  return { sql: RESUME, parameters: [webhookId, start, null], proof: proofFor(webhookId) };
 }
 
-function epochOf(webhookId: string): SideWrite['proof'] {
-  return { sql: SELECT_EPOCH, parameters: [webhookId] };
+function proofFor(webhookId: string): SideWrite['proof'] {
+  return { sql: SELECT_SET, parameters: [webhookId] };
 }
 
 /** An endpoint that is to be tried again has a time for it. */

@@ -5,6 +5,7 @@ import { LedgerService } from '../../ledger/ledger.service';
 import { byId } from '../../ledger/lookup';
 import { CounterReader } from '../../ledger/reading/counter-reader';
 import { EntryReader } from '../../ledger/reading/entry-reader';
+import { PastRecords } from '../../ledger/reading/past-records';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { Repeated } from '../../shared/repeated';
 import { SingleFlight } from '../../shared/single-flight';
@@ -47,6 +48,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     entries: EntryReader,
     counters: CounterReader,
     live: LiveEntries,
+    past: PastRecords,
     sender: WebhookSender,
   ) {
     // A file has one process: however long that is delayed, no other takes over.
@@ -54,7 +56,8 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
     const mayDeliver = (): boolean => !this.repeated.isStopping && this.lease.isHeldAt(thisMoment());
     const writer = new ProgressWriter(store, mayDeliver);
     this.means = {
-      ...{ entries, counters, live, sender },
+      ...{ entries, counters, live, past, sender },
+      refresh: (leaving) => this.refresh(leaving),
       mayDeliver: (term) => term === this.lease.term && mayDeliver(),
       write: (progress) => writer.write(progress),
       fail: (progress, attempt) => this.fail(progress, attempt),
@@ -79,6 +82,11 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
   pollSoon(): void {
     if (this.repeated.isStopping) return;
     this.polls.call(0).catch((error: unknown) => this.logger.debug(`Webhooks will be checked later: ${String(error)}`));
+  }
+
+  /** No delivery begins any more when the service stops. */
+  private async refresh(leaving: AbortSignal): Promise<void> {
+    if (!this.repeated.isStopping) await this.polls.call(0, { leaving });
   }
 
   private async poll(): Promise<void> {
@@ -165,5 +173,5 @@ export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestro
 /** A new webhook starts after its own creation. */
 function startOf({ id, createdSequence }: Webhook): DeliveryProgress {
   const none = { ...NO_FAILURES, lastAttemptAt: null, lastStatus: null };
-  return { webhookId: id, sequence: createdSequence, epoch: 0, term: 0, ...none };
+  return { webhookId: id, sequence: createdSequence, epoch: 0, replayHead: null, term: 0, ...none };
 }
