@@ -46,7 +46,9 @@ function auditFaults(audit, entry) {
 function stateFaults(state, entry) {
   if (state === null) return entry['stateHash'] === null ? [] : ['state is null where stateHash is not'];
   if (!isObject(state)) return ['state is not an object'];
-  const known = KINDS[String(entry['subjectType'])];
+  const kind = String(entry['subjectType']);
+  // It may be named like a member of every object.
+  const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   // Members that were added to a kind later are hashed, too, if they are set.
   const missing = known?.members.filter((name) => !Object.hasOwn(state, name)) ?? [];
   return [

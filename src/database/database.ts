@@ -16,6 +16,11 @@ export abstract class Database {
   abstract readonly chain: SqlSessions;
   /** Identifies this process among those that write the database; it changes with every start. */
   abstract readonly processId: string;
+  /**
+   * Names this process in executions that begin now: another name than in those that others may have considered
+   * interrupted. Null: others may consider this process ended, so that none can begin.
+   */
+  abstract readonly runner: string | null;
   /** False if no other process can write while this one runs. */
   abstract readonly isShared: boolean;
   /** True while the server is unreachable: every statement fails at once. */
@@ -41,8 +46,11 @@ export abstract class Database {
   abstract deadRows(table: string): Promise<number>;
   /** Connection options for `@InjectRepository`: a read-only connection. */
   abstract repositoryOptions(): DataSourceOptions;
-  /** Those of the processes that have ended, or have not renewed their lease for so long that they count as ended. */
-  abstract endedAmong(processIds: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Those of the processes, or runners, that have ended, or have not renewed their lease for so long that they count as
+   * ended.
+   */
+  abstract endedAmong(names: readonly string[]): Promise<readonly string[]>;
   /** Tidies up for the next start; the last operation on the writing connection. */
   abstract finishWriting(writer: SqlConnection): Promise<void>;
   /** Closes the reading connections and releases the database. */

@@ -32,7 +32,10 @@ export function endedExecution(execution: Execution, outcome: FinalOutcome, now:
 }
 
 /** True from the moment of `approvedUntil` on. */
-export function isApprovalOver({ outcome, approvedUntil }: Execution, now: string): boolean {
+export function isApprovalOver(
+  { outcome, approvedUntil }: Pick<Execution, 'outcome' | 'approvedUntil'>,
+  now: string,
+): boolean {
   return outcome === 'approved' && approvedUntil !== null && approvedUntil <= now;
 }
 

@@ -1,12 +1,13 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Database } from '../database/database';
+import { unavailable } from '../errors/domain-error';
 import { withoutKey, type Caller } from '../ledger/caller';
 import { ExecutionCompletions } from './execution-completions';
 import { ExecutionSettlement } from './execution-settlement';
 import type { Execution } from './execution.entity';
 import type { ActionContext } from './handlers/action-handler.decorator';
 import { ActionHandlers } from './handlers/action-handlers';
-import { ActionRunner } from './handlers/action-runner';
+import { type ActionOutcome, ActionRunner } from './handlers/action-runner';
 
 /** The state of an execution that may start. */
 export interface ExecutionStart {
@@ -14,6 +15,13 @@ export interface ExecutionStart {
   /** This process, if it runs the action's handler; empty if the caller carries the action out. */
   readonly runBy: string;
 }
+
+const NOT_BEGUN: ActionOutcome = {
+  outcome: 'failed',
+  result: null,
+  failureReason: 'The action was not begun: its authorisation was confirmed too late.',
+  failureCode: null,
+};
 
 /** Has what was authorised carried out by the action's handler, if there is one. */
 @Injectable()
@@ -26,10 +34,12 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     private readonly database: Database,
   ) {}
 
+  /** @throws UNAVAILABLE while other processes may consider this one ended. */
   startOf(action: string): ExecutionStart {
-    return this.handlers.find(action) === undefined
-      ? { outcome: 'authorized', runBy: '' }
-      : { outcome: 'running', runBy: this.database.processId };
+    if (this.handlers.find(action) === undefined) return { outcome: 'authorized', runBy: '' };
+    const { runner } = this.database;
+    if (runner === null) throw unavailable('This process has to renew its lease before it runs an action.');
+    return { outcome: 'running', runBy: runner };
   }
 
   /** Runs the handler of an execution that the caller's request has just started, and returns the result. */
@@ -39,7 +49,9 @@ export class ExecutionRunner implements BeforeApplicationShutdown {
     const handler = execution.outcome === 'running' ? this.handlers.find(execution.action) : undefined;
     if (handler === undefined) return execution;
     const executor = withoutKey(caller);
-    const outcome = await this.runner.run(handler, contextOf(executor, execution));
+    // The answer of the commit may have come late: if the lease has lapsed since, others may have considered it ended.
+    const mayBegin = execution.runBy === this.database.runner;
+    const outcome = mayBegin ? await this.runner.run(handler, contextOf(executor, execution)) : NOT_BEGUN;
     return outcome === null ? execution : this.completions.write({ caller: executor, execution, outcome });
   }
 

@@ -35,8 +35,12 @@ export class ExecutionsController {
   @RequiresScope('read', 'execute', 'review')
   @ApiOperation({ summary: 'List executions', description: 'Including those that were refused.' })
   @ApiList(ExecutionResponse, 'Executions in order of creation.')
-  async list(@Caller() caller: Caller, @Query() query: ExecutionListQuery): Promise<ListAnswer<ExecutionResponse>> {
-    const list = this.lists.open('executions', query, { limit: 50, order: 'asc' });
+  async list(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Query() query: ExecutionListQuery,
+  ): Promise<ListAnswer<ExecutionResponse>> {
+    const list = await this.lists.open('executions', query, { limit: 50, order: 'asc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
     const conditions = conditionsOf(filters, {
       agentId: ['agentId', 'equals'],

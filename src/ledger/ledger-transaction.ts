@@ -67,12 +67,25 @@ export interface LedgerTransaction {
     keys: readonly (readonly string[])[],
   ): Promise<Row[]>;
   /**
-   * The rows whose columns equal the given values, oldest first: all of them, or only this many of the newest. Flushes
-   * earlier commands to the database first, so use it sparingly.
+   * All rows whose columns equal the given values, oldest first. Flushes earlier commands to the database first, so use
+   * it sparingly.
    */
-  findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>, newest?: number): Promise<Row[]>;
-  /** Number of rows whose columns equal the given values. Also flushes earlier commands first. */
-  count<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<number>;
+  findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]>;
+  /**
+   * Some columns of the newest rows whose columns equal the given values, the newest first, at most this many: for
+   * choosing among records, which may be large. Also flushes earlier commands first.
+   */
+  findNewest<Row extends GovernedRow, Name extends ColumnOf<Row>>(
+    kind: RecordKind<Row>,
+    names: readonly Name[],
+    where: Partial<Row>,
+    most: number,
+  ): Promise<(Pick<Row, Name> & GovernedRow)[]>;
+  /**
+   * Number of rows whose columns equal the given values and, if there are such, are greater than others. Also flushes
+   * earlier commands first.
+   */
+  count<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>, greater?: Partial<Row>): Promise<number>;
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row;
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row;
   remove<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): void;

@@ -3,6 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DatabaseModule } from '../database/database.module';
 import { LedgerActors1764200000000 } from './schema/ledger-actors.migration';
+import { LedgerStates1764400000000 } from './schema/ledger-states.migration';
 import { LedgerSchemaVersion1764000000002 } from './schema/ledger-schema-version.migration';
 import { LedgerSchema1763600000000 } from './schema/ledger-schema.migration';
 import { StartCondition, SchemaContribution, type MigrationClass } from '../database/start-condition';
@@ -44,6 +45,7 @@ const LEDGER_SCHEMA = new SchemaContribution(
     LedgerLeftovers1764000000000,
     LedgerSchemaVersion1764000000002,
     LedgerActors1764200000000,
+    LedgerStates1764400000000,
   ],
 );
 

@@ -24,11 +24,17 @@ export interface PageRequest {
   readonly position: number | null;
   /** The total, if an earlier page found it; null: to be found. */
   readonly total: number | null;
+  /** The agent whose rows alone that total counts; absent or null: all rows. */
+  readonly totalOf?: string | null;
+  /** Aborted when nobody waits for the page any more: then reading it ends. */
+  readonly leaving?: AbortSignal | undefined;
 }
 
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly total: number;
+  /** The agent whose rows alone the total counts, because the viewer sees no others; absent or null: all rows. */
+  readonly totalOf?: string | null;
   /** True when rows follow after the last one. */
   readonly more: boolean;
 }

@@ -2,9 +2,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type AppOptions, createApp } from '../create-app';
 import { type Answer, sendRequest, type Sent } from './send';
 import { temporaryDatabase } from './temporary-database';
-
-/** The key of every application created here, unless its environment sets another. */
-export const TEST_API_KEY = 'a-key-for-tests-that-is-long-enough';
+import { TEST_API_KEY } from './test-api-key';
 
 export interface TestAppOptions extends AppOptions {
   /** URL of a PostgreSQL server on which to create the database; without it the database is a SQLite file. */

@@ -1,4 +1,5 @@
 /** What the tests of a module may use. It needs no development dependency, and no particular test runner. */
-export { createTestApp, TEST_API_KEY, type TestApp, type TestAppOptions } from './create-test-app';
+export { createTestApp, type TestApp, type TestAppOptions } from './create-test-app';
 export type { Answer, Parsed, Sent } from './send';
 export { temporaryDatabase, type TemporaryDatabase } from './temporary-database';
+export { TEST_API_KEY } from './test-api-key';

@@ -27,6 +27,8 @@ interface Waiting {
 class WorkerHasher implements ChainHasher {
   private readonly worker: Worker;
   private readonly waiting: Waiting[] = [];
+  /** Why the thread answers no further order. */
+  private failure: Error | null = null;
 
   constructor(order: CheckOrder) {
     const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION };
@@ -52,12 +54,14 @@ class WorkerHasher implements ChainHasher {
 
   private order(order: HashingOrder): Promise<ChainVerdict | null> {
     return new Promise((resolve, reject) => {
+      if (this.failure !== null) throw this.failure;
       this.waiting.push({ resolve, reject });
       this.worker.postMessage(order);
     });
   }
 
   private fail(error: Error): void {
+    this.failure ??= error;
     for (const { reject } of this.waiting.splice(0)) reject(error);
   }
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { API_KEY, createTestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp } from '../support/application/create-test-app';
 import { onPostgres } from '../support/database/database-kind';
 import { onServer } from '../support/database/database-server';
 import { createEntity } from '../support/application/factories';

@@ -1,8 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SqlConnection } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { send } from '../support/application/send';
+import { onPostgres } from '../support/database/database-kind';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+
+/** There a test can lock a table, so that a read of it is in progress for as long as needed. */
+const itOnPostgres = onPostgres ? it : it.skip;
 
 describe('A view in place of a table', () => {
   let database: TemporaryDatabase;
@@ -56,4 +61,21 @@ describe('A view in place of a table', () => {
       expect(await verify()).toMatchObject({ status: 200, body: { valid: true, invalidDerived: 0 } });
     },
   );
+
+  itOnPostgres('of the same rows, put there while the records are being verified, is found', async () => {
+    await foreign.run('BEGIN');
+    await foreign.run('LOCK TABLE claims IN ACCESS EXCLUSIVE MODE');
+    const verified = send(app, 'POST', '/api/v1/provenance/verify', { body: { state: true } });
+    const waiting = `SELECT 1 FROM pg_locks WHERE relation = 'claims'::regclass AND NOT granted`;
+    while ((await foreign.all(waiting)).length === 0) await sleep(20);
+    await foreign.run('ALTER TABLE agents RENAME TO hidden');
+    await foreign.run('CREATE VIEW agents AS SELECT * FROM hidden');
+    await foreign.run('COMMIT');
+    expect(await verified).toMatchObject({
+      status: 200,
+      body: { valid: false, invalidDerived: 1, firstInvalidDerived: [{ data: 'table', name: 'agents' }] },
+    });
+    await foreign.run('DROP VIEW agents');
+    await foreign.run('ALTER TABLE hidden RENAME TO agents');
+  });
 });

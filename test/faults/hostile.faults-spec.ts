@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '../support/documents/markdown';
-import { API_KEY } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
 import type { StartedProgram } from '../support/processes/started-program';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { AS_IMAGE, AS_STARTED, highestMemory, startIn } from './support/surroundings';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { API_KEY } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
 import { createEntity } from '../support/application/factories';
 import { ROOT } from '../support/documents/markdown';
 import { type StartedProgram, startProgram } from '../support/processes/started-program';

@@ -113,6 +113,24 @@ describe('Commands in one batch', () => {
     expect([seenChanged, afterFlush]).toEqual([changed, changed]);
   });
 
+  it('find what earlier ones wrote while that is sent to the database for another of their reads', async () => {
+    const known = await notes.add(newSlug());
+    const [changed, found] = await Promise.all([
+      notes.write(async (transaction) => {
+        const note = await transaction.find(NOTE, known.id);
+        return transaction.update(NOTE, { ...known, ...note, text: 'changed' }, CHANGED);
+      }),
+      notes.write((transaction) =>
+        Promise.all([
+          transaction.findAll(NOTE, { topic: 'none' }),
+          transaction.find(NOTE, known.id),
+          transaction.findBy(NOTE, { slug: known.slug }),
+        ]),
+      ),
+    ]);
+    expect(found).toEqual([[], changed, changed]);
+  });
+
   it('are answered once they are on disk, and are then visible to everybody', async () => {
     const note = await notes.add(newSlug());
     expect(await foreign.all('SELECT * FROM notes WHERE id = $1', [note.id])).toEqual([note]);

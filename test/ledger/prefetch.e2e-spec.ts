@@ -4,7 +4,7 @@ import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
 import type { SqlConnection, SqlRow, SqlValue } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { DRIVER_OF_THE_RUN, onPostgres } from '../support/database/database-kind';
-import { addClaim, chainIsValid, createEntity } from '../support/application/factories';
+import { addClaim, chainIsValid, createAgent, createEntity, createPolicy } from '../support/application/factories';
 import { type Answer, send, type Sent } from '../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 
@@ -67,7 +67,7 @@ describe('What a batch reads of large records', () => {
       if (sql.startsWith('BEGIN')) open.set(this, { read: 0 });
       await run.call(this, sql, parameters);
       const batch = open.get(this);
-      if (sql !== 'COMMIT' || batch === undefined) return;
+      if ((sql !== 'COMMIT' && sql !== 'ROLLBACK') || batch === undefined) return;
       open.delete(this);
       batches.push(batch);
       const next = afterFirst;
@@ -126,6 +126,34 @@ describe('What a batch reads of large records', () => {
     } finally {
       if (onPostgres) await other.close();
     }
+  });
+
+  it('is one of them when an agent asks again, whichever of many requests is the answer', async () => {
+    const [bot, ...people] = await Promise.all(
+      ['bot', 'ann', 'ben', 'eve'].map((name) =>
+        createAgent(app, { name, kind: name === 'bot' ? 'machine' : 'human', capabilities: ['refund'] }),
+      ),
+    );
+    const asked = {
+      action: 'refund',
+      resourceType: 'payment',
+      resourceId: 'large',
+      parameters: { text: 'x'.repeat(LARGE) },
+    };
+    const ask = (): Promise<Answer> => send(app, 'POST', `/api/v1/agents/${bot?.id}/execute`, { body: asked });
+    const made: Answer[] = [];
+    for (const [version, { id }] of people.entries()) {
+      const approval = { approvers: [{ subjects: [id] }] };
+      const rule = { name: 'large', version: String(version), effect: 'require_approval', actions: ['refund'] };
+      await createPolicy(app, { ...rule, approval });
+      made.push(await ask());
+    }
+    expect(new Set(made.map(({ status, body }) => [status, body.id].join())).size).toBe(people.length);
+    batches = [];
+    const again = await ask();
+    expect(again).toMatchObject({ status: 202, body: { id: made.at(-1)?.body.id } });
+    expect(largest()).toBeGreaterThan(LARGE);
+    expect(largest()).toBeLessThan(1.5 * LARGE);
   });
 
   it('is bounded when they are removed', async () => {

@@ -1,5 +1,6 @@
 import { copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Database } from '../../src/database/database';
 import { DatabaseFault, type FaultKind } from '../../src/database/database-fault';
 import { BetterSqlite3Connection } from '../../src/database/sqlite/better-sqlite3-connection';
 import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection';
@@ -88,6 +89,7 @@ describeOnSqlite('While the database cannot accept a write', () => {
       renameSync(`${database.path}${suffix}`, `${database.path}-away${suffix}`);
     expect((await health()).status).toBe(503);
     await expectUnavailable(await post());
+    await expect(app.application.get(Database).openSideWriter()).rejects.toMatchObject({ driverCode: 'MOVED' });
     for (const suffix of ['', '-wal', '-shm'])
       renameSync(`${database.path}-away${suffix}`, `${database.path}${suffix}`);
     await expectHealed();

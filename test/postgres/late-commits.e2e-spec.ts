@@ -1,46 +1,13 @@
-import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseFault } from '../../src/database/database-fault';
-import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
-import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
 import { LedgerService } from '../../src/ledger/ledger.service';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, createAgent, createPolicy, issueKey } from '../support/application/factories';
 import { send, type Answer } from '../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
+import { type UnansweredCommit, withholdAnswer } from './support/unanswered-commit';
 
 /** A key that no replica knows: it is looked for in what other replicas have written by then. */
 const UNKNOWN_KEY = `agk_${'0'.repeat(26)}_${'a'.repeat(43)}`;
-
-/** A commit that has taken effect, but whose session has yet to get the answer. */
-interface UnansweredCommit {
-  /** Resolves once it has taken effect. */
-  readonly done: Promise<unknown>;
-  answer(): unknown;
-  /** Ends the session instead, which never learns of it. */
-  lose(): unknown;
-}
-
-/** Of the next COMMIT of any session. */
-function withholdAnswer(): UnansweredCommit {
-  const steps = new EventEmitter();
-  const done = once(steps, 'done');
-  const answered = once(steps, 'answered');
-  const spy = jest.spyOn(PostgresConnection.prototype, 'run');
-  spy.mockImplementation(async function (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) {
-    if (sql === 'COMMIT') spy.mockRestore();
-    await this.all(sql, parameters);
-    if (sql !== 'COMMIT') return;
-    steps.emit('done');
-    await answered;
-  });
-  return {
-    done,
-    answer: () => steps.emit('answered'),
-    lose: () =>
-      steps.emit('error', new DatabaseFault('unavailable', 'CONNECTION', 'Connection terminated unexpectedly')),
-  };
-}
 
 describe.each<[how: string, arrive: (commit: UnansweredCommit) => unknown, isSeen: boolean]>([
   ['comes late', (commit) => commit.answer(), true],

@@ -1,4 +1,7 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
+import { serverConfig } from '../../src/database/postgres/postgres-settings';
 import { createTestApp } from '../support/application/create-test-app';
 import { createPostgresDatabase, dropPostgresDatabase, onServer } from '../support/database/database-server';
 import { ROOT } from '../support/documents/markdown';
@@ -68,6 +71,32 @@ describe('A start on PostgreSQL', () => {
     expect(await program.stop()).toBe(0);
     expect(program.printed()).not.toContain('hunter2');
   });
+
+  it.each([
+    ['another process that migrates', `SELECT pg_advisory_lock(7463001200)`],
+    ['what uses a table', `LOCK TABLE "ledger_entries" IN ROW EXCLUSIVE MODE`],
+  ])('waits for %s longer than the statements of its role may take', async (_whom, lock) => {
+    const url = await createDatabase();
+    await (await createTestApp({ environment: { DATABASE_URL: url } })).close();
+    await undoLastMigration(url);
+    const somebody = await PostgresConnection.open(serverConfig(url));
+    await somebody.run('BEGIN');
+    await somebody.run(lock);
+    const limited = new URL(url);
+    limited.searchParams.set('options', '-c statement_timeout=1200');
+    const starting = createTestApp({ environment: { DATABASE_URL: limited.href } });
+    starting.catch(() => undefined);
+    await sleep(4_000);
+    await somebody.close();
+    await (await starting).close();
+  });
+
+  async function undoLastMigration(url: string): Promise<void> {
+    const index = `SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%access.denied%'`;
+    const [made] = await onServer(index, url);
+    await onServer(`DROP INDEX "${String(made?.['indexname'])}"`, url);
+    await onServer(`DELETE FROM "migrations" WHERE "timestamp" = (SELECT max("timestamp") FROM "migrations")`, url);
+  }
 
   it('makes texts compare by bytes, whatever the locale of the database', async () => {
     const url = await createDatabase();

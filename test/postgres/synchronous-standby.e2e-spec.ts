@@ -11,6 +11,8 @@ import { describeWithPostgresCluster, postgresCluster, type PostgresCluster } fr
 const WAITING = `FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'agent-governance'`;
 /** Milliseconds. */
 const UNANSWERED = 3_000;
+/** Milliseconds after which other statements are given up, and some more. */
+const LONGEST_ANSWER = 16_500;
 
 describeWithPostgresCluster('While the synchronous standby is down, a write', () => {
   let folder: string;
@@ -31,6 +33,18 @@ describeWithPostgresCluster('While the synchronous standby is down, a write', ()
     await app.close();
     [standby, primary].forEach((cluster) => cluster.remove());
     rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('that waits for it is not given up', async () => {
+    standby.stopHard();
+    const answer = createEntity(app);
+    const waiting = (): ReturnType<typeof onServer> => onServer(`SELECT pid ${WAITING}`, primary.url);
+    while ((await waiting()).length === 0) await sleep(50);
+    const before = await waiting();
+    await sleep(LONGEST_ANSWER);
+    expect(await waiting()).toEqual(before);
+    standby.start();
+    await answer;
   });
 
   it.each<[what: string, fault: () => unknown]>([

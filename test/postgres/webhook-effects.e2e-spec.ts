@@ -3,25 +3,28 @@ import { DatabaseFault } from '../../src/database/database-fault';
 import { PostgresConnection } from '../../src/database/postgres/postgres-connection';
 import type { SqlConnection, SqlValue } from '../../src/database/sql-connection';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
-import { createEntity, issueKey } from '../support/application/factories';
+import { createAgent, createEntity, issueKey } from '../support/application/factories';
 import { isReplayed, send, type Answer, type Parsed } from '../support/application/send';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
-import { type Answering, WebhookEndpoint } from '../support/application/webhook-endpoint';
+import { signatureBy, type Answering, WebhookEndpoint } from '../support/application/webhook-endpoint';
 
 const WEBHOOKS = '/api/v1/webhooks';
 const ALLOWED = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_PRIVATE: 'true', RATE_LIMIT: '1000000' };
 /** Replicas also poll: in some rounds a poll would happen to come first. */
 const ROUNDS = 5;
 
+const confirmed: Answering = (response) => response.writeHead(204).end();
 const waiting: Answering = (response) => response.writeHead(503, { 'Retry-After': '3000' }).end();
 
-/** The session of the next COMMIT is lost, after that took effect or before it could. */
-function loseNextCommit(isDone: boolean): void {
+/** The session of the next COMMIT is lost, after that took effect or before it could; then something else happens. */
+function loseNextCommit(isDone: boolean, meanwhile: () => Promise<unknown> = async () => undefined): void {
   const spy = jest.spyOn(PostgresConnection.prototype, 'run');
   spy.mockImplementation(async function (this: SqlConnection, sql: string, parameters?: readonly SqlValue[]) {
     if (sql === 'COMMIT') spy.mockRestore();
     await this.all(sql === 'COMMIT' && !isDone ? 'ROLLBACK' : sql, parameters);
-    if (sql === 'COMMIT') throw new DatabaseFault('unavailable', 'CONNECTION', 'Connection terminated unexpectedly');
+    if (sql !== 'COMMIT') return;
+    await meanwhile();
+    throw new DatabaseFault('unavailable', 'CONNECTION', 'Connection terminated unexpectedly');
   });
 }
 
@@ -82,6 +85,76 @@ describe('What a caller has a webhook do at one of two replicas', () => {
     loseNextCommit(isDone);
     expect((await send(here, 'POST', `${path}/replay`, { body: { after: sequence - 1 } })).status).toBe(status);
     expect((await delivery(path)).sequence).toBe(isDone ? sequence - 1 : sequence);
+  });
+
+  it('is no replay when its COMMIT is lost and the other resumes the webhook in its place', async () => {
+    const [path] = await create(waiting);
+    const { sequence } = await delivery(path);
+    loseNextCommit(false, () => send(there, 'POST', `${path}/resume`));
+    expect((await send(here, 'POST', `${path}/replay`, { body: { after: sequence - 1 } })).status).toBe(503);
+    expect((await delivery(path)).sequence).toBe(sequence);
+  });
+
+  describe('is known when what was written afterwards is delivered by either:', () => {
+    /** Whichever delivers: each is asked for the change, and then for entries, one of which the old filter chooses. */
+    async function changed(path: string, app: TestApp, change: (path: string) => Promise<Answer>): Promise<void> {
+      await createEntity(here);
+      expect((await change(path)).status).toBeLessThan(300);
+      await createAgent(app, { name: crypto.randomUUID() });
+      await createEntity(app);
+    }
+
+    it.each(['here', 'there'] as const)('a wider filter, set %s', async (where) => {
+      const app = where === 'here' ? here : there;
+      const [path, target] = await create(confirmed);
+      await changed(path, app, () => send(app, 'PATCH', path, { body: { actions: ['entity.created', 'agent.*'] } }));
+      await target.until(3);
+      const types = target.received.map(({ body }) => body.type);
+      expect(types).toEqual(['entity.created', 'agent.created', 'entity.created']);
+    });
+
+    it.each(['here', 'there'] as const)('another URL, set %s', async (where) => {
+      const app = where === 'here' ? here : there;
+      const [path, old] = await create(confirmed);
+      const moved = await WebhookEndpoint.start(confirmed);
+      endpoints.push(moved);
+      await changed(path, app, async () => {
+        await old.until(1);
+        return send(app, 'PATCH', path, { body: { url: moved.url } });
+      });
+      await moved.until(1);
+      expect([old.received.length, moved.received.length]).toEqual([1, 1]);
+    });
+
+    it.each(['here', 'there'] as const)('the newest secrets, made %s', async (where) => {
+      const app = where === 'here' ? here : there;
+      const [path, target] = await create(confirmed);
+      const secrets: string[] = [];
+      const rotate = async (): Promise<Answer> => {
+        const answer = await send(app, 'POST', `${path}/rotate-secret`);
+        secrets.unshift(answer.body.secret);
+        return answer;
+      };
+      await changed(path, app, async () => {
+        await rotate();
+        return rotate();
+      });
+      await target.until(2);
+      const [, received] = target.received;
+      if (received === undefined) throw new Error('Nothing was received.');
+      expect(received.signature).toBe(secrets.map((secret) => signatureBy(secret, received)).join(' '));
+    });
+
+    it.each(['here', 'there'] as const)('that it was deleted, %s', async (where) => {
+      const app = where === 'here' ? here : there;
+      const [[path, target], [, other]] = [await create(confirmed), await create(confirmed)];
+      await changed(path, app, async () => {
+        await target.until(1);
+        return send(app, 'DELETE', path);
+      });
+      await other.until(2);
+      expect(target.received).toHaveLength(1);
+    });
   });
 
   it('is one test for one idempotency key, and the other waits for its answer', async () => {

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StoredEntry } from '../../src/ledger/chain/hash-chain';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { send } from '../support/application/send';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';

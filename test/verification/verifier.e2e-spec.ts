@@ -223,6 +223,11 @@ describe('The offline verifier', () => {
       () => exportOf(rechained(entries.map(withoutRevision))),
       /state has no revision/,
     ],
+    ...['constructor', '__proto__'].map((kind): [string, () => string, RegExp] => [
+      `the kind ${kind}`,
+      () => written('"subjectType":"entity"', `"subjectType":"${kind}"`),
+      /hash is not that of the entry/,
+    ]),
     ['a time that goes back', () => exportOf(rechained(entries.map(inThePast))), /before that of the entry before/],
   ])('finds %s', async (_what, text, fault) => {
     expect(await faultsOf(text())).toContainEqual(expect.stringMatching(fault));

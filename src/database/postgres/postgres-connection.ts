@@ -9,6 +9,9 @@ import { ServerReach } from './server-reach';
 /** Milliseconds the server has to close a session; one that is unreachable never does. */
 const GOODBYE = 1_000;
 
+/** Milliseconds: the longest a timer can take. */
+const ENDLESS = 2 ** 31 - 1;
+
 /** The SQLSTATE of notices that are not warnings. */
 const SUCCESSFUL_COMPLETION = '00000';
 
@@ -92,12 +95,13 @@ export class PostgresConnection implements SqlConnection {
   }
 
   /**
-   * The statement timeout does not cover waiting for a standby. If that wait is cancelled, the server only sends a
-   * warning.
+   * No timeout covers waiting for a standby, neither the server's nor the client's. If that wait is cancelled, the
+   * server only sends a warning.
    */
   private async commit(): Promise<void> {
     this.warnings = [];
-    const { command } = await this.reach.answer(this.client.query(preparedQuery('COMMIT', [])));
+    const query = { ...preparedQuery('COMMIT', []), query_timeout: ENDLESS };
+    const { command } = await this.reach.answer(this.client.query(query));
     requireCommit(command);
     if (this.warnings.length > 0) throw new DatabaseFault('unavailable', 'UNCONFIRMED', this.warnings.join(' '));
   }

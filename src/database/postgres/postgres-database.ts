@@ -81,6 +81,10 @@ export class PostgresDatabase extends Database {
     return this.lease.processId;
   }
 
+  get runner(): string | null {
+    return this.lease.runner;
+  }
+
   async openWriter(): Promise<SqlConnection> {
     const connection = await PostgresConnection.open(writerConfig(this.url), this.reach);
     try {
@@ -143,8 +147,8 @@ export class PostgresDatabase extends Database {
     };
   }
 
-  endedAmong(processIds: readonly string[]): Promise<readonly string[]> {
-    return this.lease.endedAmong(processIds);
+  endedAmong(names: readonly string[]): Promise<readonly string[]> {
+    return this.lease.endedAmong(names);
   }
 
   async close(): Promise<void> {

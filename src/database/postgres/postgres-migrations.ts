@@ -1,8 +1,9 @@
+import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import type { SchemaContribution } from '../start-condition';
 import type { SqlConnection } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
-import { migrationConfig } from './postgres-settings';
+import { LIFT_TIMEOUTS, migrationConfig } from './postgres-settings';
 import { requireDurability, requirePrimary } from './server-requirements';
 
 /** Key of the advisory lock: any number that no other program in the same database uses. */
@@ -21,9 +22,13 @@ export async function migrate(url: string, schema: SchemaContribution, check: Ch
   const lock = await PostgresConnection.open(migrationConfig(url));
   try {
     await Promise.all([requirePrimary(lock), requireDurability(lock)]);
+    await lock.run(LIFT_TIMEOUTS);
+    // Another process may take as long to migrate a large database.
+    await lock.run('SET lock_timeout = 0');
     await lock.run('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
     await check(lock);
     await runMigrations(url, schema);
+    if (lock.isLost) throw new Error('The session that holds the lock of migrations was lost. Start again.');
   } finally {
     // Ending the session releases the lock.
     await lock.close();
@@ -33,7 +38,7 @@ export async function migrate(url: string, schema: SchemaContribution, check: Ch
 async function runMigrations(url: string, schema: SchemaContribution): Promise<void> {
   const dataSource = new DataSource({
     type: 'postgres',
-    extra: migrationConfig(url),
+    extra: { ...migrationConfig(url), onConnect: (client: Client) => client.query(LIFT_TIMEOUTS) },
     entities: [...schema.tables],
     migrations: [...schema.migrations],
     migrationsTransactionMode: 'each',

@@ -14,7 +14,9 @@ const STATEMENT_TIMEOUT = 10_000;
 /** Milliseconds after which the client gives up, in case the server does not even report a statement timeout. */
 const ANSWER_TIMEOUT = 15_000;
 const LEASE_TIMEOUT = 2_000;
-/** Another process may be migrating a large database. */
+/** Shorter: a statement that waits for a lock is ended by the server, and not left behind with its session. */
+const LEASE_STATEMENT_TIMEOUT = 1_500;
+/** Other processes may be reading or writing what a migration changes. */
 const MIGRATION_LOCK_TIMEOUT = 60_000;
 /** Milliseconds without traffic after which the system checks whether the other end is still there. */
 const KEEP_ALIVE = 10_000;
@@ -91,6 +93,7 @@ export function leaseConfig(url: string): ClientConfig {
   return {
     ...withOptions(serverConfig(url), '-c synchronous_commit=local'),
     connectionTimeoutMillis: LEASE_TIMEOUT,
+    statement_timeout: LEASE_STATEMENT_TIMEOUT,
     query_timeout: LEASE_TIMEOUT,
   };
 }
@@ -98,6 +101,13 @@ export function leaseConfig(url: string): ClientConfig {
 export function migrationConfig(url: string): ClientConfig {
   return { ...serverConfig(url), lock_timeout: MIGRATION_LOCK_TIMEOUT };
 }
+
+/**
+ * Lifts the timeouts that a role or a database may have for sessions that migrate: a migration takes as long as the
+ * tables are large. Older servers do not have all of these settings.
+ */
+export const LIFT_TIMEOUTS = `SELECT set_config("name", '0', false) FROM pg_settings WHERE "name" IN
+  ('statement_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
 function withOptions(config: ClientConfig, options: string): ClientConfig {
   return { ...config, options: [config.options, options].filter(Boolean).join(' ') };

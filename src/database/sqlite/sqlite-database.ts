@@ -26,6 +26,7 @@ const LEAST_ROOM = 1 << 20;
 export class SqliteDatabase extends Database {
   readonly dialect = SQLITE_DIALECT;
   readonly processId = randomUUID();
+  readonly runner = this.processId;
   readonly isShared = false;
   readonly isCutOff = false;
   private files: readonly FileIdentity[] = [];
@@ -89,22 +90,32 @@ export class SqliteDatabase extends Database {
   }
 
   async openSideWriter(): Promise<SqlConnection> {
+    this.requirePlace();
     const connection = await this.driver.open(this.location, 'write');
-    await applyWriterSettings(connection);
-    // Do not wait for a lock: a synchronous driver would block the thread on which the writer has to release it.
-    await connection.run('PRAGMA busy_timeout = 0');
+    try {
+      await applyWriterSettings(connection);
+      // Do not wait for a lock: a synchronous driver would block the thread on which the writer has to release it.
+      await connection.run('PRAGMA busy_timeout = 0');
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
     return connection;
   }
 
   async openReader(): Promise<SqlConnection> {
-    if (!this.isInPlace())
-      throw new DatabaseFault('unavailable', 'MOVED', 'The database file is no longer at its place.');
+    this.requirePlace();
     return openReader(this.location, this.driver, PASSING_CACHE_SIZE);
   }
 
+  private requirePlace(): void {
+    if (!this.isInPlace())
+      throw new DatabaseFault('unavailable', 'MOVED', 'The database file is no longer at its place.');
+  }
+
   /** The lock excludes every other process. */
-  async endedAmong(processIds: readonly string[]): Promise<readonly string[]> {
-    return processIds.filter((processId) => processId !== this.processId);
+  async endedAmong(names: readonly string[]): Promise<readonly string[]> {
+    return names.filter((name) => name !== this.processId);
   }
 
   finishWriting(writer: SqlConnection): Promise<void> {

@@ -15,7 +15,7 @@ import {
   TOTAL_COLUMN,
 } from './page-query';
 import type { PageSource } from './where-clause';
-import { visibilityOf, type Viewer, visibleTo } from '../records/visibility';
+import { onlyAgentSeen, visibilityOf, type Viewer, visibleTo } from '../records/visibility';
 import { DataLoader } from './data-loader';
 import { LargeReads } from './large-reads';
 import { RecordCatalog } from '../records/record-catalog';
@@ -90,8 +90,9 @@ export class RecordReader {
     viewer?: Viewer,
   ): Promise<Page<Row>> {
     const codec = this.catalog.codec(kind);
-    const page = await this.pageOf(sourceOf(codec, codec.columns), visibleOnly(request, visibilityOf(kind, viewer)));
-    return { ...page, rows: (await rowsForAnswers(codec, page.rows)) as Row[] };
+    const page = await this.pageOf(sourceOf(codec, codec.columns), visibleOnly(kind, request, viewer));
+    const rows = (await rowsForAnswers(codec, page.rows)) as Row[];
+    return { ...page, rows, totalOf: onlyAgentSeen(kind, viewer) };
   }
 
   /** @internal The records that have one of the keys, each the values of the columns of a unique key. */
@@ -116,7 +117,8 @@ export class RecordReader {
   ): AsyncGenerator<readonly Row[]> {
     for (let position: number | null = null, more = true; more;) {
       // The total is not needed here, so it is set and not counted.
-      const request: PageRequest = { conditions, limit, offset: 0, order: 'asc', position, total: 0 };
+      const total = { total: 0, totalOf: onlyAgentSeen(kind, viewer) };
+      const request: PageRequest = { conditions, limit, offset: 0, order: 'asc', position, ...total };
       const page: Page<Row> = await this.page(kind, request, viewer);
       yield page.rows;
       position = page.rows.at(-1)?.createdSequence ?? null;
@@ -135,12 +137,12 @@ export class RecordReader {
     viewer?: Viewer,
   ): AsyncGenerator<readonly (Pick<Row, Name> & GovernedRow)[]> {
     const codec = this.catalog.codec(kind);
-    const wanted: readonly string[] = ['id', 'createdSequence', ...names];
-    const columns = codec.columns.filter(({ name }) => wanted.includes(name));
+    const columns = codec.columnsNamed(names);
     const { conditions, order } = range;
+    const total = { total: 0, totalOf: onlyAgentSeen(kind, viewer) };
     for (let position = range.position, more = true; more;) {
-      const request: PageRequest = { conditions, limit: range.atOnce, offset: 0, order, position, total: 0 };
-      const page = await this.pageOf(sourceOf(codec, columns), visibleOnly(request, visibilityOf(kind, viewer), 0));
+      const request: PageRequest = { conditions, limit: range.atOnce, offset: 0, order, position, ...total };
+      const page = await this.pageOf(sourceOf(codec, columns), visibleOnly(kind, request, viewer));
       const rows = page.rows.map(
         (row) => codec.decodeColumns(row, columns) as unknown as Pick<Row, Name> & GovernedRow,
       );
@@ -175,6 +177,7 @@ export class RecordReader {
     const { limit } = request;
     const mostBytes = shareOf(limit);
     const listed = await this.read(source, { mostBytes, ...request });
+    request.leaving?.throwIfAborted();
     const sizes = listed.rows.map((row) => Number(row[SIZE_COLUMN]));
     if (sizes.every((size) => size <= mostBytes)) return this.cut(source, request, listed);
     const fitting = { ...request, limit: rowsThatFit(sizes.slice(0, limit)) };
@@ -203,8 +206,8 @@ export class RecordReader {
     request: PageRequest,
     { rows, total, upTo }: ListedRows,
   ): Promise<Page<SqlRow>> {
-    const { limit, conditions } = request;
-    const list = { source, conditions, upTo };
+    const { limit, conditions, leaving } = request;
+    const list = { source, conditions, upTo, leaving };
     return {
       rows: rows.slice(0, limit),
       total: total ?? (await totalInChunks(this.database, list, this.countedAtOnce)),
@@ -236,10 +239,9 @@ async function decoded(rows: SqlRow[], longColumns: readonly string[]): Promise<
   return rows;
 }
 
-/**
- * A total found for another viewer is not reused.
- * @param total any number where the total is not needed; null: to be found.
- */
-function visibleOnly(request: PageRequest, sight: readonly Condition[], total: number | null = null): PageRequest {
-  return sight.length === 0 ? request : { ...request, conditions: [...request.conditions, ...sight], total };
+/** A total is reused only for a viewer who sees the same rows. */
+function visibleOnly(kind: AnyRecordKind, request: PageRequest, viewer: Viewer | undefined): PageRequest {
+  const isSame = (request.totalOf ?? null) === onlyAgentSeen(kind, viewer);
+  const conditions = [...request.conditions, ...visibilityOf(kind, viewer)];
+  return { ...request, conditions, total: isSame ? request.total : null };
 }

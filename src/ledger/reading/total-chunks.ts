@@ -8,6 +8,7 @@ export interface CountedList {
   readonly source: PageSource;
   readonly conditions: readonly Condition[];
   readonly upTo: number;
+  readonly leaving: AbortSignal | undefined;
 }
 
 interface Extent {
@@ -34,6 +35,7 @@ export async function totalInChunks(
   const { first, last } = await extentOf(lists, list);
   let total = 0;
   for (let after = first - 1; after < last; after += countedAtOnce) {
+    list.leaving?.throwIfAborted();
     const parameters = new Parameters();
     const rows = new WhereClause(source, conditions, dialect, parameters);
     const [from, to] = [parameters.add(after), parameters.add(Math.min(after + countedAtOnce, last))];

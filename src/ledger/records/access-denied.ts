@@ -4,7 +4,7 @@
  */
 export const ACCESS_DENIED = 'access.denied';
 
-/** For conditions on entries. @param alias of the table in the statement, with its dot; empty if it has none. */
+/** For conditions on entries, which an index has, too. @param alias of the table in the statement, with its dot; empty if it has none. */
 export function saysStateSql(alias = ''): string {
   return `${alias}"action" <> '${ACCESS_DENIED}'`;
 }

@@ -65,6 +65,11 @@ export class RecordCodec {
     this.state = [...kind.hashedMembers, ...later].sort().map((name) => this.stateMember(name));
   }
 
+  /** The columns with these names, and those that every row has. */
+  columnsNamed(names: readonly string[]): readonly ColumnDefinition[] {
+    return this.columns.filter(({ name }) => name === 'id' || name === 'createdSequence' || names.includes(name));
+  }
+
   /** Selects the rows whose columns equal the parameters, oldest first. */
   selectWhere(columns: readonly string[]): string {
     const key = columns.join();
@@ -75,10 +80,14 @@ export class RecordCodec {
     return sql;
   }
 
-  /** Selects the newest rows whose columns equal the first parameters; the last parameter is their number. */
-  selectNewest(columns: readonly string[]): string {
+  /**
+   * Selects columns of the newest rows whose other columns equal the first parameters; the last parameter is their
+   * number.
+   */
+  selectNewest(selected: readonly ColumnDefinition[], columns: readonly string[]): string {
+    const names = selected.map(({ name }) => quoted(name)).join(', ');
     const where = `WHERE ${equalities(columns)} ORDER BY "createdSequence" DESC`;
-    return `SELECT ${this.selected} FROM ${quoted(this.table)} ${where} LIMIT $${columns.length + 1}`;
+    return `SELECT ${names} FROM ${quoted(this.table)} ${where} LIMIT $${columns.length + 1}`;
   }
 
   /** Selects the rows about which an entry with one of the given actions was written after `$1`. */

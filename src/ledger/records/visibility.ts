@@ -6,19 +6,22 @@ import type { Condition } from '../record-page';
 export type Viewer = Pick<Caller, 'agentId' | 'grants'>;
 
 /**
- * The conditions that a record must meet for the viewer to see it. A viewer that is bound to an agent, and has no scope
- * that shows all, sees only what belongs to its agent.
+ * The agent whose records alone the viewer sees: the one it is bound to, if it has no scope that shows all. Null: it
+ * sees all.
  */
-export function visibilityOf(
-  { subjectType, visibility }: AnyRecordKind,
-  viewer: Viewer | undefined,
-): readonly Condition[] {
-  if (visibility === undefined) return [];
+export function onlyAgentSeen({ subjectType, visibility }: AnyRecordKind, viewer: Viewer | undefined): string | null {
+  if (visibility === undefined) return null;
   // Records that not everybody may see must not be read without a viewer.
   if (viewer === undefined) throw new Error(`A ${subjectType} was read without a viewer.`);
   const { agentId, grants } = viewer;
-  if (agentId === null || visibility.allWith.some((scope) => grants.has(scope))) return [];
-  return [{ column: visibility.agentColumn, comparison: 'equals', value: agentId }];
+  return visibility.allWith.some((scope) => grants.has(scope)) ? null : agentId;
+}
+
+/** The conditions that a record must meet for the viewer to see it. */
+export function visibilityOf(kind: AnyRecordKind, viewer: Viewer | undefined): readonly Condition[] {
+  const agentId = onlyAgentSeen(kind, viewer);
+  if (agentId === null || kind.visibility === undefined) return [];
+  return [{ column: kind.visibility.agentColumn, comparison: 'equals', value: agentId }];
 }
 
 /** The record, if the viewer may see it. */

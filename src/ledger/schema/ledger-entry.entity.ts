@@ -1,6 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { JsonObject } from '../../json/json-value';
 import type { EntryOutcome } from '../ledger-transaction';
+import { saysStateSql } from '../records/access-denied';
 
 /**
  * One entry of the ledger: what happened (the audit view), its seal in the chain (the provenance view) and the state of
@@ -10,6 +11,7 @@ import type { EntryOutcome } from '../ledger-transaction';
 @Index(['entityId', 'sequence'])
 @Index(['agentId', 'sequence'])
 @Index(['subjectId', 'sequence'])
+@Index(['subjectId', 'sequence'], { where: saysStateSql() })
 @Index(['actorId', 'sequence'])
 @Index(['action', 'sequence'])
 @Index(['outcome', 'sequence'])

@@ -104,6 +104,11 @@ export class Batch {
     return this.flushing;
   }
 
+  /** Until a flush is over, the rows that it writes are neither among the merged ones nor in the database. */
+  private afterFlush<Found>(read: () => Promise<Found>): Promise<Found> {
+    return this.flushing === null ? read() : this.flushing.then(read);
+  }
+
   private async sendMerged(): Promise<void> {
     await this.sendAll();
     await this.writer.send();
@@ -125,15 +130,15 @@ export class Batch {
   }
 
   readById(kind: AnyRecordKind, id: string): Promise<GovernedRow | undefined> {
-    return this.stored.find(kind, { id });
+    return this.afterFlush(() => this.stored.find(kind, { id }));
   }
 
   exists(kind: AnyRecordKind, id: string): Promise<boolean> {
-    return this.stored.exists(kind, id);
+    return this.afterFlush(() => this.stored.exists(kind, id));
   }
 
   readByKey(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
-    return this.stored.find(kind, key);
+    return this.afterFlush(() => this.stored.find(kind, key));
   }
 
   async readAmong(
@@ -154,17 +159,29 @@ export class Batch {
     return found;
   }
 
-  /** @param newest at most this many, the newest; null: all. */
-  async readAll(kind: AnyRecordKind, where: Where, newest: number | null): Promise<GovernedRow[]> {
+  async readAll(kind: AnyRecordKind, where: Where): Promise<GovernedRow[]> {
     await this.flush();
-    return newest === null ? this.stored.select(kind, where) : this.stored.selectNewest(kind, where, newest);
+    return this.stored.select(kind, where);
   }
 
-  async countAll(kind: AnyRecordKind, where: Where): Promise<number> {
+  async readNewest(
+    kind: AnyRecordKind,
+    names: readonly string[],
+    where: Where,
+    most: number,
+  ): Promise<Readonly<Record<string, unknown>>[]> {
+    await this.flush();
+    return this.stored.selectNewest(kind, names, where, most);
+  }
+
+  async countAll(kind: AnyRecordKind, where: Where, greater: Where = {}): Promise<number> {
     await this.flush();
     const { table } = this.catalog.codec(kind);
-    const sql = `SELECT count(*) AS "count" FROM ${quoted(table)} WHERE ${equalities(Object.keys(where))}`;
-    const [row] = await this.connection.all<{ count: number | string }>(sql, Object.values(where));
+    const values = Object.values(where);
+    const others = Object.keys(greater).map((name, index) => `${quoted(name)} > $${values.length + index + 1}`);
+    const conditions = [equalities(Object.keys(where)), ...others].join(' AND ');
+    const sql = `SELECT count(*) AS "count" FROM ${quoted(table)} WHERE ${conditions}`;
+    const [row] = await this.connection.all<{ count: number | string }>(sql, [...values, ...Object.values(greater)]);
     return Number(row?.count ?? 0);
   }
 

@@ -3,13 +3,15 @@ import type { Batch } from './batch';
 import type { Caller } from '../caller';
 import { canonicalJson } from '../chain/canonical-json';
 import { countersOf } from '../records/counter-name';
-import { ownerColumn } from './leftover-rows';
+import { ownerColumn, requireOwner } from './leftover-rows';
 import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
 import type { AfterCommit, OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
 import { ACCESS_DENIED } from '../records/access-denied';
 import { visibleTo } from '../records/visibility';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
-import { WriteBuffer, type KeyValues, type RowChange } from './write-buffer';
+import { changedRow, WriteBuffer, type KeyValues } from './write-buffer';
+
+type Where = Readonly<Record<string, SqlValue>>;
 
 /**
  * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
@@ -87,23 +89,37 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     return rows as Row[];
   }
 
-  async findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>, newest?: number): Promise<Row[]> {
+  async findAll<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<Row[]> {
     this.refuseOwnChanges(kind);
-    const values = where as Readonly<Record<string, SqlValue>>;
-    const rows = await this.reading(() => this.batch.readAll(kind, values, newest ?? null));
+    const rows = await this.reading(() => this.batch.readAll(kind, where as Where));
     rows.forEach((row) => this.remember(row));
     return rows as Row[];
   }
 
-  async count<Row extends GovernedRow>(kind: RecordKind<Row>, where: Partial<Row>): Promise<number> {
+  async findNewest<Row extends GovernedRow, Name extends ColumnOf<Row>>(
+    kind: RecordKind<Row>,
+    names: readonly Name[],
+    where: Partial<Row>,
+    most: number,
+  ): Promise<(Pick<Row, Name> & GovernedRow)[]> {
     this.refuseOwnChanges(kind);
-    return this.reading(() => this.batch.countAll(kind, where as Readonly<Record<string, SqlValue>>));
+    const rows = await this.reading(() => this.batch.readNewest(kind, names, where as Where, most));
+    return rows as unknown as (Pick<Row, Name> & GovernedRow)[];
+  }
+
+  async count<Row extends GovernedRow>(
+    kind: RecordKind<Row>,
+    where: Partial<Row>,
+    greater: Partial<Row> = {},
+  ): Promise<number> {
+    this.refuseOwnChanges(kind);
+    return this.reading(() => this.batch.countAll(kind, where as Where, greater as Where));
   }
 
   insert<Row extends GovernedRow>(kind: RecordKind<Row>, row: Omit<Row, 'createdSequence'>, note: EntryNote): Row {
     // The placeholder before the copy spares V8 a slow path: the member already exists when the copy sets it.
     const created = { ...{ createdSequence: 0, ...row }, createdSequence: this.nextSequence } as unknown as Row;
-    this.requireOwner(kind, created);
+    requireOwner(kind, created, (ownerId) => this.seen.has(ownerId) || this.present.has(ownerId));
     this.change(kind, created.id, created, true, note);
     this.countRow(kind, created, 1);
     return created;
@@ -223,19 +239,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     if (this.isFinished) throw new Error('A command used its transaction after it had ended.');
   }
 
-  /** The database would accept it: rows outlive their owner until they are deleted. */
-  private requireOwner({ owner, subjectType }: AnyRecordKind, row: GovernedRow): void {
-    if (owner === undefined) return;
-    const ownerId = (row as unknown as Readonly<Record<string, unknown>>)[owner.column];
-    if (typeof ownerId === 'string' && (this.seen.has(ownerId) || this.present.has(ownerId))) return;
-    throw new Error(`The ${subjectType} ${row.id} was added to ${String(ownerId)}, which was not read first.`);
-  }
-
   private refuseOwnChanges(kind: AnyRecordKind): void {
     if (this.rows.touches(kind)) throw new Error(`Read ${kind.counter} before the command changes them.`);
   }
-}
-
-function changedRow(change: RowChange, kind: AnyRecordKind): GovernedRow | undefined {
-  return change.codec.kind === kind ? (change.row ?? undefined) : undefined;
 }

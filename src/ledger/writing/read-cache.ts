@@ -71,11 +71,18 @@ export class ReadCache {
     return rows.map((row) => codec.decode(row));
   }
 
-  /** Oldest first. */
-  async selectNewest(kind: AnyRecordKind, where: Key, limit: number): Promise<GovernedRow[]> {
+  /** Some columns, and what every row has; newest first. */
+  async selectNewest(
+    kind: AnyRecordKind,
+    names: readonly string[],
+    where: Key,
+    most: number,
+  ): Promise<Readonly<Record<string, unknown>>[]> {
     const codec = this.catalog.codec(kind);
-    const rows = await this.connection.all(codec.selectNewest(Object.keys(where)), [...Object.values(where), limit]);
-    return rows.map((row) => codec.decode(row)).reverse();
+    const columns = codec.columnsNamed(names);
+    const sql = codec.selectNewest(columns, Object.keys(where));
+    const rows = await this.connection.all(sql, [...Object.values(where), most]);
+    return rows.map((row) => codec.decodeColumns(row, columns));
   }
 
   /**

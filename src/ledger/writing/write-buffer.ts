@@ -66,3 +66,8 @@ function keyText(kind: AnyRecordKind, columns: readonly string[], values: KeyVal
   const sorted = [...columns].sort();
   return JSON.stringify([kind.subjectType, sorted, sorted.map((column) => values[column])]);
 }
+
+/** The row as changed; undefined if it is removed, or of another kind. */
+export function changedRow(change: RowChange, kind: AnyRecordKind): GovernedRow | undefined {
+  return change.codec.kind === kind ? (change.row ?? undefined) : undefined;
+}

@@ -20,10 +20,11 @@ export interface Balancer {
  */
 export async function startBalancer(folder: string, replicas: readonly string[]): Promise<Balancer> {
   const port = await freePort();
-  const servers = replicas.map((url) => `server ${new URL(url).host};`).join(' ');
+  const servers = (_: string, parameters: string): string =>
+    replicas.map((url) => `server ${new URL(url).host}${parameters};`).join(' ');
   const configuration = readFileSync(join(ROOT, 'deploy', 'nginx.conf'), 'utf8')
     .replace(/^resolver .*$/m, '')
-    .replace('server governance:3000 resolve;', servers)
+    .replace(/server governance:3000 resolve(.*);/, servers)
     .replace('listen 8080;', `listen 127.0.0.1:${port};`);
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,

@@ -36,7 +36,7 @@ export function highestMemory(program: StartedProgram): number {
 
 function startScript(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } };
-  return scripts.start.replace(/^exec .* \|\| /, '').split(' ');
+  return scripts.start.replace(/^exec (.*) \|\| .*$/, '$1').split(' ');
 }
 
 function image(): { command: string[]; environment: Record<string, string> } {

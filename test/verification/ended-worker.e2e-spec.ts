@@ -1,0 +1,20 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { CHAIN_START } from '../../src/verification/chain-check';
+import type * as hashers from '../../src/verification/worker-hasher';
+import { ROOT } from '../support/documents/markdown';
+
+/** A thread runs only compiled programs. */
+const { openHasher } = createRequire(__filename)(
+  join(ROOT, 'dist', 'verification', 'worker-hasher.js'),
+) as typeof hashers;
+
+describe('The thread that checks the chain', () => {
+  it('fails what it is asked after it has ended, instead of leaving it unanswered', async () => {
+    const hasher = openHasher({ previous: CHAIN_START, sizes: null });
+    await hasher.add('[]');
+    await hasher.close();
+    await expect(hasher.add('[]')).rejects.toThrow('has ended');
+    await expect(hasher.finish(CHAIN_START)).rejects.toThrow('has ended');
+  });
+});
