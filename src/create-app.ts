@@ -54,7 +54,17 @@ export async function assemble(root: DynamicModule): Promise<NestExpressApplicat
   adapter.holdAnswersIn(application.get(AnswerMemory));
   prepareHttp(application);
   application.get(ApiDocument).madeBy(() => createDocument(application));
-  return application.init();
+  return initialised(application);
+}
+
+/** A start that fails leaves nothing open; its error is the one to know. */
+async function initialised(application: NestExpressApplication): Promise<NestExpressApplication> {
+  try {
+    return await application.init();
+  } catch (error) {
+    await application.close().catch(() => undefined);
+    throw error;
+  }
 }
 
 function prepareHttp(application: NestExpressApplication): void {

@@ -111,6 +111,7 @@ export { defineErrorCode, type AnyErrorCode, type ModuleError, type ModuleErrorC
 export { DENIAL_REASONS, ERRORS, type DenialReason, type ErrorCode, type ErrorRow } from './errors/error-codes';
 
 // Routes.
+export { ClientLeft } from './http/answers/client-left.decorator';
 export { Caller } from './http/pipeline/caller.decorator';
 export {
   type AdmissionRule,

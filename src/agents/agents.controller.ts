@@ -7,6 +7,7 @@ import { IfMatch } from '../http/conditional/if-match.decorator';
 import type { Precondition } from '../http/conditional/precondition';
 import { ApiErrors } from '../http/answers/api-errors.decorator';
 import { AsOfQuery } from '../http/as-of/as-of.query';
+import { ClientLeft } from '../http/answers/client-left.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -33,8 +34,8 @@ export class AgentsController {
   @RequiresScope('read')
   @ApiOperation({ summary: 'List agents', description: 'Oldest first; filtered by capability, role or status.' })
   @ApiList(AgentResponse, 'Agents in order of creation.')
-  async list(@Query() query: AgentListQuery): Promise<ListAnswer<AgentResponse>> {
-    const list = this.lists.open('agents', query, { limit: 50, order: 'asc' });
+  async list(@ClientLeft() leaving: AbortSignal, @Query() query: AgentListQuery): Promise<ListAnswer<AgentResponse>> {
+    const list = await this.lists.open('agents', query, { limit: 50, order: 'asc' }, leaving);
     const conditions = conditionsOf(list.filters, {
       capability: ['capabilities', 'contains'],
       role: ['roles', 'contains'],

@@ -8,6 +8,7 @@ import { AgentsController } from './agents.controller';
 import { AgentsService } from './agents.service';
 import { DeadLabels } from './dead-labels';
 import { SuspendedAgents } from './suspended-agents';
+import { WatchedAgents } from './watched-agents';
 
 @Module({
   imports: [
@@ -17,7 +18,7 @@ import { SuspendedAgents } from './suspended-agents';
     }),
   ],
   controllers: [AgentsController],
-  providers: [AgentsService, DeadLabels, SuspendedAgents],
-  exports: [SuspendedAgents],
+  providers: [AgentsService, DeadLabels, SuspendedAgents, WatchedAgents],
+  exports: [SuspendedAgents, WatchedAgents],
 })
 export class AgentsModule {}

@@ -14,6 +14,7 @@ import { AGENT } from './agent.kind';
 import type { CreateAgentRequest } from './dto/create-agent.request';
 import { agentLookup, findAgent, findAgentAsOf } from './find-agent';
 import { SuspendedAgents } from './suspended-agents';
+import { WatchedAgents } from './watched-agents';
 
 @Injectable()
 export class AgentsService {
@@ -22,6 +23,7 @@ export class AgentsService {
     private readonly reader: RecordReader,
     private readonly history: RecordHistory,
     private readonly suspended: SuspendedAgents,
+    private readonly watched: WatchedAgents,
   ) {}
 
   list(request: PageRequest): Promise<Page<Agent>> {
@@ -57,8 +59,9 @@ export class AgentsService {
       precondition.require(agent.revision);
       const fields = changedFields(agent, update);
       if (fields.length === 0) return agent;
-      const note = { ...noteOn(agent.id, 'agent.updated'), details: { fields } };
-      return transaction.update(AGENT, updated(agent, update, transaction.now), note);
+      const changed = updated(agent, update, transaction.now);
+      this.watched.follow(transaction, changed);
+      return transaction.update(AGENT, changed, { ...noteOn(agent.id, 'agent.updated'), details: { fields } });
     });
   }
 

@@ -5,6 +5,7 @@ import { ApiRecordId } from '../openapi/api-record-id.decorator';
 import { AnswersSecret, RequiresScope } from '../http/request/route-marks';
 import { Caller } from '../http/pipeline/caller.decorator';
 import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { ClientLeft } from '../http/answers/client-left.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -33,8 +34,8 @@ export class ApiKeysController {
     description: 'Including those that have ended; the key of the environment is not listed.',
   })
   @ApiList(ApiKeyResponse, 'Keys in order of creation.')
-  async list(@Query() query: ApiKeyListQuery): Promise<ListAnswer<ApiKeyResponse>> {
-    const list = this.lists.open('api-keys', query, { limit: 50, order: 'asc' });
+  async list(@ClientLeft() leaving: AbortSignal, @Query() query: ApiKeyListQuery): Promise<ListAnswer<ApiKeyResponse>> {
+    const list = await this.lists.open('api-keys', query, { limit: 50, order: 'asc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
     const conditions = conditionsOf(filters, { status: ['status', 'equals'], agentId: ['agentId', 'equals'] });
     return list.answer(await this.keys.list(list.request(conditions)), ApiKeyResponse.from);

@@ -2,6 +2,7 @@ import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { withAgentId } from '../agents/find-agent';
 import { RequiresScope } from '../http/request/route-marks';
+import { ClientLeft } from '../http/answers/client-left.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -29,8 +30,11 @@ export class AuditController {
       'Newest first. Each entry says who did what to which record, and with what outcome; refusals are recorded, too.',
   })
   @ApiList(AuditEntryResponse, 'Entries, newest first unless asked otherwise.')
-  async list(@Query() query: AuditListQuery): Promise<ListAnswer<AuditEntryResponse>> {
-    const list = this.lists.open('audit', query, { limit: 100, order: 'desc' });
+  async list(
+    @ClientLeft() leaving: AbortSignal,
+    @Query() query: AuditListQuery,
+  ): Promise<ListAnswer<AuditEntryResponse>> {
+    const list = await this.lists.open('audit', query, { limit: 100, order: 'desc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
     const conditions = conditionsOf(filters, {
       entityId: ['entityId', 'equals'],

@@ -6,8 +6,9 @@ import { expireDecision } from '../decisions/decision-settlement';
 import type { Decision } from '../decisions/decision.entity';
 import { DECISION } from '../decisions/decision.kind';
 import { conflict, permissionDenied, type DomainError } from '../errors/domain-error';
-import { settledApproval } from '../executions/execution-approvals';
+import { expireApproval } from '../executions/execution-approvals';
 import { decidedNote } from '../executions/execution-note';
+import { isApprovalOver } from '../executions/execution-rules';
 import type { Execution, ExecutionOutcome } from '../executions/execution.entity';
 import { EXECUTION } from '../executions/execution.kind';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
@@ -19,6 +20,11 @@ const MOST_READ = 100;
 /** The longest time that a rejection is binding. */
 const REJECTION_HOLDS = 'P1D';
 const TITLE_LENGTH = 500;
+
+const OF_REQUESTS = ['outcome', 'decisionId', 'approvedUntil'] as const;
+
+/** What decides which of several executions is the answer; their parameters may be large. */
+type Request = Pick<Execution, (typeof OF_REQUESTS)[number] | 'id' | 'createdSequence'>;
 
 /** What policies require, and the set of policies that requires it. */
 export interface RequiredApproval {
@@ -42,55 +48,44 @@ export async function askForApproval(
   maxPending: number,
 ): Promise<ApprovalAnswer> {
   // Everything is read before anything is changed: reading settles what is due.
-  const pending = await executionsOf(transaction, asked, 'pending_approval');
-  const approved = await executionsOf(transaction, asked, 'approved');
-  const rejected = await executionsOf(transaction, asked, 'rejected');
-  const pendingOfAgent = await transaction.count(EXECUTION, { agentId: asked.agentId, outcome: 'pending_approval' });
+  const pending = await requestsFor(transaction, asked, 'pending_approval');
+  const approved = await requestsFor(transaction, asked, 'approved');
+  const rejected = await requestsFor(transaction, asked, 'rejected');
+  const pendingOfAgent = await pendingRequests(transaction, asked.agentId, maxPending);
   const open = await openRequests(transaction, [...pending, ...approved]);
   const standing = open.find(({ decision }) => areSameApprovers(decision.approvers ?? [], requirement.approvers));
-  if (standing !== undefined) return { execution: standing.execution };
+  if (standing !== undefined) return { execution: await executionOf(transaction, standing.request) };
   const rejection = await rejectionAmong(transaction, rejected);
   if (rejection !== undefined) return { refusal: rejectedError(rejection), decisionId: rejection.id };
-  const expired = pending.length - open.filter(({ execution }) => execution.outcome === 'pending_approval').length;
-  refuseTooManyPending(pendingOfAgent - expired, maxPending);
+  refuseTooManyPending(pendingOfAgent, maxPending);
   return { execution: requested(transaction, asked, { requirement, policySet }) };
 }
 
 interface OpenRequest {
-  readonly execution: Execution;
+  readonly request: Request;
   readonly decision: Decision;
 }
 
 /** The requests that are still pending or approved once due ones are settled, the newest first. */
-async function openRequests(transaction: LedgerTransaction, found: readonly Execution[]): Promise<OpenRequest[]> {
+async function openRequests(transaction: LedgerTransaction, found: readonly Request[]): Promise<OpenRequest[]> {
   const open: OpenRequest[] = [];
-  for (const execution of [...found].sort((left, right) => right.createdSequence - left.createdSequence)) {
-    const decision = await decisionOf(transaction, execution);
-    const settled = await settledRequest(transaction, execution, decision);
-    if (settled.outcome === 'pending_approval' || settled.outcome === 'approved') {
-      open.push({ execution: settled, decision });
-    }
+  for (const request of [...found].sort((left, right) => right.createdSequence - left.createdSequence)) {
+    const decision = await decisionOf(transaction, request);
+    const { now } = transaction;
+    if (isExpired(decision, now)) await expireDecision(transaction, decision);
+    else if (isApprovalOver(request, now)) expireApproval(transaction, await executionOf(transaction, request));
+    else open.push({ request, decision });
   }
   return open;
-}
-
-async function settledRequest(
-  transaction: LedgerTransaction,
-  execution: Execution,
-  decision: Decision,
-): Promise<Execution> {
-  if (!isExpired(decision, transaction.now)) return settledApproval(transaction, execution);
-  await expireDecision(transaction, decision);
-  return (await transaction.find(EXECUTION, execution.id)) ?? execution;
 }
 
 /** The newest rejection that is still binding. */
 async function rejectionAmong(
   transaction: LedgerTransaction,
-  rejected: readonly Execution[],
+  rejected: readonly Request[],
 ): Promise<Decision | undefined> {
-  for (const execution of [...rejected].reverse()) {
-    const decision = await decisionOf(transaction, execution);
+  for (const request of rejected) {
+    const decision = await decisionOf(transaction, request);
     if (rejectionEnd(decision) > transaction.now) return decision;
   }
   return undefined;
@@ -110,19 +105,37 @@ function rejectedError({ id, expiresAt }: Decision): DomainError {
   );
 }
 
-async function executionsOf(
+/** The newest first. */
+function requestsFor(
   transaction: LedgerTransaction,
   { actionHash }: AskedExecution,
   outcome: ExecutionOutcome,
-): Promise<Execution[]> {
-  return transaction.findAll(EXECUTION, { actionHash, outcome }, MOST_READ);
+): Promise<Request[]> {
+  return transaction.findNewest(EXECUTION, OF_REQUESTS, { actionHash, outcome }, MOST_READ);
+}
+
+async function executionOf(transaction: LedgerTransaction, { id }: Request): Promise<Execution> {
+  const execution = await transaction.find(EXECUTION, id);
+  if (execution === undefined) throw new Error(`The execution ${id} no longer exists.`);
+  return execution;
 }
 
 /** The decision that an execution waits for, or waited for. */
-export async function decisionOf(transaction: LedgerTransaction, { id, decisionId }: Execution): Promise<Decision> {
+export async function decisionOf(
+  transaction: LedgerTransaction,
+  { id, decisionId }: Pick<Execution, 'id' | 'decisionId'>,
+): Promise<Decision> {
   const decision = decisionId === null ? undefined : await transaction.find(DECISION, decisionId);
   if (decision === undefined) throw new Error(`The execution ${id} waits for a decision that no longer exists.`);
   return decision;
+}
+
+/** How many requests of the agent are waiting; below the maximum, some that are over may still be counted. */
+async function pendingRequests(transaction: LedgerTransaction, agentId: string, maximum: number): Promise<number> {
+  const notSettled = await transaction.count(EXECUTION, { agentId, outcome: 'pending_approval' });
+  if (notSettled < maximum) return notSettled;
+  const greater = { executionId: '', expiresAt: transaction.now };
+  return transaction.count(DECISION, { proposedBy: agentId, status: 'proposed' }, greater);
 }
 
 function refuseTooManyPending(pending: number, maximum: number): void {

@@ -8,6 +8,9 @@ const KEY = 'a-key-that-is-long-enough';
 const SEED = Buffer.alloc(32, 7).toString('base64');
 const VERIFIER_KEY = VARIABLES.previousVerifierKeys.example;
 
+/** Without it the other settings of signing in are a fault. */
+const OIDC_ISSUER = 'https://login.example.com';
+
 describe('values', () => {
   const accepted: [keyof Configuration, string, string, unknown][] = [
     ['nodeEnvironment', 'NODE_ENV', 'test', 'test'],
@@ -95,7 +98,7 @@ describe('values', () => {
   ];
 
   it.each(accepted)('%s: %s=%s', (member, name, text, value) => {
-    expect(readConfiguration({ [name]: text })[member]).toEqual(value);
+    expect(readConfiguration({ OIDC_ISSUER, [name]: text })[member]).toEqual(value);
   });
 
   const refused: Record<string, string[]> = {
@@ -236,7 +239,7 @@ describe('values', () => {
   it.each(Object.values(VARIABLES).filter(({ mask }) => mask === undefined))(
     'accept the example of $name',
     (variable) => {
-      expect(configurationFaults({ [variable.name]: variable.example, API_KEY: KEY })).toEqual([]);
+      expect(configurationFaults({ OIDC_ISSUER, [variable.name]: variable.example, API_KEY: KEY })).toEqual([]);
     },
   );
 });

@@ -112,6 +112,18 @@ describe('faults', () => {
     ]);
   });
 
+  it('include settings that have no effect without another one', () => {
+    expect(
+      configurationFaults({ PORT: 'http', OIDC_CLIENT_ID: 'console', OIDC_SCOPE: 'openid', OIDC_ISSUER: '' }),
+    ).toEqual([
+      expect.stringMatching(/^PORT: /),
+      'OIDC_CLIENT_ID: got "console", which has no effect without OIDC_ISSUER; set OIDC_ISSUER or remove it',
+      'OIDC_SCOPE: got "openid", which has no effect without OIDC_ISSUER; set OIDC_ISSUER or remove it',
+    ]);
+    const OIDC_ISSUER = 'https://login.example.com';
+    expect(readConfiguration({ OIDC_CLIENT_ID: 'console', OIDC_SCOPE: 'openid', OIDC_ISSUER })).toBeDefined();
+  });
+
   it('require a key in production', () => {
     expect(configurationFaults({ NODE_ENV: 'production' })).toEqual([
       expect.stringMatching(/^API_KEY: got nothing, although NODE_ENV is production; expected a key .*openssl rand/),

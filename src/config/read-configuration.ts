@@ -16,6 +16,7 @@ export function readTables(environment: Environment, tables: readonly VariableTa
       const value = variable.parse(text);
       if (value === undefined || isRefusedInProduction(variable, text, environment))
         faults.push(faultLine(variable, text));
+      else if (isWithoutEffect(variable, environment)) faults.push(withoutEffectLine(variable, text));
       values[member] = value;
     }
     return values;
@@ -62,6 +63,15 @@ function isRefusedInProduction(variable: Variable<unknown>, text: string, enviro
   if (environment[VARIABLES.nodeEnvironment.name] !== 'production') return false;
   const isMissing = text === '' && variable.requiredInProduction?.(environment) === true;
   return isMissing || variable.refusedInProduction?.(text) === true;
+}
+
+function isWithoutEffect({ name, onlyWith }: Variable<unknown>, environment: Environment): boolean {
+  const isGiven = (other: string): boolean => (environment[other] ?? '') !== '';
+  return onlyWith !== undefined && isGiven(name) && !isGiven(onlyWith);
+}
+
+function withoutEffectLine({ name, onlyWith = '', mask = JSON.stringify }: Variable<unknown>, text: string): string {
+  return `${name}: got ${shorten(mask(text))}, which has no effect without ${onlyWith}; set ${onlyWith} or remove it`;
 }
 
 /** One line: name, actual value unless it is secret, what is expected, an example. */

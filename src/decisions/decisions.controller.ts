@@ -52,8 +52,12 @@ export class DecisionsController {
       'Oldest first; filtered by status, risk level, type or proposer, or by an agent that could approve them.',
   })
   @ApiList(DecisionResponse, 'Decisions in order of creation.')
-  async list(@Caller() caller: Caller, @Query() query: DecisionListQuery): Promise<ListAnswer<DecisionResponse>> {
-    const list = this.lists.open('decisions', query, { limit: 50, order: 'asc' });
+  async list(
+    @Caller() caller: Caller,
+    @ClientLeft() leaving: AbortSignal,
+    @Query() query: DecisionListQuery,
+  ): Promise<ListAnswer<DecisionResponse>> {
+    const list = await this.lists.open('decisions', query, { limit: 50, order: 'asc' }, leaving);
     const { awaiting, ...filters } = await withAgentId(this.records, list.filters, 'proposedBy');
     const conditions = conditionsOf(filters, {
       status: ['status', 'equals'],

@@ -5,6 +5,7 @@ import { ApiRecordId } from '../openapi/api-record-id.decorator';
 import { RequiresScope } from '../http/request/route-marks';
 import { Caller } from '../http/pipeline/caller.decorator';
 import { ApiErrors } from '../http/answers/api-errors.decorator';
+import { ClientLeft } from '../http/answers/client-left.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -33,8 +34,12 @@ export class ClaimsController {
   })
   @ApiRecordId(ENTITY)
   @ApiList(ClaimResponse, 'Claims in order of creation.')
-  async list(@Param('id') id: string, @Query() query: ClaimListQuery): Promise<ListAnswer<ClaimResponse>> {
-    const list = this.lists.open(`entities/${id}/claims`, query, { limit: 50, order: 'asc' });
+  async list(
+    @ClientLeft() leaving: AbortSignal,
+    @Param('id') id: string,
+    @Query() query: ClaimListQuery,
+  ): Promise<ListAnswer<ClaimResponse>> {
+    const list = await this.lists.open(`entities/${id}/claims`, query, { limit: 50, order: 'asc' }, leaving);
     const filters = { entityId: id, ...list.filters };
     const conditions = conditionsOf(filters, { entityId: ['entityId', 'equals'], predicate: ['predicate', 'equals'] });
     return list.answer(await this.claims.list(id, list.request(conditions)), ClaimResponse.from);

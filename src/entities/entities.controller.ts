@@ -9,6 +9,7 @@ import { IfMatch } from '../http/conditional/if-match.decorator';
 import type { Precondition } from '../http/conditional/precondition';
 import { ApiErrors } from '../http/answers/api-errors.decorator';
 import { AsOfQuery } from '../http/as-of/as-of.query';
+import { ClientLeft } from '../http/answers/client-left.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -35,8 +36,8 @@ export class EntitiesController {
     description: 'Oldest first, a page at a time; filtered by type and by name.',
   })
   @ApiList(EntityResponse, 'Entities in order of creation.')
-  async list(@Query() query: EntityListQuery): Promise<ListAnswer<EntityResponse>> {
-    const list = this.lists.open('entities', query, { limit: 50, order: 'asc' });
+  async list(@ClientLeft() leaving: AbortSignal, @Query() query: EntityListQuery): Promise<ListAnswer<EntityResponse>> {
+    const list = await this.lists.open('entities', query, { limit: 50, order: 'asc' }, leaving);
     const page = await this.entities.list(
       list.request(conditionsOf(list.filters, { type: ['type', 'equals'], name: ['name', 'equals'] })),
     );

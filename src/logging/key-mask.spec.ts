@@ -18,12 +18,14 @@ describe('maskKeys', () => {
   describe('knows by their form', () => {
     const key = `agk_01ARZ3NDEKTSV4RRFFQ69G5FAV_${'aB3_-'.repeat(8)}xyz`;
     const token = `${['{"alg":"ES256"}', '{"sub":"bot"}'].map((part) => Buffer.from(part).toString('base64url')).join('.')}.sig-_1`;
+    const spaced = `${[' { "alg": "ES256" }', '{"sub":"some-bot"}'].map((part) => Buffer.from(part).toString('base64url')).join('.')}.${'sig-_1'.repeat(12)}`;
     const encode = (text: string): string => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
     const mask = maskKeys([]);
 
     it.each([
       ['an issued key', key],
       ['a token', token],
+      ['a token whose header begins otherwise', spaced],
     ])('%s', (_, secret) => {
       const logged = (text: string): string => mask(JSON.stringify({ msg: text }));
       expect(logged(`got ${secret}, and ${secret}`)).toBe('{"msg":"got [key], and [key]"}');
@@ -35,12 +37,14 @@ describe('maskKeys', () => {
     });
 
     it('except for the prefix of a key, or a word with a dot', () => {
-      const line = JSON.stringify({ msg: 'agk_01ARZ3NDEKTSV4RRFFQ69G5FAV keyJar.open eyJ' });
+      const line = JSON.stringify({
+        msg: 'agk_01ARZ3NDEKTSV4RRFFQ69G5FAV keyJar.open eyJ governance-service.internal-network.example.com',
+      });
       expect(mask(line)).toBe(line);
     });
 
     it('in time that grows with the line alone', () => {
-      for (const text of ['eyJ', 'eyJ.', 'eyJ-', 'agk_', key.slice(0, 31)])
+      for (const text of ['eyJ', 'eyJ.', 'eyJ-', 'a.', `${'a'.repeat(16)}.`, 'agk_', key.slice(0, 31)])
         expect(mask(text.repeat(300_000 / text.length)).length).toBeGreaterThan(0);
     });
   });

@@ -10,6 +10,8 @@ const MASK = '[key]';
 /** The forms of keys that the service issues, after their public part, and of tokens: these cannot be listed. */
 const ISSUED: readonly IssuedForm[] = [
   { sign: 'agk_', pattern: /agk_[0-9A-Z]{26}_[\w-]+/gi },
+  // A header may begin with another member's quote, a space or a line end: too long for a host's or a file's name.
+  { sign: '.', pattern: /(?:(?<![\w-]|(?<!\\)\\(?=[bfnrt]))|(?<=\\[bfnrt]))[\w-]{16,}\.[\w-]{16,}\.[\w-]{32,}/g },
   { sign: 'eyJ', pattern: /(?:(?<![\w-])|(?<=\\[bfnrt]))eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g },
 ];
 

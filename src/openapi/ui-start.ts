@@ -50,7 +50,8 @@ SwaggerUIBundle({
   deepLinking: true,
   displayRequestDuration: true,
   tryItOutEnabled: true,
-  persistAuthorization: true,
+  // A key that stays in the browser would be there for whoever uses it next.
+  persistAuthorization: false,
   plugins: [headersLast],
   validatorUrl: null,
   requestInterceptor(request) {

@@ -7,6 +7,7 @@ import { RequiresScope } from '../http/request/route-marks';
 import { Caller } from '../http/pipeline/caller.decorator';
 import { ApiErrors } from '../http/answers/api-errors.decorator';
 import { AsOfQuery } from '../http/as-of/as-of.query';
+import { ClientLeft } from '../http/answers/client-left.decorator';
 import { ApiList } from '../http/lists/api-list.decorator';
 import { conditionsOf } from '../http/lists/conditions';
 import { Lists } from '../http/lists/lists';
@@ -29,8 +30,8 @@ export class PoliciesController {
   @RequiresScope('read')
   @ApiOperation({ summary: 'List policies', description: 'All versions.' })
   @ApiList(PolicyResponse, 'Policies in order of creation.')
-  async list(@Query() query: PolicyListQuery): Promise<ListAnswer<PolicyResponse>> {
-    const list = this.lists.open('policies', query, { limit: 50, order: 'asc' });
+  async list(@ClientLeft() leaving: AbortSignal, @Query() query: PolicyListQuery): Promise<ListAnswer<PolicyResponse>> {
+    const list = await this.lists.open('policies', query, { limit: 50, order: 'asc' }, leaving);
     const conditions = conditionsOf(list.filters, {
       name: ['name', 'equals'],
       status: ['status', 'equals'],

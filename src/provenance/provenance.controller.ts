@@ -51,8 +51,11 @@ export class ProvenanceController {
     description: 'An entry of the chain seals an entry of the audit trail and the state it left behind.',
   })
   @ApiList(ProvenanceEntryResponse, 'Entries, oldest first unless asked otherwise.')
-  async list(@Query() query: ProvenanceListQuery): Promise<ListAnswer<ProvenanceEntryResponse>> {
-    const list = this.lists.open('provenance', query, { limit: 100, order: 'asc' });
+  async list(
+    @ClientLeft() leaving: AbortSignal,
+    @Query() query: ProvenanceListQuery,
+  ): Promise<ListAnswer<ProvenanceEntryResponse>> {
+    const list = await this.lists.open('provenance', query, { limit: 100, order: 'asc' }, leaving);
     const filters = await withAgentId(this.records, list.filters, 'agentId');
     const conditions = conditionsOf(filters, {
       entityId: ['entityId', 'equals'],

@@ -1,14 +1,13 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import type { Agent } from '../agents/agent.entity';
-import { findAgent } from '../agents/find-agent';
 import { SuspendedAgents } from '../agents/suspended-agents';
+import { type WatchedAgent, WatchedAgents } from '../agents/watched-agents';
 import { Configuration } from '../config/configuration';
 import { agentUnknown, callerSuspended } from '../errors/caller-refusal';
 import { type DomainError, unauthorized } from '../errors/domain-error';
 import { IssuedTokens } from '../http/authentication/issued-tokens';
 import { grantsOf, type Identity } from '../ledger/caller';
-import { RecordReader } from '../ledger/reading/record-reader';
-import { parseSubject } from '../policies/patterns/subject-pattern';
+import { parseSubject, type SubjectPattern } from '../policies/patterns/subject-pattern';
 import { Repeated } from '../shared/repeated';
 import { KeySet } from './key-set';
 import { isOver, type Members, readClaims, readToken, signingKey, type TokenHolder, tokenHolder } from './token';
@@ -22,6 +21,8 @@ const MOST_VERIFIED = 10_000;
 
 interface KnownIssuer {
   readonly issuer: TokenIssuer;
+  /** Of the agents that it may speak for. */
+  readonly agents: readonly SubjectPattern[];
   readonly keys: KeySet;
 }
 
@@ -45,7 +46,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
 
   constructor(
     { tokenIssuers }: Configuration,
-    private readonly reader: RecordReader,
+    private readonly agents: WatchedAgents,
     private readonly suspended: SuspendedAgents,
   ) {
     super();
@@ -91,20 +92,21 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     return key.thumbprint;
   }
 
-  private async identityOf(holder: TokenHolder, { issuer, keys }: KnownIssuer, thumbprint: string): Promise<Identity> {
-    const found = holder.agent === null ? undefined : await findAgent(this.reader, holder.agent);
-    const agent = found !== undefined && issuer.agents.some((pattern) => matches(pattern, found)) ? found : undefined;
+  private async identityOf(holder: TokenHolder, { agents, keys }: KnownIssuer, thumbprint: string): Promise<Identity> {
+    const found = holder.agent === null ? undefined : await this.agents.find(holder.agent);
+    const mayActAs = ({ now }: WatchedAgent): boolean => agents.some((pattern) => matches(pattern, now));
+    const agent = found !== undefined && mayActAs(found) ? found : undefined;
     // Another process may have resumed it meanwhile.
-    if (agent !== undefined && this.suspended.has(agent.id)) await this.suspended.catchUp();
+    if (agent !== undefined && this.suspended.has(agent.now.id)) await this.suspended.catchUp();
     const refusal = (): DomainError | null => {
-      // A request may take long: meanwhile the issuer can withdraw the key.
+      // A request may take long: meanwhile the issuer can withdraw the key, and the agent can lose its role.
       if (isOver(holder.expiresAt, Date.now()) || !keys.lists(thumbprint)) return unauthorized();
-      if (agent === undefined) return agentUnknown();
-      return this.suspended.has(agent.id) ? callerSuspended() : null;
+      if (agent === undefined || !mayActAs(agent)) return agentUnknown();
+      return this.suspended.has(agent.now.id) ? callerSuspended() : null;
     };
     return {
       actor: { type: 'token', id: holder.actorId },
-      agentId: agent?.id ?? null,
+      agentId: agent?.now.id ?? null,
       scopes: holder.scopes,
       grants: grantsOf(holder.scopes),
       expiresAt: new Date(holder.expiresAt * 1000).toISOString(),
@@ -116,7 +118,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
     const keys = new KeySet(issuer.jwks, (error) =>
       this.logger.warn(`The keys of ${issuer.issuer} cannot be fetched: ${String(error)}`),
     );
-    return { issuer, keys };
+    return { issuer, agents: issuer.agents.map(parseSubject), keys };
   }
 
   private async refresh(): Promise<void> {
@@ -125,8 +127,7 @@ export class TokenHolders extends IssuedTokens implements OnApplicationBootstrap
 }
 
 /** Matches a subject pattern, as in policies, against one agent. */
-function matches(text: string, { id, name, kind, roles }: Agent): boolean {
-  const pattern = parseSubject(text);
+function matches(pattern: SubjectPattern, { id, name, kind, roles }: Agent): boolean {
   switch (pattern.kind) {
     case 'everyone':
     case 'anyAgent':

@@ -122,6 +122,11 @@ describe('A caller that is bound to an agent', () => {
     const page = (await ask(undefined, 'GET', 'executions?limit=1')).body;
     const next = (await ask(key, 'GET', `executions?cursor=${page.nextCursor}`)).body;
     expect(next.total).toBe(total);
+    const ofOne = (await ask(key, 'GET', 'executions?limit=1')).body;
+    for (const reader of [undefined, await keyFor(other, 'execute'), key]) {
+      const continued = (await ask(reader, 'GET', `executions?limit=1&cursor=${ofOne.nextCursor}`)).body;
+      expect(continued.total).toBe((await ask(reader, 'GET', 'executions')).body.total);
+    }
     expect((await ask(key, 'GET', 'decisions')).status).toBe(403);
     for (const scope of ['read', 'review']) {
       const all = await keyFor(own, 'execute', scope);

@@ -4,6 +4,8 @@ import { get, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Database } from '../../src/database/database';
+import { RecordReader } from '../../src/ledger/reading/record-reader';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { onPostgres } from '../support/database/database-kind';
 import { EventReader } from '../support/application/event-reader';
@@ -18,6 +20,7 @@ const DECISIONS = '/api/v1/decisions';
 const ISSUER = 'https://login.example.org';
 /** Seconds until the token of these tests expires. It is accepted for new requests a little longer. */
 const TOKEN_LIFE = 5;
+const LONG_LIFE = 3_600;
 /** There a test can lock a table, so that a read of it is in progress for as long as needed. */
 const itOnPostgres = onPostgres ? it : it.skip;
 
@@ -29,18 +32,24 @@ describe('The end of a caller', () => {
   let other: TestApp;
   let folder: string;
   let token: string;
+  /** Accepted as long as its agent has a role. */
+  let tokenByRole: string;
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'caller-end-'));
-    const exp = Math.floor(Date.now() / 1000) + TOKEN_LIFE;
-    const { keys, tokens } = await signedTokens({ iss: ISSUER, aud: 'governance', sub: 'follower', exp });
-    token = tokens[0]?.['EdDSA'] ?? '';
+    const now = Math.floor(Date.now() / 1000);
+    const common = { iss: ISSUER, aud: 'governance' };
+    const { keys, tokens } = await signedTokens(
+      { ...common, sub: 'follower', exp: now + TOKEN_LIFE },
+      { ...common, sub: 'auditor', exp: now + LONG_LIFE },
+    );
+    [token, tokenByRole] = [tokens[0]?.['EdDSA'] ?? '', tokens[1]?.['EdDSA'] ?? ''];
     const issuer = {
       issuer: ISSUER,
       audience: 'governance',
       jwks: 'keys.json',
-      agents: ['follower'],
-      scopes: ['audit'],
+      agents: ['follower', 'role:audit'],
+      scopes: ['audit', 'read'],
     };
     writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys }));
     writeFileSync(join(folder, 'issuers.json'), JSON.stringify([issuer]));
@@ -55,6 +64,23 @@ describe('The end of a caller', () => {
     await app.close();
     await database.remove();
     rmSync(folder, { recursive: true });
+  });
+
+  // First, before the token has expired.
+  it('closes its streams of events when its key is revoked elsewhere, or its token ends', async () => {
+    await createAgent(app, { name: 'follower' });
+    const { id, secret } = await issueKey(app, { scopes: ['audit'] });
+    const [byKey, byToken, byAnother] = [
+      await EventReader.open(app, '', { 'X-API-Key': secret }),
+      await EventReader.open(app, '', { Authorization: `Bearer ${token}` }),
+      await EventReader.open(app),
+    ];
+    expect([byKey, byToken, byAnother].map(({ answer }) => answer.statusCode)).toEqual([200, 200, 200]);
+    await send(other, 'POST', `${KEYS}/${id}/revoke`);
+    await byKey.untilOver();
+    await byToken.untilOver();
+    expect(byAnother.isOver).toBe(false);
+    byAnother.close();
   });
 
   let names = 0;
@@ -93,20 +119,29 @@ describe('The end of a caller', () => {
     expect(await others.answer).toMatchObject({ status: 200, body: { status: 'rejected' } });
   });
 
-  it('closes its streams of events when its key is revoked elsewhere, or its token ends', async () => {
-    await createAgent(app, { name: 'follower' });
-    const { id, secret } = await issueKey(app, { scopes: ['audit'] });
-    const [byKey, byToken, byAnother] = [
-      await EventReader.open(app, '', { 'X-API-Key': secret }),
-      await EventReader.open(app, '', { Authorization: `Bearer ${token}` }),
-      await EventReader.open(app),
+  it('closes its streams and ends its waits when its agent loses the role by which its token is accepted', async () => {
+    const roles = ['audit', 'other'];
+    const [auditor, proposer] = [
+      await createAgent(app, { name: 'auditor', roles }),
+      await createAgent(app, { name: 'proposer' }),
     ];
-    expect([byKey, byToken, byAnother].map(({ answer }) => answer.statusCode)).toEqual([200, 200, 200]);
-    await send(other, 'POST', `${KEYS}/${id}/revoke`);
-    await byKey.untilOver();
-    await byToken.untilOver();
-    expect(byAnother.isOver).toBe(false);
-    byAnother.close();
+    const decision = await propose(app, proposer.id);
+    const headers = { Authorization: `Bearer ${tokenByRole}` };
+    const stream = await EventReader.open(app, '', headers);
+    expect(stream.answer.statusCode).toBe(200);
+    const wait = send(app, 'GET', `${DECISIONS}/${decision.id}?wait=60`, { key: null, headers });
+    const roleChange = (changed: string[]): Promise<Answer> =>
+      send(other, 'PATCH', `/api/v1/agents/${auditor.id}`, { body: { roles: changed } });
+    await roleChange(['audit']);
+    // Twice the time within which an end is noticed.
+    await sleep(2_000);
+    expect(stream.isOver).toBe(false);
+    await roleChange(['other']);
+    await stream.untilOver();
+    const { status, body } = await wait;
+    expect([status, body.error.reason]).toEqual([403, 'agent_unknown']);
+    await roleChange(roles);
+    expect((await send(app, 'GET', '/api/v1/me', { key: null, headers })).status).toBe(200);
   });
 
   it.each(['/api/v1/policies/evaluate', '/access/v1/evaluation', '/api/v1/policies/plan', '/api/v1/provenance/verify'])(
@@ -155,6 +190,59 @@ describe('The end of a caller', () => {
     await somebody.close();
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(answers.map(() => 401));
   });
+
+  /** Takes a step while the first statement of a list is running; returns how many statements follow. */
+  async function statementsAfter(step: () => Promise<unknown>, list: () => Promise<unknown>): Promise<number> {
+    const { lists } = app.application.get(Database);
+    const all = lists.all.bind(lists);
+    let statements = 0;
+    let taken: Promise<unknown> | undefined;
+    const spy = jest.spyOn(lists, 'all').mockImplementation(async (sql, parameters = []) => {
+      const rows = await all(sql, parameters);
+      if (!/"(decisions|ledger_entries)"/.test(sql)) return rows;
+      if (taken !== undefined) statements += 1;
+      else await (taken = step().then(() => sleep(1_000)));
+      return rows;
+    });
+    await list();
+    await taken;
+    // What is still being read would go on now.
+    await sleep(500);
+    spy.mockRestore();
+    return statements;
+  }
+
+  it.each(['audit?entityId=ENTITY', 'decisions?awaiting=REVIEWER'])(
+    'ends its list in the middle of reading, and so does its client: %s',
+    async (path) => {
+      names += 1;
+      const entity = await createEntity(app);
+      const reviewer = await createAgent(app, { name: `reviewer ${names}`, kind: 'human' });
+      await propose(app, (await createAgent(app, { name: `proposer ${names}` })).id);
+      const query = path.replace('ENTITY', entity.id).replace('REVIEWER', reviewer.id);
+      Object.assign(app.application.get(RecordReader), { countedAtOnce: 1 });
+      const { id, secret } = await issueKey(app, { scopes: ['read', 'audit'] });
+      const client = new AbortController();
+      const read = (): Promise<unknown> =>
+        fetch(`${app.url}/api/v1/${query}`, { headers: { 'X-API-Key': secret }, signal: client.signal }).then(
+          ({ status }) => status,
+          () => null,
+        );
+      const leave = (): Promise<void> => {
+        client.abort();
+        return Promise.resolve();
+      };
+      expect(await statementsAfter(leave, read)).toBe(0);
+      const answer = (): Promise<Answer> => send(app, 'GET', `/api/v1/${query}`, { key: secret });
+      let status = 0;
+      const followed = await statementsAfter(
+        () => send(app, 'POST', `${KEYS}/${id}/revoke`),
+        async () => (status = (await answer()).status),
+      );
+      expect([followed, status]).toEqual([0, 401]);
+      Object.assign(app.application.get(RecordReader), { countedAtOnce: 250_000 });
+    },
+  );
 
   itOnPostgres('ends its verification in progress', async () => {
     const { id, secret: key } = await issueKey(app, { scopes: ['audit'] });

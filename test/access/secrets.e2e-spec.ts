@@ -1,5 +1,6 @@
 import { Controller, Get, Logger, Module } from '@nestjs/common';
-import { API_KEY, createTestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp } from '../support/application/create-test-app';
 import { createAgent } from '../support/application/factories';
 import { knownSecrets, takeLeaks, watch } from '../support/application/secret-watch';
 import { send, sendRaw } from '../support/application/send';

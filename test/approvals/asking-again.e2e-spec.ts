@@ -140,6 +140,27 @@ describe('Asking again', () => {
     expect((await actions(first.id)).at(-1)).toBe('execution.expired');
   });
 
+  it('is not stopped by requests that are over and not settled yet, whatever they were for', async () => {
+    const few = await createTestApp({ environment: { MAX_PENDING_APPROVALS: '3' } });
+    try {
+      const { bot } = await company(few);
+      await requireApproval(few, { decideWithin: 'PT1H' });
+      const plain = { type: 'deployment', title: 'A release', proposedBy: bot.id, riskLevel: 'low' };
+      await send(few, 'POST', DECISIONS, { body: plain });
+      const first = await pending(few, bot, order());
+      const { expiresAt } = (await send(few, 'GET', `${DECISIONS}/${first.decisionId}`)).body;
+      await turnClockTo(Date.parse(expiresAt) - 60_000);
+      for (let count = 1; count < 3; count += 1) await pending(few, bot, order());
+      expect((await ask(few, bot, order())).status).toBe(409);
+      await turnClockTo(Date.parse(expiresAt));
+      await pending(few, bot, order());
+      expect((await ask(few, bot, order())).status).toBe(409);
+      await chainIsValid(few);
+    } finally {
+      await few.close();
+    }
+  });
+
   it('settles an approval that nobody used in time, and begins another', async () => {
     const place = order();
     await requireNow({ approvers: [FINANCE], executeWithin: 'PT1H' }, place);

@@ -1,4 +1,5 @@
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid, issueKey } from '../support/application/factories';
 import { type Answer, send } from '../support/application/send';
 import { approve, company, DECISIONS, EXECUTIONS, order, pending, requireApproval, type Company } from './support';

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 import { exchange, expectRefusal, type Expected, invalid, post, summaryOf, wire } from '../support/application/wire';

@@ -1,4 +1,5 @@
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { SampleModule } from './sample.module';
 import { send, sendRaw } from '../support/application/send';
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { SampleModule } from './sample.module';
 import { type Answer, faults, send, sendRaw } from '../support/application/send';
 

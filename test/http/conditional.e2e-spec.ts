@@ -1,4 +1,5 @@
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
+import { createEntity } from '../support/application/factories';
 import { SampleModule } from './sample.module';
 import { type Answer, send } from '../support/application/send';
 
@@ -51,6 +52,29 @@ describe('A revision', () => {
       expect(answer.body.revision).toBe(3);
     },
   );
+
+  it('alone makes a 304: what has no ETag is returned in full, also to who has any copy', async () => {
+    const { id: entity } = await createEntity(app);
+    const paths = [
+      '/api/v1/samples',
+      '/api/v1/samples/open',
+      '/api/v1/me',
+      '/api/v1/stats',
+      '/api/v1/health',
+      '/metrics',
+      `/api/v1/entities/${entity}?asOf=1`,
+    ];
+    // Otherwise fetch adds `no-cache`.
+    const anyCopy = { 'If-None-Match': '*', 'Cache-Control': 'max-age=0' };
+    for (const path of paths) {
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await send(app, method, path, { headers: anyCopy });
+        expect([method, path, answer.status, answer.headers.get('etag')]).toEqual([method, path, 200, null]);
+        expect(answer.text === '').toBe(method === 'HEAD');
+      }
+    }
+    expect((await send(app, 'GET', `/api/v1/entities/${entity}`, { headers: anyCopy })).status).toBe(304);
+  });
 
   it('is answered with 304 even if the client bypasses caches', async () => {
     const headers = { 'If-None-Match': '"3"', 'Cache-Control': 'no-cache' };

@@ -1,8 +1,35 @@
+import { All, Controller, Module, Options } from '@nestjs/common';
+import { AnyScope, Public, RequiresScope } from '../../src/http/request/route-marks';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { SampleModule } from './sample.module';
 import { send, type Answer } from '../support/application/send';
 
 const ORIGIN = 'https://app.example.org';
+
+/** Routes that handle OPTIONS themselves, so that a preflight reaches them. */
+@Controller('own-options')
+class OwnOptionsController {
+  @All('all')
+  @RequiresScope('admin')
+  all(): object {
+    return { ran: true };
+  }
+
+  @Options('options')
+  @AnyScope()
+  options(): object {
+    return { ran: true };
+  }
+
+  @Options('public')
+  @Public()
+  public(): object {
+    return { ran: true };
+  }
+}
+
+@Module({ controllers: [OwnOptionsController] })
+class OwnOptionsModule {}
 
 describe('Cross-origin requests', () => {
   let app: TestApp | undefined;
@@ -10,7 +37,7 @@ describe('Cross-origin requests', () => {
   afterEach(() => app?.close());
 
   async function start(origins?: string): Promise<TestApp> {
-    app = await createTestApp({ modules: [SampleModule], environment: { CORS_ORIGIN: origins } });
+    app = await createTestApp({ modules: [SampleModule, OwnOptionsModule], environment: { CORS_ORIGIN: origins } });
     return app;
   }
 
@@ -89,6 +116,17 @@ describe('Cross-origin requests', () => {
     }
     const plain = await send(on, 'OPTIONS', '/api/v1/samples', { key: null });
     expect(plain.status).toBe(401);
+  });
+
+  it('are preceded by a preflight, which runs no route without its caller', async () => {
+    const on = await start(ORIGIN);
+    for (const [path, status] of Object.entries({ all: 401, options: 401, public: 200 })) {
+      const answer = await preflight(on, `/api/v1/own-options/${path}`);
+      expect([path, answer.status, answer.text.includes('ran')]).toEqual([path, status, status === 200]);
+    }
+    const headers = { Origin: ORIGIN, 'Access-Control-Request-Method': 'PATCH' };
+    const byCaller = await send(on, 'OPTIONS', '/api/v1/own-options/all', { headers });
+    expect(byCaller).toMatchObject({ status: 200, body: { ran: true } });
   });
 
   it('are not allowed from an unlisted origin by its preflight', async () => {

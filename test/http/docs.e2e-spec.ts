@@ -44,10 +44,10 @@ describe('The documentation', () => {
     }
   });
 
-  it('starts without requests to other origins, and its policy forbids them', async () => {
+  it('starts without requests to other origins, which its policy forbids, and keeps no key in the browser', async () => {
     const start = await send(app, 'GET', '/docs/start.js', { key: null });
     expect(start.text).toContain('validatorUrl: null');
-    expect(start.text).toContain('persistAuthorization: true');
+    expect(start.text).toContain('persistAuthorization: false');
     const policy = start.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'self'");
     expect(policy).not.toMatch(/https?:|upgrade-insecure-requests/);

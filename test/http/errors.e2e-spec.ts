@@ -13,7 +13,8 @@ import {
 } from '@nestjs/common';
 import { conflict, DomainError, permissionDenied, policyDenied, unavailable } from '../../src/errors/domain-error';
 import { ERRORS, type ErrorCode } from '../../src/errors/error-codes';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { type Answer, send } from '../support/application/send';
 
 const POLICY = { id: 'pol_1', name: 'no-mail', version: '1.0' };

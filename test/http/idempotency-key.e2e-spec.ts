@@ -1,4 +1,5 @@
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createEntity } from '../support/application/factories';
 import { faults, send, sendRaw, type Answer } from '../support/application/send';
 

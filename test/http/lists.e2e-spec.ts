@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { SampleModule } from './sample.module';
 import { type Answer, faults, send } from '../support/application/send';
@@ -53,6 +54,17 @@ describe('A list', () => {
       expect(answer.status).toBe(400);
       expect(Object.keys(faults(answer))).toEqual(['query.cursor']);
     }
+  });
+
+  it('gives nobody a cursor by which to try API keys quickly', async () => {
+    const { nextCursor } = (await list('')).body as { nextCursor: string };
+    const bytes = Buffer.from(nextCursor, 'base64url');
+    const hmac = (key: string | Buffer, text: string | Buffer): Buffer =>
+      createHmac('sha256', key).update(text).digest();
+    const sealed = bytes.subarray(0, 32);
+    const content = bytes.subarray(32);
+    const quick = ['a-key-for-tests-that-is-long-enough', hmac('a-key-for-tests-that-is-long-enough', 'list cursor')];
+    for (const key of quick) expect(hmac(key, content).equals(sealed)).toBe(false);
   });
 
   it('accepts cursors from before the key was rotated, but none made with another key', async () => {

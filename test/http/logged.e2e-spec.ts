@@ -1,6 +1,7 @@
 import { Controller, Get, Module, type Type } from '@nestjs/common';
 import { Public, RequiresScope } from '../../src/http/request/route-marks';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { SampleModule } from './sample.module';
 import { send } from '../support/application/send';
 

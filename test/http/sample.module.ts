@@ -87,14 +87,14 @@ class SamplesController {
   }
 
   @Get()
-  list(@Query() query: SampleQuery): ListAnswer<number> & { filters: object } {
-    const list = this.lists.open('samples', query, { limit: 2, order: 'asc' });
+  async list(@Query() query: SampleQuery): Promise<ListAnswer<number> & { filters: object }> {
+    const list = await this.lists.open('samples', query, { limit: 2, order: 'asc' });
     const { limit, offset, order, position, total } = list.request([]);
     const ordered = order === 'asc' ? ROWS : ROWS.toReversed();
     const start = position === null ? offset : ordered.findIndex((row) => row.createdSequence === position) + 1;
     const rows = ordered.slice(start, start + limit);
     const page = { rows, total: total ?? ROWS.length, more: start + limit < ROWS.length };
-    return { ...list.answer(page, (row) => row.createdSequence), filters: list.filters };
+    return { ...(await list.answer(page, (row) => row.createdSequence)), filters: list.filters };
   }
 
   @Get('open')

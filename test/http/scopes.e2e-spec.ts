@@ -1,9 +1,51 @@
+import { Controller, Get, Module } from '@nestjs/common';
 import type { Application } from 'express';
+import { AnyScope, Public, RequiresScope } from '../../src/http/request/route-marks';
 import { type Scope, SCOPES } from '../../src/ledger/caller';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, issueKey } from '../support/application/factories';
 import { SampleModule } from './sample.module';
 import { type Answer, send } from '../support/application/send';
+
+/** A public controller, of which one route names a scope. */
+@Controller('mostly-public')
+@Public()
+class MostlyPublicController {
+  @Get('open')
+  open(): object {
+    return {};
+  }
+
+  @Get('closed')
+  @RequiresScope('read')
+  closed(): object {
+    return {};
+  }
+
+  @Get('any')
+  @AnyScope()
+  any(): object {
+    return {};
+  }
+}
+
+@Controller('mostly-closed')
+@RequiresScope('policies')
+class MostlyClosedController {
+  @Get('open')
+  @Public()
+  open(): object {
+    return {};
+  }
+
+  @Get('closed')
+  closed(): object {
+    return {};
+  }
+}
+
+@Module({ controllers: [MostlyPublicController, MostlyClosedController] })
+class MarkedModule {}
 
 /** Which scopes allow which routes. A route that is missing here must not exist. */
 const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
@@ -77,7 +119,14 @@ const TABLE: Readonly<Record<string, readonly Scope[] | 'any' | 'public'>> = {
   // Routes of a third-party module, which name no scope.
   'POST /api/v1/samples': ['admin'],
   'GET /api/v1/samples/open': 'public',
+  'GET /api/v1/mostly-public/open': 'public',
+  'GET /api/v1/mostly-public/closed': ['read'],
+  'GET /api/v1/mostly-public/any': 'any',
+  'GET /api/v1/mostly-closed/open': 'public',
+  'GET /api/v1/mostly-closed/closed': ['policies'],
 };
+
+const THIRD_PARTY = /\/(samples|mostly-)/;
 
 /** Read from the running application, so that no route is forgotten. */
 function routesOf(app: TestApp): string[] {
@@ -86,7 +135,7 @@ function routesOf(app: TestApp): string[] {
   const routes = stack.flatMap(({ route }) =>
     Object.keys(route?.methods ?? {}).map((method) => `${method.toUpperCase()} ${route?.path ?? ''}`),
   );
-  return routes.filter((route) => / \/(api|access|\.well-known|metrics)/.test(route) && !route.includes('/samples'));
+  return routes.filter((route) => / \/(api|access|\.well-known|metrics)/.test(route) && !THIRD_PARTY.test(route));
 }
 
 describe('Scopes', () => {
@@ -95,7 +144,7 @@ describe('Scopes', () => {
   const keys = new Map<string, string>();
 
   beforeAll(async () => {
-    app = await createTestApp({ modules: [SampleModule] });
+    app = await createTestApp({ modules: [SampleModule, MarkedModule] });
     const agent = await createAgent(app, { name: 'bot' });
     for (const scope of SCOPES) {
       keys.set(scope, (await issueKey(app, { scopes: [scope] })).secret);
@@ -112,7 +161,7 @@ describe('Scopes', () => {
   }
 
   it('are listed here for every route', () => {
-    const known = Object.keys(TABLE).filter((route) => !route.includes('/samples'));
+    const known = Object.keys(TABLE).filter((route) => !THIRD_PARTY.test(route));
     expect(routesOf(app).sort()).toEqual(known.sort());
   });
 
@@ -129,6 +178,28 @@ describe('Scopes', () => {
     });
     expect(passed).toEqual(expected);
     expect((await ask(route, null)).status === 401).toBe(scopes !== 'public');
+  });
+
+  it('are named once for each route and controller', () => {
+    const twice = "says twice who may call it: keep one of @RequiresScope('…'), @AnyScope() and @Public().";
+    const declare = (): unknown => {
+      class Twice {
+        @Public()
+        @RequiresScope('admin')
+        route(): void {
+          // It is never called.
+        }
+      }
+      return Twice;
+    };
+    expect(declare).toThrow(`Twice.route ${twice}`);
+    const declareController = (): unknown => {
+      @RequiresScope('admin')
+      @AnyScope()
+      class Twice {}
+      return Twice;
+    };
+    expect(declareController).toThrow(`Twice ${twice}`);
   });
 
   it('are checked after the route is found, and before the body is read', async () => {

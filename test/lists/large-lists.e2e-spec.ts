@@ -4,7 +4,8 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../src/database/database';
 import type { SqlRow, SqlValue } from '../../src/database/sql-connection';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { addClaim, createAgent, createEntity, createPolicy, propose } from '../support/application/factories';
 import { type Parsed, send } from '../support/application/send';
 

@@ -1,5 +1,6 @@
 import { describeInBrowser, type Page, TestBrowser } from '../console/browser';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { chainIsValid } from '../support/application/factories';
 
 /** The page of the documentation, used by clicking only. */

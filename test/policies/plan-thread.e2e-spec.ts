@@ -13,7 +13,7 @@ describe('The thread that compares policies, in the built program', () => {
   let program: StartedProgram;
 
   beforeAll(async () => {
-    program = await startProgram(join(ROOT, 'dist', 'main.js'), { RATE_LIMIT: '1000000' });
+    program = await startProgram(join(ROOT, 'dist', 'main.js'), { RATE_LIMIT: '1000000', PLAN_TIMEOUT: '300000' });
   });
   afterAll(() => program.stop());
 

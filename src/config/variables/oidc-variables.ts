@@ -15,6 +15,7 @@ export const OIDC_VARIABLES: Pick<Variables, 'oidcIssuer' | 'oidcClientId' | 'oi
   },
   oidcClientId: {
     name: 'OIDC_CLIENT_ID',
+    onlyWith: 'OIDC_ISSUER',
     description: 'Client id of the console at the issuer: a public client with the redirect URI <PUBLIC_URL>/console/.',
     default: '',
     expected: 'up to 500 visible ASCII characters',
@@ -23,6 +24,7 @@ export const OIDC_VARIABLES: Pick<Variables, 'oidcIssuer' | 'oidcClientId' | 'oi
   },
   oidcScope: {
     name: 'OIDC_SCOPE',
+    onlyWith: 'OIDC_ISSUER',
     description: 'Scopes that the console requests from the issuer, separated by spaces; must include openid.',
     default: 'openid',
     expected: 'scopes separated by single spaces, openid among them',

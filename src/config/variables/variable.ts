@@ -16,6 +16,8 @@ export interface Variable<Value> {
   readonly requiredInProduction?: (environment: Environment) => boolean;
   /** A value that works elsewhere, but is refused in production. */
   readonly refusedInProduction?: (text: string) => boolean;
+  /** The name of the variable without which this one has no effect: setting it alone is a fault. */
+  readonly onlyWith?: string;
   /** Completes "expected …". */
   readonly expected: string;
   readonly example: string;

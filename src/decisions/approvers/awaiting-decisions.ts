@@ -8,9 +8,9 @@ import { type Caller, SYSTEM_CALLER } from '../../ledger/caller';
 import { LedgerService } from '../../ledger/ledger.service';
 import { RecordReader } from '../../ledger/reading/record-reader';
 import { AlikeRecords, type Alike, type Trait } from '../../ledger/reading/alike-records';
-import type { Condition, Page, PageRequest, SortOrder } from '../../ledger/record-page';
+import type { Condition, Page, PageRequest } from '../../ledger/record-page';
 import { arraysOfOne } from '../../ledger/records/statements';
-import { visibilityOf } from '../../ledger/records/visibility';
+import { onlyAgentSeen } from '../../ledger/records/visibility';
 import { groupsOf } from '../../policies/approval/approver-groups';
 import { Slices } from '../../shared/slices';
 import { isExpired } from '../decision-rules';
@@ -61,19 +61,20 @@ export class AwaitingDecisions {
     const among = { conditions, limit, offset: 0, order, position: null, total: 0 } as const;
     // The search has already applied the caller's visibility.
     const page = await this.records.page(DECISION, among, SYSTEM_CALLER);
-    return { rows: page.rows, total, more: page.more || places.length > limit };
+    const totalOf = onlyAgentSeen(DECISION, caller);
+    return { rows: page.rows, total, totalOf, more: page.more || places.length > limit };
   }
 
   private async search(caller: Caller, agent: Agent, request: PageRequest): Promise<Found> {
     const { limit, order, position } = request;
-    // A total found for another caller is not reused.
-    const known = visibilityOf(DECISION, caller).length === 0 ? request.total : null;
+    // A total found for a caller who sees other decisions is not reused.
+    const known = (request.totalOf ?? null) === onlyAgentSeen(DECISION, caller) ? request.total : null;
     const conditions = [...request.conditions, PROPOSED];
     const range = { conditions, order, position: known === null ? null : position, atOnce: CHUNK };
     const places: number[] = [];
     let [total, offset] = [0, request.offset];
     for await (const kinds of this.alike.chunks(DECISION, this.traits(agent), range, caller)) {
-      for (const sequence of await this.approvable(agent, kinds, order)) {
+      for (const sequence of await this.approvable(agent, kinds, request)) {
         total += 1;
         if (!isBeyond(sequence, position, order) || offset-- > 0) continue;
         if (places.length <= limit) places.push(sequence);
@@ -100,12 +101,17 @@ export class AwaitingDecisions {
   }
 
   /** The sequences of the decisions that the agent could approve, in order. */
-  private async approvable(agent: Agent, kinds: readonly Alike<OpenDecision>[], order: SortOrder): Promise<number[]> {
+  private async approvable(
+    agent: Agent,
+    kinds: readonly Alike<OpenDecision>[],
+    { order, leaving }: PageRequest,
+  ): Promise<number[]> {
     const slices = new Slices();
     const found: number[] = [];
     const long: number[] = [];
     for (const { traits, sequences } of kinds) {
       await slices.next();
+      leaving?.throwIfAborted();
       if (traits === null) long.push(...sequences);
       else if (this.couldApprove(agent, traits)) found.push(...sequences);
     }
@@ -114,6 +120,7 @@ export class AwaitingDecisions {
       for await (const decisions of this.records.chunks(DECISION, conditions, LONG_CHUNK, SYSTEM_CALLER)) {
         for (const decision of decisions) {
           await slices.next();
+          leaving?.throwIfAborted();
           if (this.couldApprove(agent, decision)) found.push(decision.createdSequence);
         }
       }
@@ -135,8 +142,8 @@ export class AwaitingDecisions {
 
 /** Whoever sees only its own decisions may learn nothing of what others could approve. */
 function requireMayAsk(caller: Caller, agent: Agent | undefined): void {
-  const seesAll = visibilityOf(DECISION, caller).length === 0;
-  if (!seesAll && agent?.id !== caller.agentId) throw notThisAgent();
+  const onlyAgent = onlyAgentSeen(DECISION, caller);
+  if (onlyAgent !== null && agent?.id !== onlyAgent) throw notThisAgent();
 }
 
 function isBeyond(sequence: number, position: number | null, order: PageRequest['order']): boolean {

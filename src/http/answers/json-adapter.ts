@@ -52,6 +52,8 @@ export class JsonAdapter extends ExpressAdapter {
       requireAdmitted(request.caller);
     }
     const body = withRecordHeaders(answer, request, response);
+    // Express would take `*` for a copy of an answer that has no ETag to compare it by.
+    if (!response.hasHeader('ETag')) delete request.headers['if-none-match'];
     if (!isJson(response, body)) return super.reply(response, body);
     if (isDivisible(body)) return this.replyInParts(response, body);
     if (!isOrdinary(request)) return super.reply(response, body);

@@ -30,7 +30,7 @@ export class ApiKeyGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const [request] = context.getArgs<Exchange>();
-    if (request.traits.isPublic || (this.preflightsArePublic && isPreflight(request))) {
+    if (request.traits.isPublic || this.isPublicPreflight(request)) {
       if (request.identity === null && presentsCredential(request)) this.warn(request);
       return true;
     }
@@ -39,6 +39,11 @@ export class ApiKeyGuard implements CanActivate {
     return identity instanceof Promise
       ? identity.then((found) => this.admit(request, found))
       : this.admit(request, identity);
+  }
+
+  /** A route that handles OPTIONS itself is reached by preflights, too: it runs only for its callers. */
+  private isPublicPreflight(request: ServiceRequest): boolean {
+    return this.preflightsArePublic && request.traits.scopes === 'unrouted' && isPreflight(request);
   }
 
   private admit(request: ServiceRequest, identity: Identity | null): boolean | Promise<boolean> {
@@ -77,6 +82,6 @@ function refusalOf(identity: Identity, scopes: RouteScopes): DomainError | null 
   return identity.refusal() ?? (hasOne(identity, scopes) ? null : scopeMissing(scopes as readonly Scope[]));
 }
 
-function hasOne({ grants }: Identity, scopes: readonly Scope[] | 'any'): boolean {
-  return scopes === 'any' || scopes.some((scope) => grants.has(scope));
+function hasOne({ grants }: Identity, scopes: RouteScopes): boolean {
+  return typeof scopes === 'string' || scopes.some((scope) => grants.has(scope));
 }

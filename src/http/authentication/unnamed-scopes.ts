@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { type Handler, handlersOf } from '../request/route-handlers';
+import { handlersOf } from '../request/route-handlers';
 import { readTraits } from '../request/route-traits';
 
 /** Warns at start about routes that do not name the scope they need. */
@@ -13,7 +13,7 @@ export class UnnamedScopes implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     for (const { metatype } of this.discovery.getControllers()) {
       const controller = metatype as Type;
-      const unnamed = handlersOf(controller).filter(([, handler]) => isUnnamed(controller, handler));
+      const unnamed = handlersOf(controller).filter(([, handler]) => !readTraits(controller, handler).namesScopes);
       for (const [name] of unnamed) {
         this.logger.warn(
           `${controller.name}.${name} names no scope, so its route needs admin. Give it @RequiresScope('…'), or @Public().`,
@@ -21,9 +21,4 @@ export class UnnamedScopes implements OnApplicationBootstrap {
       }
     }
   }
-}
-
-function isUnnamed(controller: Type, handler: Handler): boolean {
-  const { isPublic, namesScopes } = readTraits(controller, handler);
-  return !isPublic && !namesScopes;
 }

@@ -53,7 +53,7 @@ class Coming {
 }
 
 describe('BodyMemory', () => {
-  it('admits every body, in whatever pieces they arrive, and exceeds its size by one body at most', async () => {
+  it('admits every body, in whatever pieces they arrive, and exceeds its size by two bodies at most', async () => {
     const body = fc.record({
       client: fc.constantFrom('a', 'b', 'c'),
       length: fc.integer({ min: 1, max: LARGEST }),
@@ -79,7 +79,8 @@ describe('BodyMemory', () => {
             } else {
               next.feed((choice % 40_000) + 1);
             }
-            expect(room.heldBytes).toBeLessThanOrEqual(Math.max(size, LARGEST) + LARGEST);
+            // One that proceeds where all the others wait, and one in the place of its own.
+            expect(room.heldBytes).toBeLessThanOrEqual(size + 2 * LARGEST);
             // Let a waiter that was admitted notice.
             for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
           }

@@ -23,7 +23,8 @@ interface Waiting extends Wanted {
 /**
  * Memory that the large bodies of all requests share, and of which no client gets all. A body reserves what has arrived
  * of it. If there is no room, it waits without being read, and is admitted in order of arrival with room for the rest
- * of it.
+ * of it. A body that could be larger than the share of a client waits for a place of its own instead, which one body
+ * has at a time: others neither wait for it nor find less room.
  */
 @Injectable()
 export class BodyMemory {
@@ -31,6 +32,8 @@ export class BodyMemory {
   private readonly share: number;
   private readonly clients = new Map<string, BodyAccount>();
   private readonly queue = new Set<Waiting>();
+  /** Bytes of the body in the place of its own; 0 while it is free. */
+  private aloneBytes = 0;
 
   constructor({ bodyTotalLimit }: Configuration) {
     this.whole = new BodyAccount(bodyTotalLimit);
@@ -39,12 +42,17 @@ export class BodyMemory {
 
   /** Bytes of the large bodies that are being read or processed. */
   get heldBytes(): number {
-    return this.whole.heldBytes;
+    return this.whole.heldBytes + this.aloneBytes;
   }
 
   /** Large bodies that are waiting, unread. */
   get waiting(): number {
     return this.queue.size;
+  }
+
+  /** Whether a body of this size waits for the place of its own. */
+  needsOwnPlace(bytes: number): boolean {
+    return bytes > this.share;
   }
 
   /** Whether the room is available now and nobody is waiting for it. */
@@ -53,7 +61,8 @@ export class BodyMemory {
   }
 
   /** Reserves the bytes, which have to be released later; false if they are not available now. */
-  tryTake({ client, bytes }: Wanted): boolean {
+  tryTake({ client, held, bytes }: Wanted): boolean {
+    if (this.needsOwnPlace(held + bytes)) return false;
     const account = this.accountOf(client);
     if (!account.has(bytes) || !this.whole.has(bytes)) return false;
     this.clients.set(client, account);
@@ -70,10 +79,18 @@ export class BodyMemory {
     this.admitWaiting();
   }
 
-  /** Resolves when the bytes are reserved. Throws UNAVAILABLE after ten seconds. */
+  /** The same for bytes of the body in the place of its own. */
+  giveBackAlone(bytes: number): void {
+    this.aloneBytes -= bytes;
+    if (this.aloneBytes === 0) this.admitWaiting();
+  }
+
+  /** Resolves when the bytes are reserved; in the place of its own together with those that it holds, which
+   * it then gives back. Throws UNAVAILABLE after ten seconds. */
   wait(wanted: Wanted, request: IncomingMessage): Promise<void> {
     const { client, held } = wanted;
-    const accounts = [this.accountOf(client), this.whole];
+    // What waits for the place of its own goes on whatever the others hold.
+    const accounts = this.needsOwnPlace(held + wanted.bytes) ? [] : [this.accountOf(client), this.whole];
     return new Promise((resolve, reject) => {
       const end = (refusal: DomainError | null): void => {
         clearTimeout(timer);
@@ -98,13 +115,23 @@ export class BodyMemory {
     });
   }
 
-  /** A client that has used up its share does not block others. */
+  /** Neither a client that has used up its share nor a body that needs a place of its own blocks others. */
   private admitWaiting(): void {
+    let isFull = false;
     for (const waiting of this.queue) {
-      if (!this.accountOf(waiting.client).has(waiting.bytes)) continue;
-      if (!this.tryTake(waiting)) return;
-      waiting.end(null);
+      const { client, held, bytes } = waiting;
+      if (this.needsOwnPlace(held + bytes)) {
+        if (this.aloneBytes === 0) this.admitAlone(waiting);
+      } else if (!isFull && this.accountOf(client).has(bytes)) {
+        isFull = !this.tryTake(waiting);
+        if (!isFull) waiting.end(null);
+      }
     }
+  }
+
+  private admitAlone({ held, bytes, end }: Waiting): void {
+    this.aloneBytes = held + bytes;
+    end(null);
   }
 
   private accountOf(client: string): BodyAccount {

@@ -11,6 +11,8 @@ export const SMALL_BODY = 16 * 1024;
 /** What a body that may be large reserves, until the request is answered. */
 export class BodyReservation {
   private bytes = 0;
+  /** Whether they are in the place for a body that is larger than the share of a client. */
+  private isAlone = false;
 
   constructor(
     private readonly memory: BodyMemory,
@@ -40,7 +42,8 @@ export class BodyReservation {
   /** Releases everything above this many bytes. */
   shrinkTo(bytes: number): void {
     if (bytes >= this.bytes) return;
-    this.memory.giveBack(this.client, this.bytes - bytes);
+    if (this.isAlone) this.memory.giveBackAlone(this.bytes - bytes);
+    else this.memory.giveBack(this.client, this.bytes - bytes);
     this.bytes = bytes;
   }
 
@@ -50,7 +53,13 @@ export class BodyReservation {
 
   private async takeRest(): Promise<void> {
     await this.memory.wait(this.rest, this.response.req);
+    if (this.memory.needsOwnPlace(this.most)) this.moveToOwnPlace();
     this.hold(this.most);
+  }
+
+  private moveToOwnPlace(): void {
+    this.isAlone = true;
+    this.memory.giveBack(this.client, this.bytes);
   }
 
   private hold(bytes: number): void {

@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, scrypt, type ScryptOptions, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
 import type { SortOrder } from '../../ledger/record-page';
 
 /** Where a list continues, and what the client asked for. */
@@ -7,6 +8,8 @@ export interface ListCursor {
   readonly filters: Readonly<Record<string, unknown>>;
   readonly order: SortOrder;
   readonly total: number;
+  /** The agent whose rows alone the total counts; null: all rows. */
+  readonly totalOf: string | null;
   /** Sequence after which the next page starts. */
   readonly position: number;
 }
@@ -14,36 +17,45 @@ export interface ListCursor {
 const VERSION = 1;
 const SEAL_BYTES = 32;
 const PURPOSE = 'list cursor';
+/** A tenth of a second and 32 MiB each time: whoever has a cursor could otherwise try millions of API keys a second. */
+const COST: ScryptOptions = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
+
+const derive = promisify<string, string, number, ScryptOptions, Buffer>(scrypt);
+
+type LazyKey = () => Promise<Buffer>;
 
 /** Seals cursors, so that only this service can have made one and its content can be trusted. */
 export class CursorCodec {
-  private readonly sealingKey: Buffer;
-  private readonly acceptedKeys: readonly Buffer[];
+  private readonly sealingKey: LazyKey;
+  private readonly acceptedKeys: readonly LazyKey[];
 
   /** Seals with a key derived from `secret`; cursors sealed with a previous secret are accepted as well. */
   constructor(secret: string, previousSecrets: readonly string[] = []) {
-    this.sealingKey = derivedKey(secret);
-    this.acceptedKeys = [this.sealingKey, ...previousSecrets.map(derivedKey)];
+    this.sealingKey = lazyKey(secret);
+    this.acceptedKeys = [this.sealingKey, ...previousSecrets.map(lazyKey)];
   }
 
-  encode({ list, filters, order, total, position }: ListCursor): string {
-    const content = Buffer.from(JSON.stringify([VERSION, list, order, total, position, filters]), 'utf8');
-    return Buffer.concat([seal(content, this.sealingKey), content]).toString('base64url');
+  async encode({ list, filters, order, total, totalOf, position }: ListCursor): Promise<string> {
+    const content = Buffer.from(JSON.stringify([VERSION, list, order, total, position, filters, totalOf]), 'utf8');
+    return Buffer.concat([seal(content, await this.sealingKey()), content]).toString('base64url');
   }
 
   /** Undefined when the text is not a cursor of this service. */
-  decode(text: string): ListCursor | undefined {
+  async decode(text: string): Promise<ListCursor | undefined> {
     const bytes = Buffer.from(text, 'base64url');
     const content = bytes.subarray(SEAL_BYTES);
-    if (bytes.toString('base64url') !== text || !this.isSealed(bytes.subarray(0, SEAL_BYTES), content)) {
-      return undefined;
-    }
-    const [, list, order, total, position, filters] = JSON.parse(content.toString('utf8')) as CursorContent;
-    return { list, filters, order, total, position };
+    if (bytes.toString('base64url') !== text) return undefined;
+    if (!(await this.isSealed(bytes.subarray(0, SEAL_BYTES), content))) return undefined;
+    const [, list, order, total, position, filters, totalOf] = JSON.parse(content.toString('utf8')) as CursorContent;
+    return { list, filters, order, total, totalOf, position };
   }
 
-  private isSealed(found: Buffer, content: Buffer): boolean {
-    return found.length === SEAL_BYTES && this.acceptedKeys.some((key) => timingSafeEqual(found, seal(content, key)));
+  private async isSealed(found: Buffer, content: Buffer): Promise<boolean> {
+    if (found.length !== SEAL_BYTES) return false;
+    for (const key of this.acceptedKeys) {
+      if (timingSafeEqual(found, seal(content, await key()))) return true;
+    }
+    return false;
   }
 }
 
@@ -54,10 +66,13 @@ type CursorContent = [
   total: number,
   position: number,
   filters: Record<string, unknown>,
+  totalOf: string | null,
 ];
 
-function derivedKey(secret: string): Buffer {
-  return createHmac('sha256', secret).update(PURPOSE).digest();
+/** Derived when it is first needed, and kept: many processes never need it. */
+function lazyKey(secret: string): LazyKey {
+  let key: Promise<Buffer> | undefined;
+  return () => (key ??= derive(secret, PURPOSE, SEAL_BYTES, COST));
 }
 
 function seal(content: Buffer, key: Buffer): Buffer {

@@ -24,11 +24,17 @@ export class Lists {
 
   /**
    * `name` distinguishes this list's cursors from those of others. Throws VALIDATION_ERROR for another list's cursor.
+   * @param leaving from `@ClientLeft()`: reading ends with the client or its key.
    */
-  open<Query extends ListQuery>(name: string, query: Query, defaults: ListDefaults): OpenList<Filters<Query>> {
+  async open<Query extends ListQuery>(
+    name: string,
+    query: Query,
+    defaults: ListDefaults,
+    leaving?: AbortSignal,
+  ): Promise<OpenList<Filters<Query>>> {
     const { limit, offset, order, cursor, ...filters } = query;
     if (cursor !== undefined) {
-      const start = this.continued(name, cursor, { offset, order, ...filters });
+      const start = await this.continued(name, cursor, { offset, order, ...filters });
       const kept = start.filters as Filters<Query>;
       return new OpenList(this.cursors, {
         name,
@@ -36,6 +42,7 @@ export class Lists {
         limit: limit ?? defaults.limit,
         offset: 0,
         ...from(start),
+        leaving,
       });
     }
     return new OpenList<Filters<Query>>(this.cursors, {
@@ -46,11 +53,13 @@ export class Lists {
       order: order ?? defaults.order,
       position: null,
       total: null,
+      totalOf: null,
+      leaving,
     });
   }
 
-  private continued(name: string, cursor: string, others: object): ListCursor {
-    const start = this.cursors.decode(cursor);
+  private async continued(name: string, cursor: string, others: object): Promise<ListCursor> {
+    const start = await this.cursors.decode(cursor);
     if (start?.list !== name) {
       throw invalidField('query.cursor', 'must be the nextCursor of a page of this list, unaltered');
     }
@@ -61,6 +70,11 @@ export class Lists {
   }
 }
 
-function from({ order, position, total }: ListCursor): Pick<ListCursor, 'order' | 'position' | 'total'> {
-  return { order, position, total };
+function from({
+  order,
+  position,
+  total,
+  totalOf,
+}: ListCursor): Pick<ListCursor, 'order' | 'position' | 'total' | 'totalOf'> {
+  return { order, position, total, totalOf };
 }

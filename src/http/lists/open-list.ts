@@ -23,6 +23,8 @@ interface ListStart<Filtered> {
   readonly order: SortOrder;
   readonly position: number | null;
   readonly total: number | null;
+  readonly totalOf: string | null;
+  readonly leaving: AbortSignal | undefined;
 }
 
 /** One request for a page of a list. */
@@ -40,22 +42,32 @@ export class OpenList<Filtered extends object> {
 
   /** The page to read, of the rows that meet the conditions of the filters. */
   request(conditions: readonly Condition[]): PageRequest {
-    const { limit, offset, order, position, total } = this.start;
-    return { conditions, limit, offset, order, position, total };
+    const { limit, offset, order, position, total, totalOf, leaving } = this.start;
+    return { conditions, limit, offset, order, position, total, totalOf, leaving };
   }
 
-  answer<Row extends ListedRow, Item>(page: Page<Row>, present: (row: Row) => Item): ListAnswer<Item> {
+  async answer<Row extends ListedRow, Item>(page: Page<Row>, present: (row: Row) => Item): Promise<ListAnswer<Item>> {
     const data = page.rows.map((row) => present(row));
     const last = page.rows.at(-1);
     if (!page.more || last === undefined) {
       return { data, total: page.total };
     }
-    return { data, total: page.total, nextCursor: this.cursorAfter(last, page.total) };
+    return { data, total: page.total, nextCursor: await this.cursorAfter(last, page) };
   }
 
-  private cursorAfter(row: ListedRow, total: number): string {
+  private cursorAfter(
+    row: ListedRow,
+    { total, totalOf = null }: Pick<Page<ListedRow>, 'total' | 'totalOf'>,
+  ): Promise<string> {
     const { name, filters, order } = this.start;
     const position = 'createdSequence' in row ? row.createdSequence : row.sequence;
-    return this.cursors.encode({ list: name, filters: filters as Record<string, unknown>, order, total, position });
+    return this.cursors.encode({
+      list: name,
+      filters: filters as Record<string, unknown>,
+      order,
+      total,
+      totalOf,
+      position,
+    });
   }
 }

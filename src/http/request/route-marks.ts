@@ -1,4 +1,4 @@
-import { SetMetadata, type CustomDecorator, type Type } from '@nestjs/common';
+import { applyDecorators, SetMetadata, type CustomDecorator, type Type } from '@nestjs/common';
 import type { Request } from 'express';
 import type { DomainError } from '../../errors/domain-error';
 import type { Caller, Scope } from '../../ledger/caller';
@@ -16,28 +16,41 @@ export const RateLimitBucket = (name: string): CustomDecorator => SetMetadata(RA
 /** A route that is neither counted nor refused by the rate limit: for files that are the same for everybody. */
 export const Uncounted = (): CustomDecorator => SetMetadata(IS_UNCOUNTED, true);
 
-export const IS_PUBLIC = 'http:public';
-
-/** The route, or every route of the controller, needs no API key. */
-export const Public = (): CustomDecorator => SetMetadata(IS_PUBLIC, true);
-
 export const ROUTE_SCOPES = 'http:scopes';
 
-/** What a caller needs for a route: one of the scopes, none in particular, or nothing since there is no such route. */
-export type RouteScopes = readonly Scope[] | 'any' | 'unrouted';
+/**
+ * What a caller needs for a route: one of the scopes, none in particular, not even a key, or nothing since there is no
+ * such route.
+ */
+export type RouteScopes = readonly Scope[] | 'any' | 'public' | 'unrouted';
 
 /** A route that names no scope needs this: a forgotten one is open only to callers who may do everything. */
 export const UNNAMED: RouteScopes = ['admin'];
 
 /** The route, or every route of the controller, needs one of these scopes; refusals name the first. */
-export const RequiresScope = (...scopes: readonly [Scope, ...Scope[]]): CustomDecorator =>
-  SetMetadata(ROUTE_SCOPES, scopes);
+export const RequiresScope = (...scopes: readonly [Scope, ...Scope[]]): MethodDecorator & ClassDecorator =>
+  opensTo(scopes);
 
 /** The route is open to every caller, whatever its scopes. */
-export const AnyScope = (): CustomDecorator => SetMetadata(ROUTE_SCOPES, 'any');
+export const AnyScope = (): MethodDecorator & ClassDecorator => opensTo('any');
+
+/** The route, or every route of the controller, needs no API key. */
+export const Public = (): MethodDecorator & ClassDecorator => opensTo('public');
 
 /** There is no such route: every caller may learn that, whatever its scopes. */
-export const Unrouted = (): CustomDecorator => SetMetadata(ROUTE_SCOPES, 'unrouted');
+export const Unrouted = (): MethodDecorator & ClassDecorator => opensTo('unrouted');
+
+function opensTo(scopes: RouteScopes): MethodDecorator & ClassDecorator {
+  return applyDecorators(refuseSecondMark, SetMetadata(ROUTE_SCOPES, scopes));
+}
+
+/** Of two marks on one route the upper one would win, whichever that is. */
+function refuseSecondMark(target: object, name?: string | symbol, method?: PropertyDescriptor): void {
+  const marked = (method?.value ?? target) as Type;
+  if (!Reflect.hasOwnMetadata(ROUTE_SCOPES, marked)) return;
+  const place = name === undefined ? marked.name : `${target.constructor.name}.${String(name)}`;
+  throw new Error(`${place} says twice who may call it: keep one of @RequiresScope('…'), @AnyScope() and @Public().`);
+}
 
 export const ADMISSION_RULE = 'http:admission-rule';
 

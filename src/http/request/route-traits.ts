@@ -13,7 +13,6 @@ import {
   CHECKS_LAST_EVENT_ID,
   IGNORES_IDEMPOTENCY_KEY,
   IS_LIST,
-  IS_PUBLIC,
   IS_REVISIONED,
   IS_UNCOUNTED,
   LEAVES_INPUT_UNREAD,
@@ -91,11 +90,12 @@ function remember(controller: Type, handler: Handler): RouteTraits {
 /** Reads a handler's decorators, falling back to its controller's. */
 export function readTraits(controller: Type, handler: Handler): RouteTraits {
   const marked = (key: string): unknown => Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
+  const scopes = marked(ROUTE_SCOPES) as RouteScopes | undefined;
   const bucket = (marked(RATE_LIMIT_BUCKET) as string | undefined) ?? SHARED_BUCKET;
   return {
-    isPublic: marked(IS_PUBLIC) === true,
-    scopes: (marked(ROUTE_SCOPES) as RouteScopes | undefined) ?? UNNAMED,
-    namesScopes: marked(ROUTE_SCOPES) !== undefined,
+    isPublic: scopes === 'public',
+    scopes: scopes ?? UNNAMED,
+    namesScopes: scopes !== undefined,
     admissionRule: marked(ADMISSION_RULE) as Type<AdmissionRule> | undefined,
     ownAgentMember: marked(OWN_AGENT_MEMBER) as string | undefined,
     rateLimitBucket: bucket,

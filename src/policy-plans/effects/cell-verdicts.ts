@@ -5,8 +5,10 @@ import type { PlannedVerdict } from './effect';
 import type { PlannedMatch } from './planned-match';
 import { asksForNothingMore, NO_POLICY, verdictKey, verdictOf } from './planned-verdict';
 
-/** Policies with conditions that one cell distinguishes. */
+/** Policies with conditions, or supposed to have some, that one cell distinguishes. */
 const MOST_CONDITIONS = 8;
+const TOO_MANY_CONDITIONS = `More than ${MOST_CONDITIONS} policies with conditions meet in one place.`;
+const TOO_MANY_UNCERTAIN = `More than ${MOST_CONDITIONS} policies meet in one place that have conditions, or are allows with percent-encoded patterns.`;
 
 /** Assumed truth of conditions, each with a policy that has them. */
 type Truths = ReadonlyMap<string, { readonly policy: PlannedMatch; readonly holds: boolean }>;
@@ -108,7 +110,9 @@ export class CellVerdicts {
     let { truths } = place;
     if (condition !== null && known === undefined) {
       if (truths.size >= MOST_CONDITIONS) {
-        this.budget.leaveOut(`More than ${MOST_CONDITIONS} policies with conditions meet in one place.`);
+        const distinguished = [policy, ...[...truths.values()].map((truth) => truth.policy)];
+        const isUncertain = distinguished.some((one) => one.isUncertain);
+        this.budget.leaveOut(isUncertain ? TOO_MANY_UNCERTAIN : TOO_MANY_CONDITIONS);
         return;
       }
       proceed({ ...place, truths: new Map(truths).set(condition, { policy, holds: false }) });

@@ -53,6 +53,16 @@ it('is incomplete where one percent-encoded allow may hide the effect of another
   expect(reason).toContain('percent-encoded');
 });
 
+it('says what kind of policies are too many in one place', () => {
+  const encoded = { ...rules('allow'), resources: ['c%20d/*'] };
+  const policies = Array.from({ length: 9 }, (_, index) =>
+    planned({ ...encoded, id: `pol_${index}`, name: `encoded ${index}` }, index === 8 ? 'after' : 'both'),
+  );
+  expect(policyEffects({ policies, agents: [], timeout: 60_000 }).reason).toBe(
+    'More than 8 policies meet in one place that have conditions, or are allows with percent-encoded patterns.',
+  );
+});
+
 it('shows what a new policy allows, in terms of its patterns', () => {
   const base = { ...rules('deny'), resources: ['invoices/closed/*'], priority: 1 };
   const policies = [

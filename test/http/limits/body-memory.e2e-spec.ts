@@ -2,7 +2,8 @@ import { Body, Controller, Module, Post } from '@nestjs/common';
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { API_KEY } from '../../support/application/api-key';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { SampleRequest } from '../sample.module';
 import { type Answer, send } from '../../support/application/send';
 
@@ -10,6 +11,8 @@ const PATH = '/api/v1/work';
 /** Bytes: there is room for two of these bodies, not three. */
 const LARGE = 60_000;
 const ROOM = 150_000;
+/** More than one client may hold, and more than there is. */
+const HUGE = 200_000;
 
 /** Emits `begun` when a handler starts, which then runs until `end`. */
 const work = new EventEmitter().setMaxListeners(0);
@@ -172,6 +175,25 @@ describe('Large bodies', () => {
     await untilBegun(3);
     work.emit('end');
     await untilRoom(20_000, 0);
+  });
+
+  it('that are larger than the share of a client have a place of their own in turn, and nobody else waits for them', async () => {
+    const huge = `Content-Length: ${HUGE}`;
+    begin(bodyOf(LARGE));
+    await untilRoom(LARGE, 0);
+    begin(bodyOf(HUGE), huge);
+    await untilBegun(2);
+    const next = statusOf(begin(bodyOf(HUGE), huge, '127.0.0.2'));
+    while ((await room()).waiting === 0) await sleep(10);
+    begin(bodyOf(20_000), 'Content-Length: 20000', '127.0.0.3');
+    await untilBegun(3);
+    expect(await room()).toEqual({ held: LARGE + HUGE + 20_000, waiting: 1 });
+    work.emit('end');
+    await untilBegun(4);
+    expect(await room()).toEqual({ held: HUGE, waiting: 0 });
+    work.emit('end');
+    expect(await next).toBe(201);
+    await untilRoom(0, 0);
   });
 
   it('that are each partly received are all completed, one after another', async () => {

@@ -2,7 +2,8 @@ import { Controller, Get, Module } from '@nestjs/common';
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { API_KEY } from '../../support/application/api-key';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 
 const CLIENT = '127.0.0.1';
 const ANOTHER = '127.0.0.2';

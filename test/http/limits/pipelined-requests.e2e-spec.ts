@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { API_KEY } from '../../support/application/api-key';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { SampleRequest } from '../sample.module';
 import { exchange } from '../../support/application/wire';
 

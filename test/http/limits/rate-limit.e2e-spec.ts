@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { API_KEY } from '../../support/application/api-key';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { SampleModule } from '../sample.module';
 import { send, sendRaw, type Sent } from '../../support/application/send';
 

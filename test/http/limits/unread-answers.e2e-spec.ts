@@ -2,7 +2,8 @@ import { Controller, Get, Module } from '@nestjs/common';
 import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { API_KEY } from '../../support/application/api-key';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { createEntity } from '../../support/application/factories';
 
 /** Milliseconds in place of the thirty seconds. */

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { API_KEY } from '../../support/application/api-key';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { SampleModule } from '../sample.module';
 import { sendRaw } from '../../support/application/send';
 
