@@ -27,19 +27,31 @@ const ROOMS = [
   ...['access', 'approvals', 'decisions', 'executions', 'hostile', 'http'],
   ...['lists', 'openapi', 'policies', 'records'],
 ];
-const endToEnd =
-  process.env.TESTS_TOGETHER === 'true'
-    ? {
-        testMatch: ['<rootDir>/test/**/*.e2e-spec.ts', '<rootDir>/test/rooms/*.room-spec.ts'],
-        alone: [`<rootDir>/test/(${ROOMS.join('|')})/[^/]+$`],
-      }
-    : { testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'], alone: [] };
+const ROOMS_ON_SQLITE = ['http/limits', 'ledger'];
+const isTogether = process.env.TESTS_TOGETHER === 'true';
 
+/**
+ * The end-to-end tests of a project: its rooms, and the files that are in none of them.
+ *
+ * @param {readonly string[]} rooms
+ */
+function endToEnd(rooms) {
+  if (!isTogether) return { testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'], inRooms: [] };
+  return {
+    testMatch: [
+      '<rootDir>/test/**/*.e2e-spec.ts',
+      ...rooms.map((room) => `<rootDir>/test/rooms/${room.replace('/', '-')}.room-spec.ts`),
+    ],
+    inRooms: [`<rootDir>/test/(${rooms.join('|')})/[^/]+$`],
+  };
+}
+
+const onSqlite = endToEnd([...ROOMS, ...ROOMS_ON_SQLITE]);
 const sqlite = {
   ...common,
   displayName: 'sqlite',
-  testMatch: ['<rootDir>/src/**/*.spec.ts', ...endToEnd.testMatch],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/postgres/', ...endToEnd.alone],
+  testMatch: ['<rootDir>/src/**/*.spec.ts', ...onSqlite.testMatch],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/postgres/', ...onSqlite.inRooms],
 };
 
 /** What a connection, a document or a package does, whatever keeps the records; and what only SQLite has. */
@@ -94,14 +106,15 @@ function inHttp(name) {
   return `http/${name}`;
 }
 
+const onPostgres = endToEnd(ROOMS);
 /** Every end-to-end test that has to do with records once more, and those of PostgreSQL alone. */
 const postgres = {
   ...common,
   displayName: 'postgres',
-  testMatch: endToEnd.testMatch,
+  testMatch: onPostgres.testMatch,
   testPathIgnorePatterns: [
     '/node_modules/',
-    ...endToEnd.alone,
+    ...onPostgres.inRooms,
     ...NOT_ON_POSTGRES.map((name) => `<rootDir>/test/${name}.e2e-spec.ts`),
   ],
   globals: { DATABASE_KIND: 'postgres', LEFT_OUT: NOT_ON_POSTGRES },

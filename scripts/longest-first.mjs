@@ -3,7 +3,7 @@ import Sequencer from '@jest/test-sequencer';
 
 /** Seconds, as measured: those of the first pattern that fits. Only the order that they give matters. */
 const MEASURED = [
-  [/^test\/rooms\/policies/, 100],
+  [/^test\/rooms\/(policies|ledger)/, 100],
   [/^test\/verification\/tampering-table/, 90],
   [/^test\/(console\/(reviewing|screens|oidc)|clients\/command-line)/, 70],
   [/^test\/(clients\/strange-answers|database\/backup|process\/start\.|verification\/verifier\.)/, 50],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './free-port';
 import { processorSeconds, residentBytes } from './process-figures';
-import { API_KEY, SERVICE_FLAGS, serviceSettings } from './settings';
+import { ALLOCATOR, API_KEY, SERVICE_FLAGS, serviceSettings } from './settings';
 import type { Workplace } from './workplace';
 
 const START_TIME = 20_000;
@@ -43,7 +43,7 @@ export class ServerProcess {
     const child = spawn(process.execPath, [...flags, join(__dirname, PROGRAMS[name])], {
       // There is no .env there.
       cwd: workplace.path('.'),
-      env: { ...serviceSettings(workplace.path(`${database}.db`), port), ...environment },
+      env: { ...ALLOCATOR, ...serviceSettings(workplace.path(`${database}.db`), port), ...environment },
       stdio: ['ignore', log, log],
     });
     closeSync(log);

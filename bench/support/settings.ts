@@ -1,7 +1,13 @@
 export const API_KEY = 'a-key-for-the-benchmark';
 export const CONNECTIONS = 64;
-/** Of Node, as `npm start` and the image give them. */
+/** Of Node, as in `npm start`. */
 export const SERVICE_FLAGS = ['--max-semi-space-size=32', '--max-old-space-size=512'];
+/** Variables of the memory allocator, as in `npm start` and the image. */
+export const ALLOCATOR = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '524288',
+  MALLOC_TRIM_THRESHOLD_: '8388608',
+} as const;
 
 /** Production's settings, except for a rate limit that no load reaches. Nothing from the environment of this process. */
 export function serviceSettings(database: string, port = 3000): Record<string, string> {

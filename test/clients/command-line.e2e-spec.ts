@@ -1,12 +1,13 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { company, pending, requireApproval, type Company } from '../approvals/support';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { createEntity, createPolicy, issueKey } from '../support/application/factories';
 import { run, type ProgramRun } from '../support/processes/shell';
@@ -61,7 +62,13 @@ describeOnSqlite('The command line', () => {
     const nobody = { GOVERNANCE_API_KEY: undefined, GOVERNANCE_URL: undefined };
     const without = await gov(['whoami'], nobody);
     expect(without).toMatchObject({ exitCode: 1, errors: expect.stringContaining('gov login') });
+    // One that others could read, and have open.
+    mkdirSync(join(home, 'agent-governance'), { recursive: true });
+    writeFileSync(join(home, 'agent-governance', 'login.json'), '', { mode: 0o644 });
+    const open = openSync(join(home, 'agent-governance', 'login.json'), 'r');
     const { exitCode, output } = await gov(['login', '--url', app.url], nobody, `${annsKey}\n`);
+    expect(readFileSync(open, 'utf8')).toBe('');
+    closeSync(open);
     expect([exitCode, output]).toEqual([0, expect.stringContaining(people.ann.id)]);
     const file = join(home, 'agent-governance', 'login.json');
     expect(statSync(file).mode & 0o777).toBe(0o600);

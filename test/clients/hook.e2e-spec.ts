@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { approve, company, EXECUTIONS, resume, type Company } from '../approvals/support';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
@@ -105,6 +106,18 @@ describeOnSqlite('gov hook claude-code', () => {
     expect((await before(event('PreToolUse', 'Bash', command, 'toolu_07'))).decision).toBe(DENIED);
   });
 
+  it('reports each of several equal calls that have no id', async () => {
+    const input = { file_path: 'equal' };
+    const nameless = (name: string, members: object = {}): string =>
+      event(name, 'Read', input, '', { ...members, tool_use_id: undefined });
+    for (let uses = 0; uses < 2; uses += 1) await before(nameless('PreToolUse'));
+    for (let uses = 0; uses < 2; uses += 1) await hook(nameless('PostToolUse', { tool_response: { lines: uses } }));
+    const reported = (await asked('Read')).filter(
+      (one) => 'parameters' in one && isDeepStrictEqual(one.parameters, input),
+    );
+    expect(reported).toEqual([0, 1].map(() => expect.objectContaining({ outcome: 'executed' })));
+  });
+
   it('keeps what could not be reported, and reports it after the next tool', async () => {
     const kept = (): string[] => readdirSync(join(folder, 'agent-governance', 'hooks'));
     const [first, second] = [{ file_path: 'one' }, { file_path: 'two' }];
@@ -206,6 +219,28 @@ describeOnSqlite('gov hook claude-code', () => {
     expect(other).toMatchObject({ exitCode: BLOCKED, errors: expect.stringContaining('SessionStart') });
     expect(await hook(usual, {}, ['--unheard-of'])).toMatchObject({ exitCode: BLOCKED });
     expect(await hook(usual, {}, ['--map', 'nowhere.json'])).toMatchObject({ exitCode: BLOCKED });
+  });
+
+  it.each([
+    ['hook', 'claude-cod'],
+    ['hook'],
+    ['hook', '--unheard-of', 'claude-code'],
+    ['--unheard-of', 'hook', 'claude-code'],
+    ['--unheard-of', 'value', 'hook', 'claude-code'],
+    ['hok', 'claude-code'],
+  ])('blocks where its command line is misspelt: gov %s %s %s', async (...words) => {
+    const misspelt = run(process.execPath, [GOV, ...words.filter(Boolean)], { environment, input: '{}' });
+    expect((await misspelt).exitCode).toBe(BLOCKED);
+  });
+
+  it('ends as any other command does where it is not meant', async () => {
+    for (const [words, exitCode] of [
+      [['hook', '--help'], 0],
+      [['--unheard-of'], 1],
+      [['explain', 'claude-code'], 1],
+    ] as const) {
+      expect(await run(process.execPath, [GOV, ...words], { environment })).toMatchObject({ exitCode });
+    }
   });
 
   it('is configured as docs/integrations.md shows', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GovernanceClient } from '../../clients/typescript/src/index.js' with { 'resolution-mode': 'import' };
 import { seededRandom } from '../faults/support/random';
-import { API_KEY } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
 import { openTcpGate, type TcpGate } from '../support/application/tcp-gate';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { ROOT } from '../support/documents/markdown';

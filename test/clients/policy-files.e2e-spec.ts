@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { createAgent, createPolicy, issueKey } from '../support/application/factories';
 import { ROOT } from '../support/documents/markdown';
@@ -228,6 +229,35 @@ describeOnSqlite('Policies as files', () => {
       exitCode: 1,
       errors: expect.stringContaining('policies/refunds.yaml:8:17: policies[0].conditions differs'),
     });
+  });
+
+  it('follows links, reads each file once, and names what it does not read', async () => {
+    const offline = (): Promise<ProgramRun> => policies(['lint'], undefined);
+    write('good.yaml', REFUNDS);
+    const elsewhere = mkdtempSync(join(tmpdir(), 'gov-linked-'));
+    writeFileSync(join(elsewhere, 'TESTS.YAML'), TESTS.replace('EXPECTED', 'deny'));
+    symlinkSync(elsewhere, join(folder, 'policies', 'linked'));
+    symlinkSync(elsewhere, join(folder, 'policies', 'linked again'));
+    symlinkSync(join(folder, 'policies'), join(elsewhere, 'back'));
+    write('notes.txt', 'Not looked at.');
+    write('.draft.yaml', REFUNDS);
+    expect(await offline()).toEqual({
+      exitCode: 0,
+      output: '2 files, 1 policy, 2 tests: well-formed.\n',
+      errors: 'Not read, as no policy files: policies/.draft.yaml, policies/notes.txt.\n',
+    });
+    rmSync(elsewhere, { recursive: true });
+    expect(await offline()).toMatchObject({
+      exitCode: 1,
+      errors: 'There is no file or folder policies/linked.\n',
+    });
+  });
+
+  it('cuts the names of files where a file system does', async () => {
+    const name = '\u4e2d'.repeat(100);
+    await createPolicy(app, { name, actions: ['b'] });
+    expect(await policies(['pull'], API_KEY)).toMatchObject({ exitCode: 0 });
+    expect(await policies(['plan', '--prune'], API_KEY)).toMatchObject({ exitCode: 0 });
   });
 
   it('checks the form without a service', async () => {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GovernanceClient } from '../../clients/typescript/src/index.js' with { 'resolution-mode': 'import' };
 import type { EntityResponse } from '../../src/entities/dto/entity.response';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { foreignConnection } from '../support/database/foreign-connection';
 import { createAgent, createEntity, issueKey } from '../support/application/factories';

@@ -1,14 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { EXECUTIONS } from '../approvals/support';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { createAgent, createPolicy, issueKey } from '../support/application/factories';
 import { send } from '../support/application/send';
 import { describeOnSqlite } from '../support/database/database-kind';
+import { ROOT } from '../support/documents/markdown';
 import { buildCommandLine, gov, MAIN } from './command-line';
+
+const SOURCES = join(ROOT, 'clients', 'cli', 'src');
 
 /** Erases the line, writes from right to left, breaks lines, and shows nothing. */
 const HOSTILE = 'paid\u009b2K\u007f\u0085\u202e\u2066\u2028\u2029\u200b\u00ad\u3164\u115f\ufe0f\u{e0041}\u001b[2K';
@@ -54,6 +60,37 @@ describeOnSqlite('What the command line writes to a terminal', () => {
     await once(program, 'close');
     expect(JSON.parse(line).reason).toBe(HOSTILE);
     expect(line).not.toMatch(UNSEEN);
+  });
+
+  it('shows who somebody is, and who is still needed, without what cannot be seen', async () => {
+    const answers: Record<string, object> = {
+      '/api/v1/me': { actor: { type: 'token', id: HOSTILE }, agentId: HOSTILE, scopes: [HOSTILE], expiresAt: null },
+      '/api/v1/decisions/dec_1/approve': {
+        ...{ id: 'dec_1', status: 'proposed', requiredApprovals: 1, reviews: [] },
+        approvers: [{ subjects: [HOSTILE], approvals: 1, given: 0 }],
+      },
+    };
+    const server = createServer(({ url }, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify(answers[String(url)]));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const elsewhere = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    for (const words of [['whoami'], ['approve', 'dec_1']]) {
+      const { output, errors } = await gov(words, { environment: { ...environment, GOVERNANCE_URL: elsewhere } });
+      expect([output, errors]).toEqual([expect.stringContaining('paid'), '']);
+      expect(output.replaceAll('\n', '')).not.toMatch(UNSEEN);
+    }
+    server.close();
+  });
+
+  it('goes through one place, which lets nothing through that acts on a terminal', () => {
+    const sources = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+    const writing = sources.filter((name) =>
+      /process\.std(?:out|err)\.write\(/.test(readFileSync(join(SOURCES, name), 'utf8')),
+    );
+    // The login asks for a key, in words of its own.
+    expect(writing.sort()).toEqual([join('commands', 'login.ts'), 'output.ts']);
   });
 
   it('shows errors by others, and names, without what cannot be seen', async () => {

@@ -7,7 +7,8 @@ import type { GovernanceClient, GovernanceError } from '../../clients/typescript
 };
 import { approve, company, execution, EXECUTIONS, reject, requireApproval, type Company } from '../approvals/support';
 import { ActionsModule } from '../support/application/actions.module';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { describeOnSqlite } from '../support/database/database-kind';
 import { createPolicy, issueKey } from '../support/application/factories';
 import { ROOT } from '../support/documents/markdown';
@@ -94,6 +95,68 @@ describeOnSqlite('The TypeScript client', () => {
     expect(gone.requestId).toMatch(/\S/);
     const faulty = await errorOf(operator.post('/api/v1/entities', { body: { type: '', name: 'x' } }));
     expect(faulty).toMatchObject({ code: 'VALIDATION_ERROR', details: [{ field: 'type' }] });
+  });
+
+  it('asks for nothing that JSON would change on its way, and names its place', async () => {
+    const [twice, gap] = [{ again: {} }, new Array<string>(2)];
+    twice.again = twice;
+    gap[1] = 'b';
+    const changed = [
+      new Set(['a']),
+      new Map(),
+      new URL('https://a.example'),
+      new Date(),
+      NaN,
+      -Infinity,
+      1n,
+      () => 'a',
+      Symbol('a'),
+    ];
+    const within: [unknown, string][] = [
+      [[1, [undefined]], 'parameters.to[1][0]'],
+      [gap, 'parameters.to[0]'],
+      [Object.assign(['a'], { more: 'b' }), 'parameters.to'],
+      [{ [Symbol('a')]: 'b' }, 'parameters.to'],
+      [{ toJSON: () => 'a' }, 'parameters.to.toJSON'],
+      [twice, 'parameters.to.again'],
+    ];
+    const mail = { ...SEND, resourceId: 'mails/changed' };
+    for (const [to, field] of [...changed.map((value): [unknown, string] => [value, 'parameters.to']), ...within]) {
+      const refused = bot.guard({ ...mail, parameters: { to } }, () => Promise.reject(new Error('It ran.')));
+      await expect(refused).rejects.toThrow(
+        new TypeError(`${field} must be plain JSON, so that exactly what is sent is recorded.`),
+      );
+    }
+    expect((await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/changed`)).body.total).toBe(0);
+    const shared = { name: 'carol', nobody: undefined };
+    const plain = { to: [shared, shared], none: Object.assign(Object.create(null), { left: null }) };
+    expect(await bot.guard({ ...mail, parameters: plain }, () => 'sent')).toBe('sent');
+    const { data } = (await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/changed`)).body;
+    expect(data[0].parameters).toEqual({ to: [{ name: 'carol' }, { name: 'carol' }], none: { left: null } });
+  });
+
+  it('does not report what has yet to run as carried out', async () => {
+    const ran: string[] = [];
+    async function* stream(): AsyncGenerator<string> {
+      ran.push('stream');
+      yield 'sent';
+    }
+    function* generator(): Generator<string> {
+      ran.push('generator');
+      yield 'sent';
+    }
+    for (const run of [stream, generator]) {
+      const mail = { ...SEND, resourceId: `mails/${run.name}` };
+      let returned: Iterator<string> | AsyncIterator<string> | null = null;
+      await expect(bot.guard(mail, () => (returned = run()))).rejects.toThrow('It returned an iterator');
+      const { data } = (await send(app, 'GET', `${EXECUTIONS}?resourceId=${mail.resourceId}`)).body;
+      expect(data).toEqual([
+        expect.objectContaining({ outcome: 'failed', failureReason: expect.stringContaining('iterator') }),
+      ]);
+      expect(await (returned as unknown as AsyncIterator<string>).next()).toEqual({ done: true, value: undefined });
+    }
+    expect(ran).toEqual([]);
+    expect([...(await bot.guard(SEND, () => new Map([['a', 1]]).keys()))]).toEqual(['a']);
   });
 
   it('reads all pages of a list', async () => {

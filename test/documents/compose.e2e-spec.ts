@@ -20,6 +20,7 @@ interface Container {
   readonly security_opt?: readonly string[];
   readonly read_only?: boolean;
   readonly mem_limit?: string;
+  readonly tmpfs?: readonly string[];
 }
 
 interface ComposeFile {
@@ -32,6 +33,10 @@ const PINNED = /^[a-z/-]+:\d+\.\d+(\.\d+)?-?[a-z0-9.-]*$/;
 /** Variables whose values are, or contain, a secret. */
 const SECRET_NAME = /KEY|PASSWORD|SECRET|TOKEN/;
 const PASSWORD_IN_ADDRESS = /:\/\/[^/@:]*:(?<password>.*)@/;
+
+/** Seconds that `wait=` may ask for, and that a large body waits at most besides. */
+const LONGEST_WAIT = 60;
+const LONGEST_WAIT_FOR_ROOM = 10;
 
 function read(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');
@@ -87,6 +92,29 @@ describeOnSqlite('compose.yaml', () => {
       });
       expect([name, mem_limit]).toEqual([name, expect.stringMatching(/^\d+[mg]$/)]);
     }
+  });
+
+  it('gives files in memory a size, and leaves most memory to the container', () => {
+    for (const [name, { tmpfs = [], mem_limit = '' }] of containers) {
+      const sizes = tmpfs.map((folder) => Number(/[:,]size=(?<mebibytes>\d+)m$/.exec(folder)?.groups?.['mebibytes']));
+      expect([name, sizes.every((size) => size > 0)]).toEqual([name, true]);
+      const mebibytes = parseInt(mem_limit, 10) * (mem_limit.endsWith('g') ? 1_024 : 1);
+      const total = sizes.reduce((sum, size) => sum + size, 0);
+      expect([name, total < mebibytes / 4]).toEqual([name, true]);
+    }
+  });
+
+  it('keeps no bodies or answers at the balancer, and lets no address have all its connections', () => {
+    const settings = read('deploy/nginx.conf');
+    for (const setting of ['proxy_request_buffering off;', 'proxy_buffering off;', 'limit_conn address 100;'])
+      expect(settings).toContain(`\n  ${setting}\n`);
+  });
+
+  it('lets the service wait as long as it may, and takes no replica out for one slow answer', () => {
+    const settings = read('deploy/nginx.conf');
+    const patience = /\n {2}proxy_read_timeout (?<seconds>\d+)s;/.exec(settings)?.groups?.['seconds'];
+    expect(Number(patience)).toBeGreaterThan(LONGEST_WAIT + LONGEST_WAIT_FOR_ROOM);
+    expect(settings).toMatch(/server governance:3000 [^;]*max_fails=[2-9]/);
   });
 
   it('publishes the port of the balancer alone', () => {

@@ -21,7 +21,9 @@ describeOnSqlite('The scripts of package.json', () => {
     scripts: Record<string, string>;
   };
   // A shell with `exec` is replaced by the program, so that a signal to npm reaches it; any other continues after `||`.
-  const portable = Object.values(scripts).map((script) => script.replace(/^exec (.+) \|\| \1$/, '$1'));
+  const portable = Object.values(scripts).map((script) =>
+    script.replace(/^exec (?:env (?:\w+=\w+ )+)?(.+) \|\| \1$/, '$1'),
+  );
   const commands = portable.flatMap((script) => script.split(' && '));
 
   it('work in any shell: programs one after another, without variables, redirections or quotes of a POSIX shell', () => {

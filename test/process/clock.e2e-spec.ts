@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
-import { API_KEY, createTestApp, type TestApp } from '../support/application/create-test-app';
+import { API_KEY } from '../support/application/api-key';
+import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { itOnSqlite, onPostgres } from '../support/database/database-kind';
 import { chainIsValid, createEntity } from '../support/application/factories';
 import { ROOT } from '../support/documents/markdown';

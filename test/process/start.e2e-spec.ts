@@ -216,7 +216,7 @@ describe('The built program', () => {
     expect(refused).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
   });
 
-  it('has the same command in npm start and in the image, except for the size of the heap', () => {
+  it('has the same command and allocator in npm start and in the image, except for the size of the heap', () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
     };
@@ -225,7 +225,14 @@ describe('The built program', () => {
       words.map((word) => word.replace(/-size=\d+$/, '-size'));
     const inTheImage = withoutSizes(JSON.parse(command) as string[]);
     expect(inTheImage).toContain('dist/main.js');
-    expect(withoutSizes(scripts['start']?.split(' || ')[1]?.split(' ') ?? [])).toEqual(inTheImage);
+    // Where there is no exec, npm starts the second command.
+    const [first = '', second = ''] = scripts['start']?.split(' || ') ?? [];
+    expect(withoutSizes(second.split(' '))).toEqual(inTheImage);
+    expect(first).toMatch(/^exec env (MALLOC_[A-Z_]+=\d+ )+node /);
+    expect(first.endsWith(second)).toBe(true);
+    const allocator = /MALLOC_.*(?= node )/.exec(first)?.[0];
+    for (const file of ['Dockerfile', 'deploy/governance.service'])
+      expect(readFileSync(join(ROOT, file), 'utf8')).toContain(allocator);
   });
 
   it('starts with npm start, and a signal to npm reaches it', async () => {

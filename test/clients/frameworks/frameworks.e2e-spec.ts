@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { approve, company, EXECUTIONS, type Company } from '../../approvals/support';
 import { ActionsModule } from '../../support/application/actions.module';
-import { API_KEY, createTestApp, type TestApp } from '../../support/application/create-test-app';
+import { API_KEY } from '../../support/application/api-key';
+import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
 import { codeBlocks, readDocument, section } from '../../support/documents/markdown';
@@ -75,6 +76,19 @@ describeOnSqlite('The adapters of frameworks', () => {
     },
     300_000,
   );
+
+  it('vercel-ai: input that JSON would change is refused, is not asked about and does not run', async () => {
+    const { id } = await createAgent(app, { name: 'changing', capabilities: ['note'] });
+    const key = (await issueKey(app, { name: 'changing', scopes: ['execute'], agentId: id })).secret;
+    const environment = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: key, REVIEWER_KEY: reviewer };
+    const { exitCode, output, errors } = await run(process.execPath, ['changing-vercel-ai.mjs'], {
+      folder,
+      environment,
+    });
+    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
+    const refused = expect.stringMatching(/^(parameters\.to) must be plain JSON/);
+    expect(JSON.parse(output)).toEqual({ asked: refused, called: refused, ran: 0, outcomes: [] });
+  });
 
   it('langchain: a tool that interrupts the graph itself is not reported until it ends, and keeps its execution', async () => {
     const { id } = await createAgent(app, { name: 'pausing', capabilities: ['refund', 'note'] });

@@ -20,6 +20,9 @@ const FATES: Readonly<Record<string, Answer>> = {
   accepted: (response) => response.writeHead(202).end(),
   mistaken: (response) => json(response, { id: 'another', result: RESULT }),
   overdue: (response) => response.writeHead(504).end('The gateway has waited long enough.'),
+  hurried: (response) => response.writeHead(408).end('The request took too long.'),
+  dropped: (response) => response.writeHead(499).end('The client has closed the connection.'),
+  moved: (response) => response.writeHead(300).end('There are several.'),
   reset: (response) => response.destroy(),
   malformed: (response, id) => json(response, { id, result: { content: 'done' } }),
 };

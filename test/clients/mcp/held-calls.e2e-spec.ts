@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { approve, execution, reject } from '../../approvals/support';
+import { openTcpGate } from '../../support/application/tcp-gate';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { type Connection, connectThroughProxy, textOf } from './mcp-clients';
 import { type Customer, openShop, type Shop, WAYS } from './shop';
@@ -10,6 +12,76 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
     shop = await openShop();
   });
   afterAll(() => shop.close());
+
+  it('withdraws nothing that another process has opened', async () => {
+    const customer = await shop.customer('opened elsewhere');
+    const { environment, runs } = customer;
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment });
+    const other = await connectThroughProxy({
+      ...{ way: 'stdio', era: 'legacy', runs, environment, words: ['--hold', '0'] },
+    });
+    const call = { name: 'refund', arguments: { order: 'shared' } };
+    expect(textOf(await other.client.callTool(call))).toContain('Approval pending');
+    const { id, decisionId } = await customer.askedAndIs('refund', 'pending_approval');
+    await sleep(1_500);
+    const cancelling = new AbortController();
+    const onprogress = (): void => cancelling.abort();
+    await expect(client.callTool(call, { signal: cancelling.signal, onprogress })).rejects.toThrow();
+    await client.listTools();
+    await sleep(500);
+    expect((await execution(shop.app, id)).outcome).toBe('pending_approval');
+    await approve(shop.app, decisionId, shop.people.ann);
+    expect(textOf(await other.client.callTool(call))).toBe('{"order":"shared"}');
+    expect(await customer.asked('refund')).toHaveLength(1);
+    await Promise.all([close(), other.close()]);
+  });
+
+  it('withdraws nothing of which another call was told that it goes through once it is approved', async () => {
+    const customer = await shop.customer('promised');
+    const { environment, runs } = customer;
+    const words = ['--hold', '2'];
+    const { client, close } = await connectThroughProxy({ way: 'stdio', era: 'legacy', runs, environment, words });
+    const call = { name: 'refund', arguments: { order: 'promised' } };
+    const first = client.callTool(call);
+    const { id } = await customer.askedAndIs('refund', 'pending_approval');
+    await sleep(500);
+    const cancelling = new AbortController();
+    const second = expect(client.callTool(call, { signal: cancelling.signal })).rejects.toThrow();
+    expect(textOf(await first)).toContain('once it is approved, that call goes through');
+    cancelling.abort();
+    await second;
+    await client.listTools();
+    await sleep(500);
+    expect((await execution(shop.app, id)).outcome).toBe('pending_approval');
+    await close();
+  });
+
+  it('uses up no approval for a call that the client cancels while it asks', async () => {
+    const customer = await shop.customer('hurried');
+    const { environment, runs } = customer;
+    const { hostname, port } = new URL(String(environment['GOVERNANCE_URL']));
+    const gate = await openTcpGate(hostname, Number(port));
+    const { client, close } = await connectThroughProxy({
+      ...{ way: 'stdio', era: 'legacy', runs, words: ['--hold', '0'] },
+      environment: { ...environment, GOVERNANCE_URL: `http://127.0.0.1:${gate.port}` },
+    });
+    const call = { name: 'refund', arguments: { order: 'hurried' } };
+    await client.callTool(call);
+    await approve(shop.app, (await customer.askedAndIs('refund', 'pending_approval')).decisionId, shop.people.ann);
+    gate.slow(300);
+    const cancelling = new AbortController();
+    const asking = client.callTool(call, { signal: cancelling.signal });
+    const cancelled = expect(asking).rejects.toThrow();
+    await sleep(100);
+    cancelling.abort();
+    await cancelled;
+    await sleep(2_000);
+    gate.slow(0);
+    expect(textOf(await client.callTool(call))).toBe('{"order":"hurried"}');
+    expect(await customer.asked('refund')).toEqual([expect.objectContaining({ outcome: 'executed' })]);
+    await close();
+    await gate.close();
+  });
 
   describe.each(WAYS)('over %s, %s protocol', (way, era) => {
     let holding: Connection;

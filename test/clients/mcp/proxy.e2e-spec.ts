@@ -196,6 +196,24 @@ describeOnSqlite('gov mcp', () => {
     }
   });
 
+  it.each([
+    ['Tools.Example', 'tools.example', 'TOOLS.EXAMPLE'],
+    ['2001:DB8:0:0::7', '[2001:db8::7]', '[2001:DB8:0::7]'],
+  ])('answers to a name however it is written: %s', async (given, ...written) => {
+    const { environment, runs } = await shop.customer(`written ${given}`);
+    const words = ['--host', given];
+    const { url, close } = await connectThroughProxy({ way: 'http', era: 'modern', runs, environment, words });
+    try {
+      for (const [host, status] of [...written.map((name) => [name, '415']), ['elsewhere.example', '403']]) {
+        const header = `Host: ${host}:${new URL(url).port}`;
+        const plain = ['-s', '-o', '/dev/null', '-w', '%{http_code}', '-X', 'POST', '-H', header, url];
+        expect([host, (await run('curl', plain)).output]).toEqual([host, status]);
+      }
+    } finally {
+      await close();
+    }
+  });
+
   it('says what is wrong with its arguments', async () => {
     const { environment } = await shop.customer('words');
     const mcp = (...words: string[]): ReturnType<typeof run> =>

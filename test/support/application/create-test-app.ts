@@ -1,13 +1,12 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AppOptions } from '../../../src/create-app';
 import { LedgerService } from '../../../src/ledger/ledger.service';
-import { createTestApp as createApplication, TEST_API_KEY } from '../../../src/testing/create-test-app';
+import { createTestApp as createApplication } from '../../../src/testing/create-test-app';
+import { API_KEY } from './api-key';
 import { entriesWithSecrets } from './audited-secrets';
 import { keepSecrets, keepSigningKeys, noteLeak, watchLog } from './secret-watch';
 import { DRIVER_OF_THE_RUN } from '../database/database-kind';
 import { temporaryDatabase } from '../database/temporary-database';
-
-export const API_KEY = TEST_API_KEY;
 
 /** A running application and its address. */
 export interface TestApp {

@@ -1,7 +1,8 @@
 import { get, type ClientRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { AuditEntryResponse } from '../../../src/audit/dto/audit-entry.response';
-import { API_KEY, type TestApp } from './create-test-app';
+import { API_KEY } from './api-key';
+import type { TestApp } from './create-test-app';
 
 export const EVENTS = '/api/v1/events';
 

@@ -12,6 +12,15 @@ const [FOUND, FAULT, NO_SUCH_NAME] = [0x8180, 0x8182, 0x8183];
 /** What a name server does for a name that it does not know. */
 export type Otherwise = 'none' | 'silence' | 'fault';
 
+/** What a name server knows, and what it does otherwise. */
+export interface Zone {
+  /** By name: IPv4 addresses, and `::1`. */
+  readonly known: Readonly<Record<string, readonly string[]>>;
+  readonly otherwise: (name: string) => Otherwise;
+  /** Whether resolvers without EDNS are told of a fault: the service's has none, and the system's can be given it. */
+  readonly isFaultyWithoutEdns?: (name: string) => boolean;
+}
+
 /** A name server that knows a few names; of others it says that they do not exist, unless it has a fault or is silent. */
 export class NameServer {
   /** The names that were asked for, in order. */
@@ -20,8 +29,7 @@ export class NameServer {
 
   private constructor(
     private readonly socket: Socket,
-    private readonly known: Readonly<Record<string, readonly string[]>>,
-    private readonly otherwise: (name: string) => Otherwise,
+    private readonly zone: Zone,
   ) {
     socket.on('message', (question, { port, address }) => {
       const answer = this.answerTo(question);
@@ -29,16 +37,13 @@ export class NameServer {
     });
   }
 
-  /** @param known by name: IPv4 addresses, and `::1`. Null: this user may not listen at the port of name servers. */
-  static async start(
-    known: Readonly<Record<string, readonly string[]>>,
-    otherwise: (name: string) => Otherwise,
-  ): Promise<NameServer | null> {
+  /** Null: this user may not listen at the port of name servers. */
+  static async start(zone: Zone): Promise<NameServer | null> {
     const socket = createSocket('udp4');
     const isListening = await new Promise<boolean>((resolve) => {
       socket.once('error', () => resolve(false)).bind(PORT, NAME_SERVER, () => resolve(true));
     });
-    return isListening ? new NameServer(socket, known, otherwise) : null;
+    return isListening ? new NameServer(socket, zone) : null;
   }
 
   /** Resolves when this many different names have been asked for. */
@@ -55,18 +60,25 @@ export class NameServer {
     this.asked.push(name);
     this.wake.splice(0).forEach((wake) => wake());
     const type = question.readUInt16BE(end);
-    const all = this.known[name];
-    const otherwise = this.otherwise(name);
-    if (all === undefined && otherwise === 'silence') return null;
+    const { known, otherwise, isFaultyWithoutEdns } = this.zone;
+    const isFaulty = isFaultyWithoutEdns?.(name) === true && !hasEdns(question);
+    const all = isFaulty ? undefined : known[name];
+    const instead = isFaulty ? 'fault' : otherwise(name);
+    if (all === undefined && instead === 'silence') return null;
     const found = (all ?? []).filter((address) => type === (address === LOOPBACK_6 ? TYPES.AAAA : TYPES.A));
     const header = Buffer.alloc(HEADER);
     question.copy(header, 0, 0, 2);
-    header.writeUInt16BE(all !== undefined ? FOUND : otherwise === 'fault' ? FAULT : NO_SUCH_NAME, 2);
+    header.writeUInt16BE(all !== undefined ? FOUND : instead === 'fault' ? FAULT : NO_SUCH_NAME, 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(found.length, 6);
     const records = found.map((address) => recordOf(type, address));
     return Buffer.concat([header, question.subarray(HEADER, end + 4), ...records]);
   }
+}
+
+/** Whether there is an additional record, which in a question is that of EDNS. */
+function hasEdns(question: Buffer): boolean {
+  return question.readUInt16BE(10) > 0;
 }
 
 /** The name of the question, and where it ends. */

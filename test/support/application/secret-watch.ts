@@ -33,10 +33,11 @@ export function keepSecret(secret: string): void {
 
 /** Records a leak if a text from the service contains a secret that was not `sent` to it as content. */
 export function watch(where: string, text: string, sent = ''): void {
+  const decoded = decodedForms(text);
   for (const secret of secrets) {
     const at = text.indexOf(secret);
     if (at >= 0 && !sent.includes(secret)) leaks.push(`${where}: ${text.slice(Math.max(0, at - 100), at)}[here]`);
-    else if (isEncodedIn(text, secret) && !isEncodedIn(sent, secret)) leaks.push(`${where}, encoded: ${text}`);
+    else if (isIn(decoded, secret) && !isIn(decodedForms(sent), secret)) leaks.push(`${where}, encoded: ${text}`);
   }
 }
 
@@ -46,13 +47,18 @@ export function watchLog(line: string): void {
   if (line.includes(MASK)) leaks.push(`log, masked: ${line}`);
 }
 
-/** Whether the text, percent-decoded any number of times, contains the secret. */
-function isEncodedIn(text: string, secret: string): boolean {
-  for (let previous = text, decoded = decodedOnce(text); decoded !== previous; decoded = decodedOnce(previous)) {
-    if (decoded.includes(secret)) return true;
-    previous = decoded;
+function isIn(texts: readonly string[], secret: string): boolean {
+  return texts.some((text) => text.includes(secret));
+}
+
+/** The text, percent-decoded once and more often, until nothing is left to decode. */
+function decodedForms(text: string): string[] {
+  const forms: string[] = [];
+  for (let last = text, decoded = decodedOnce(last); decoded !== last; decoded = decodedOnce(last)) {
+    forms.push(decoded);
+    last = decoded;
   }
-  return false;
+  return forms;
 }
 
 /** The secrets in tests are ASCII. */

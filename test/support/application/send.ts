@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { type Answer, type Parsed, sendRequest, type Sent } from '../../../src/testing/send';
-import { API_KEY, type TestApp } from './create-test-app';
+import { API_KEY } from './api-key';
+import type { TestApp } from './create-test-app';
 import { watch } from './secret-watch';
 
 export type { Answer, Parsed, Sent };

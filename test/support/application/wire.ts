@@ -1,4 +1,5 @@
-import { API_KEY, type TestApp } from './create-test-app';
+import { API_KEY } from './api-key';
+import type { TestApp } from './create-test-app';
 import { type Parsed, sendRaw } from './send';
 
 /** One of the answers received over a connection. */

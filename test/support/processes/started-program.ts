@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { API_KEY } from '../application/create-test-app';
+import { API_KEY } from '../application/api-key';
 import { keepSecrets, watch } from '../application/secret-watch';
 import { type Answer, send, type Sent } from '../application/send';
 import { DRIVER_OF_THE_RUN } from '../database/database-kind';
