@@ -152,6 +152,8 @@ describe('A caller that is bound to an agent', () => {
     for (const idOrName of [own, 'own-bot']) {
       const changed = await ask(key, 'PATCH', `agents/${idOrName}`, { roles: ['finance'] });
       expect(refusalOf(changed)).toEqual([403, 'own_agent']);
+      const stale = { key, headers: { 'If-Match': '"99"' }, body: { roles: ['finance'] } };
+      expect(refusalOf(await send(app, 'PATCH', `/api/v1/agents/${idOrName}`, stale))).toEqual([403, 'own_agent']);
       expect(refusalOf(await ask(key, 'POST', `agents/${idOrName}/suspend`))).toEqual([403, 'own_agent']);
       expect(refusalOf(await ask(key, 'POST', `agents/${idOrName}/resume`))).toEqual([403, 'own_agent']);
     }
