@@ -94,6 +94,18 @@ describeOnSqlite('Policies as files', () => {
     expect(readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8')).toContain('"1.0"');
   });
 
+  it('pulls a policy for which more approvals are filled in than a file may require', async () => {
+    await app.close();
+    app = await createTestApp({ environment: { REQUIRED_APPROVALS: 'medium=20' } });
+    const asking = { version: '1', effect: 'require_approval' };
+    await createPolicy(app, { ...asking, name: 'everybody', approval: { decideWithin: 'PT2H' } });
+    await createPolicy(app, { ...asking, name: 'ten', approval: { approvers: [{ subjects: ['*'], approvals: 10 }] } });
+    expect(await policies(['pull'], API_KEY)).toMatchObject({ exitCode: 0, errors: '' });
+    expect(await policies(['plan', '--prune'], API_KEY)).toMatchObject({
+      ...{ exitCode: 0, errors: '', output: expect.stringContaining('nothing to do: 2 in force') },
+    });
+  });
+
   it('keeps large numbers that the service holds, and refuses those that would become others', async () => {
     const values = [1e21, 1e18, 2 ** 53, -(2 ** 64), 0.1, 1.5e300];
     const conditions = values.map((value) => ({ parameter: '/amount', op: 'lte', value }));

@@ -1,8 +1,11 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
 import type { StatisticsResponse } from '../../src/health/dto/statistics.response';
+import { AnswerCheck } from '../openapi/answer-check';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
 import { auditOf, chainIsValid, createAgent, propose } from '../support/application/factories';
 import { faults, send, type Answer } from '../support/application/send';
 import { temporaryDatabase } from '../support/database/temporary-database';
+import { operationsOf } from '../support/requests/api-document';
 
 const DECISIONS = '/api/v1/decisions';
 const HOUR = 3_600_000;
@@ -87,6 +90,15 @@ describe('Decisions', () => {
     expect(created.body.approval.approvers).toEqual([{ subjects: ['*'], approvals: 100 }]);
     expect(await create(policy.approval)).toMatchObject({ status: 200, body: { id: created.body.id } });
     expect(Object.keys(faults(await create(created.body.approval)))).toEqual(['approval.approvers[0].approvals']);
+    await createAgent(app, { name: 'launcher', capabilities: ['launch'] });
+    const asked = await send(app, 'POST', '/api/v1/agents/launcher/execute', {
+      body: { action: 'launch', resourceType: 'rocket', resourceId: '1' },
+    });
+    const decision = await send(app, 'GET', `${DECISIONS}/${asked.body.decisionId}`);
+    expect(decision.body.approvers).toEqual([{ subjects: ['*'], approvals: 100, given: 0 }]);
+    const document = (await send(app, 'GET', '/docs/openapi.json')).body as OpenAPIObject;
+    const [get] = operationsOf(document).filter(({ id }) => id === 'decisions_get');
+    expect(get && new AnswerCheck(document).faults(get, decision)).toEqual([]);
   });
 
   it('keep the number of approvals fixed when they were proposed, whatever REQUIRED_APPROVALS says later', async () => {

@@ -47,7 +47,7 @@ export class DecisionApproversResponse {
   @ApiProperty({ type: [String], example: ['role:finance'] })
   readonly subjects!: readonly string[];
 
-  @ApiProperty({ type: 'integer', minimum: 1, maximum: 10, example: 1, description: 'By different reviewers.' })
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: 100, example: 1, description: 'By different reviewers.' })
   readonly approvals!: number;
 
   @ApiProperty({

@@ -5,7 +5,11 @@ import type { Policy } from './policy-files.js';
 /** Bytes of a file's name, with room for a number and the ending. */
 const LONGEST_NAME = 200;
 
+/** Approvals that a policy can require of one group; the group that the service fills in may require more. */
+const MOST_APPROVALS = 10;
+
 type InForce = Schemas['PolicyResponse'];
+type Approval = NonNullable<InForce['approval']>;
 
 /** The file of one policy that is in force; defaults are left out. */
 export function policyFileText(policy: InForce): string {
@@ -38,6 +42,12 @@ function bodyOf(policy: InForce): Policy {
     ...(resourceTypes.length > 0 && { resourceTypes }),
     ...(priority !== 0 && { priority }),
     ...(conditions.length > 0 && { conditions: conditions }),
-    ...(approval !== null && { approval }),
+    ...(approval !== null && { approval: givenApproval(approval) }),
   };
+}
+
+/** Without the approvers if they can only have been filled in: a file with them would be refused. */
+function givenApproval(approval: Approval): Partial<Approval> {
+  const { approvers, ...others } = approval;
+  return approvers.some(({ approvals }) => approvals > MOST_APPROVALS) ? others : approval;
 }
