@@ -1,5 +1,6 @@
 import type { Agent } from '../agents/agent.entity';
 import { findAgentAsOf, findAgents } from '../agents/find-agent';
+import type { FieldFault } from '../errors/domain-error';
 import type { Moment, RecordHistory } from '../ledger/record-history';
 import type { AgentSubject } from '../policies/patterns/subject';
 import { subjectOf } from '../policies/subject-of';
@@ -28,6 +29,21 @@ export async function agentsOf(
   const known = new Map<string, KnownAgent>();
   for (const [name, agent] of found) known.set(name, { agent, subject: subjectOf(agent) });
   return known;
+}
+
+/** False for an agent that does not exist. */
+export function isKnown(who: AskedPermission['who'], agents: Agents): boolean {
+  return !('agent' in who) || agents.has(who.agent);
+}
+
+/** The faults of questions about agents that do not exist. */
+export function unknownAgentFaults(
+  asked: readonly AskedPermission[],
+  knows: (who: AskedPermission['who']) => boolean,
+): FieldFault[] {
+  const unknown = asked.flatMap(({ who }) => ('agent' in who && !knows(who) ? who.field : []));
+  const message = 'must be the id or the name of an existing agent';
+  return [...new Set(unknown)].map((field) => ({ field, message }));
 }
 
 async function eachAgent(

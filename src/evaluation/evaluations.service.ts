@@ -16,7 +16,7 @@ import type { EvaluationSubject } from '../policies/patterns/subject';
 import { inSlices, Slices } from '../shared/slices';
 import { type AnswerExplanation, explained } from './answer-explanation';
 import { AnsweredApprovals } from './answered-approvals';
-import { type Agents, agentsOf, type KnownAgent } from './asked-agents';
+import { type Agents, agentsOf, isKnown, type KnownAgent, unknownAgentFaults } from './asked-agents';
 import type { AskedPermission } from './asked-permission';
 import { requireMayAsk } from './may-ask';
 import { SUBJECT_ROLES } from './question-faults';
@@ -79,13 +79,16 @@ export class Evaluations {
   }
 
   /**
-   * Answers in the order of the questions, with policies that need not be in force, for agents as they are now. Whether
-   * the caller may ask is not checked.
+   * Answers in the order of the questions, with policies that need not be in force. Whether the caller may ask is not
+   * checked.
+   * @param agents of the questions.
    * @throws VALIDATION_ERROR for agents that do not exist.
    */
-  async answersBy(policies: PolicySnapshot, asked: readonly AskedPermission[]): Promise<PermissionAnswer[]> {
-    const everybody = asked.map(({ who }) => who);
-    const agents = await agentsOf(this.history, everybody);
+  async answersBy(
+    policies: PolicySnapshot,
+    asked: readonly AskedPermission[],
+    agents: Agents,
+  ): Promise<PermissionAnswer[]> {
     return (await answersOf(this.askingOf(policies, agents), asked, false)).map(({ answer }) => answer);
   }
 
@@ -124,7 +127,7 @@ export class Evaluations {
   private askingOf(policies: PolicySnapshot, agents: Agents): Asking {
     return {
       policySet: policies.policySet,
-      isKnown: (who) => !('agent' in who) || agents.get(who.agent) !== undefined,
+      isKnown: (who) => isKnown(who, agents),
       answer: (question, explains) => this.answer(question, agents, policies, explains),
     };
   }
@@ -180,10 +183,8 @@ async function answersOf(
   asked: readonly AskedPermission[],
   explains: boolean,
 ): Promise<ExplainedAnswer[]> {
-  requireKnown(
-    asked.map(({ who }) => who),
-    asking,
-  );
+  const faults = unknownAgentFaults(asked, asking.isKnown);
+  if (faults.length > 0) throw invalid(faults);
   const slices = new Slices();
   const answers: ExplainedAnswer[] = [];
   for (const question of asked) {
@@ -208,11 +209,4 @@ function resolved({ who }: AskedPermission, agents: Agents): Resolved {
   const agent = agents.get(who.agent);
   if (agent === undefined) throw new Error(`The agent ${who.agent} was not refused as unknown.`);
   return agent;
-}
-
-function requireKnown(everybody: readonly AskedPermission['who'][], { isKnown }: Asking): void {
-  const unknown = everybody.flatMap((who) => ('agent' in who && !isKnown(who) ? who.field : []));
-  if (unknown.length === 0) return;
-  const message = 'must be the id or the name of an existing agent';
-  throw invalid([...new Set(unknown)].map((field) => ({ field, message })));
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/configuration';
-import { preconditionFailed } from '../errors/domain-error';
+import { invalid, preconditionFailed } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import type { LedgerTransaction } from '../ledger/ledger-transaction';
 import { LedgerService } from '../ledger/ledger.service';
@@ -152,9 +152,10 @@ async function changesFor(
   wanted: WantedPolicies,
   inForce: readonly Policy[],
   slices: Slices,
-): Promise<PolicyChange[]> {
+): Promise<readonly PolicyChange[]> {
   const others = await transaction.findAmong(POLICY, ['name', 'version'], notInForce(wanted.policies, inForce));
-  const changes = await policyChanges(wanted, { inForce, outOfForce: byVersion(others) }, slices);
+  const { changes, faults } = await policyChanges(wanted, { inForce, outOfForce: byVersion(others) }, slices);
+  if (faults.length > 0) throw invalid(faults);
   const going = goingOutOfForce(changes).map(({ id }) => [id]);
   await transaction.findAmong(POLICY, ['id'], going);
   return changes;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/configuration';
+import { invalid } from '../errors/domain-error';
 import { BoundedQueue } from '../shared/bounded-queue';
 import { Slices } from '../shared/slices';
 import { ActivePolicies } from '../policies/active-policies';
@@ -56,14 +57,16 @@ export class PlanService {
     leaving: AbortSignal,
   ): Promise<{ readonly planned: readonly PlannedPolicy[]; readonly answer: PolicyPlanResponse }> {
     const wanted = policies.map((policy) => contentOf(policy, this.configuration.requiredApprovals));
-    if (tests !== undefined) await this.tests.requireMayAsk(caller, tests);
+    const asked = tests === undefined ? null : await this.tests.asked(caller, tests);
     const known = await this.current.knownFor(wanted);
     leaving.throwIfAborted();
     const slices = new Slices();
-    const changes = await policyChanges({ policies: wanted, prune }, known, slices);
+    const { changes, faults: differences } = await policyChanges({ policies: wanted, prune }, known, slices);
+    const faults = [...differences, ...(asked?.faults ?? [])];
+    if (faults.length > 0) throw invalid(faults);
     await this.activePolicies.requireRoomForAll(comingIntoForce(changes), goingOutOfForce(changes), slices);
     const planned = await plannedPolicies(known.inForce, changes);
-    const results = tests === undefined ? null : await this.tests.results(tests, targetOf(planned));
+    const results = asked === null ? null : await this.tests.results(asked, targetOf(planned));
     const compared = await this.comparisons.compare(planned, leaving);
     const answer = {
       base: known.policySet,

@@ -1,4 +1,3 @@
-import { invalid } from '../errors/domain-error';
 import type { FieldFault } from '../errors/domain-error';
 import { firstDifference } from '../policies/policy-content';
 import type { PolicyContent } from '../policies/policy-content';
@@ -17,6 +16,13 @@ export interface WantedPolicies {
   readonly prune: boolean;
 }
 
+/** What leads to the desired set. */
+export interface FoundChanges {
+  readonly changes: readonly PolicyChange[];
+  /** Of versions that exist with other content: nothing can be changed then. */
+  readonly faults: readonly FieldFault[];
+}
+
 /** The existing policies. */
 export interface KnownPolicies {
   readonly inForce: readonly Policy[];
@@ -28,15 +34,12 @@ function versionKey({ name, version }: Pick<Policy, 'name' | 'version'>): string
   return JSON.stringify([name, version]);
 }
 
-/**
- * The changes that lead to the desired set, in its order, followed by what `prune` removes, by name. Compares in chunks.
- * @throws VALIDATION_ERROR when a version exists with other content.
- */
+/** The changes that lead to the desired set, in its order, followed by what `prune` removes, by name. Compares in chunks. */
 export async function policyChanges(
   { policies, prune }: WantedPolicies,
   { inForce, outOfForce }: KnownPolicies,
   slices: Slices,
-): Promise<PolicyChange[]> {
+): Promise<FoundChanges> {
   const byName = new Map(inForce.map((policy) => [policy.name, policy]));
   const faults: FieldFault[] = [];
   const changes: PolicyChange[] = [];
@@ -54,8 +57,7 @@ export async function policyChanges(
     if (isCurrent) changes.push({ change: 'keep', policy: existing, replaced: null });
     else changes.push({ change: 'activate', policy: existing, replaced: current });
   }
-  if (faults.length > 0) throw invalid(faults);
-  return prune ? [...changes, ...pruned(inForce, policies)] : changes;
+  return { changes: prune ? [...changes, ...pruned(inForce, policies)] : changes, faults };
 }
 
 /** The versions of the set that are not in force: whether they exist has to be looked up. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { PermissionAnswer } from '../authorization/permission';
-import { agentsOf } from '../evaluation/asked-agents';
+import type { FieldFault } from '../errors/domain-error';
+import { type Agents, agentsOf, isKnown, unknownAgentFaults } from '../evaluation/asked-agents';
 import { askedPermission, type AskedPermission, type GivenQuestion } from '../evaluation/asked-permission';
 import { Evaluations } from '../evaluation/evaluations.service';
 import { requireMayAsk } from '../evaluation/may-ask';
@@ -16,6 +17,15 @@ export interface PolicyTest extends GivenQuestion {
   readonly expect: PolicyEffect;
   /** The name of a policy that should be among those that decide. */
   readonly by?: string;
+}
+
+/** Tests as questions, and the agents that they are about. */
+export interface AskedTests {
+  readonly tests: readonly PolicyTest[];
+  readonly questions: readonly AskedPermission[];
+  readonly agents: Agents;
+  /** Of tests that are about agents that do not exist: they have no results. */
+  readonly faults: readonly FieldFault[];
 }
 
 /** The results of tests. */
@@ -35,10 +45,11 @@ interface FailedTest {
 /** A policy that decides; its id is null if it is to be created. */
 type TestedPolicy = PlannedReference & Pick<DecidingPolicy, 'effect'>;
 
-/** A question with its answer. */
-interface Asked {
+/** A question with its answer, and the agents that the questions are about. */
+interface Answered {
   readonly question: AskedPermission;
   readonly answer: PermissionAnswer;
+  readonly agents: Agents;
 }
 
 /** Runs tests against a set of policies that is not in force. */
@@ -50,18 +61,20 @@ export class PolicyTests {
   ) {}
 
   /** @throws PERMISSION_DENIED when the caller may only ask for its own agent. */
-  async requireMayAsk(caller: Caller, tests: readonly PolicyTest[]): Promise<void> {
-    const everybody = tests.map((test) => askedPermission(test, {}, '').who);
-    await requireMayAsk(caller, everybody, () => agentsOf(this.history, everybody));
+  async asked(caller: Caller, tests: readonly PolicyTest[]): Promise<AskedTests> {
+    const questions = tests.map((test, index) => askedPermission(test, {}, `tests[${index}].`));
+    const everybody = questions.map(({ who }) => who);
+    const agents = await agentsOf(this.history, everybody);
+    await requireMayAsk(caller, everybody, () => agents);
+    return { tests, questions, agents, faults: unknownAgentFaults(questions, (who) => isKnown(who, agents)) };
   }
 
-  /**
-   * @param target the policies of the set.
-   * @throws VALIDATION_ERROR for agents that do not exist.
-   */
-  async results(tests: readonly PolicyTest[], target: readonly PlannedPolicy[]): Promise<PolicyTestResults> {
-    const questions = tests.map((test, index) => askedPermission(test, {}, `tests[${index}].`));
-    const answers = await this.evaluations.answersBy((await evaluatorOf(target)).snapshot(), questions);
+  /** @param target the policies of the set. */
+  async results(
+    { tests, questions, agents }: AskedTests,
+    target: readonly PlannedPolicy[],
+  ): Promise<PolicyTestResults> {
+    const answers = await this.evaluations.answersBy((await evaluatorOf(target)).snapshot(), questions, agents);
     const byName = new Map(target.map((policy) => [policy.name, policy]));
     const created = new Set(target.flatMap(({ id, isNew }) => (isNew ? id : [])));
     const tested = ({ id, name, version, effect }: DecidingPolicy): TestedPolicy => {
@@ -72,7 +85,8 @@ export class PolicyTests {
       const [answer, question] = [answers[index], questions[index]];
       if (answer === undefined || question === undefined) throw new Error('A test has no answer.');
       const isAsExpected =
-        answer.effect === expect && (by === undefined || (await this.decides(by, byName, { question, answer })));
+        answer.effect === expect &&
+        (by === undefined || (await this.decides(by, byName, { question, answer, agents })));
       if (!isAsExpected) failed.push({ index, expect, answer, policies: answer.policies.map(tested) });
     }
     return { passed: tests.length - failed.length, failed };
@@ -85,7 +99,7 @@ export class PolicyTests {
   private async decides(
     name: string,
     target: ReadonlyMap<string, PlannedPolicy>,
-    { question, answer: { policies } }: Asked,
+    { question, answer: { policies }, agents }: Answered,
   ): Promise<boolean> {
     const policy = target.get(name);
     const [first] = policies;
@@ -93,7 +107,7 @@ export class PolicyTests {
     if (policy === undefined || deciding === undefined) return false;
     if (policies.length < MAX_DECIDING_POLICIES) return policies.some(({ id }) => id === policy.id);
     const two = await evaluatorOf([deciding, policy]);
-    const [answer] = await this.evaluations.answersBy(two.snapshot(), [question]);
+    const [answer] = await this.evaluations.answersBy(two.snapshot(), [question], agents);
     return answer?.policies.some(({ id }) => id === policy.id) === true;
   }
 }

@@ -126,6 +126,15 @@ describe('A set of policies', () => {
       expect(answer.status).toBe(400);
       expect(Object.keys(faults(answer))).toEqual(['policies[1].actions']);
     }
+    const asked = { action: 'read', resourceType: 'a', resourceId: 'a', expect: 'deny' };
+    const tests = [
+      { ...asked, subject: {} },
+      { ...asked, agent: 'nobody' },
+    ];
+    expect(Object.keys(faults(await post('/plan', { policies: changed, tests })))).toEqual([
+      'policies[1].actions',
+      'tests[1].agent',
+    ]);
   });
 
   it('has valid policies, and one version of each', async () => {
@@ -172,6 +181,10 @@ describe('A set of policies', () => {
       },
     ];
     expect((await post('/plan', { policies: long })).body.error.message).toContain('MAX_POLICY_TEXT');
+    const nobody = { agent: 'nobody', action: 'read', resourceType: 'a', resourceId: 'a', expect: 'deny' };
+    expect(faults(await post('/plan', { policies: larger, tests: [nobody] }))).toEqual({
+      'tests[0].agent': 'must be the id or the name of an existing agent',
+    });
     expect((await applied(larger, { prune: true })).changes).toHaveLength(4);
   });
 
