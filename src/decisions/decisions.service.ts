@@ -4,7 +4,7 @@ import { suspension } from '../agents/agent-reference';
 import { AGENT } from '../agents/agent.kind';
 import { agentLookup } from '../agents/find-agent';
 import { Configuration } from '../config/configuration';
-import { conflict, invalidField, notFound } from '../errors/domain-error';
+import { conflict, notFound } from '../errors/domain-error';
 import { requireAhead } from '../http/validation/expiry-field';
 import type { Caller } from '../ledger/caller';
 import { Refusal } from '../ledger/ledger-transaction';
@@ -45,7 +45,7 @@ export class DecisionsService {
 
   /** @throws VALIDATION_ERROR for an unknown proposer; PERMISSION_DENIED for a suspended one, with the refusal recorded. */
   async propose(caller: Caller, request: ProposeDecisionRequest): Promise<Decision> {
-    const groups = this.approvers(request);
+    const groups = request.approvers === undefined ? null : filledGroups(request.approvers);
     return this.ledger.prefetching(agentLookup(request.proposedBy)).write(caller, async (transaction) => {
       requireAhead(request.expiresAt, this.ledger.clockTime);
       const proposer = await actingAgent(transaction, 'proposedBy', request.proposedBy);
@@ -74,18 +74,6 @@ export class DecisionsService {
       if (obstacle !== null) throw obstacle;
       return cancelDecision(transaction, decision, reason);
     });
-  }
-
-  /** @throws VALIDATION_ERROR for groups that ask for fewer approvals than the risk level requires. */
-  private approvers({ approvers, riskLevel }: ProposeDecisionRequest): readonly ApproverGroup[] | null {
-    if (approvers === undefined) return null;
-    const groups = filledGroups(approvers);
-    const required = this.configuration.requiredApprovals[riskLevel];
-    if (sumOfApprovals(groups) >= required) return groups;
-    throw invalidField(
-      'approvers',
-      `must ask for at least ${required} approvals together, as REQUIRED_APPROVALS says for the risk level ${riskLevel}`,
-    );
   }
 
   private proposed(

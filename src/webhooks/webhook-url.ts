@@ -7,22 +7,25 @@ export interface WebhookTerms {
   readonly webhookAllowPrivate: boolean;
 }
 
-const FORM = /^(https?):\/\/([^/?]+)/i;
+const FORM = /^https?:\/\/([^/?]+)/i;
 /** A URL parser would drop these characters, or take a backslash for a slash. */
 const UNPRINTABLE = /[\s\p{Cc}\p{Cf}\\]/u;
 
-/**
- * What is wrong with a URL as the target of deliveries; undefined if nothing is. Its name is looked up when a
- * connection is opened.
- */
-export function webhookUrlFault(text: string, terms: WebhookTerms): string | undefined {
-  const [, scheme = '', authority = ''] = FORM.exec(text) ?? [];
-  if (UNPRINTABLE.test(text) || authority === '' || !URL.canParse(text)) return 'must be an absolute URL';
-  if (scheme.toLowerCase() === 'http' && !terms.webhookAllowHttp)
-    return 'must begin with https://, since WEBHOOK_ALLOW_HTTP is not set';
+/** What is wrong with a URL as the target of deliveries, whatever is permitted; undefined if nothing is. */
+export function webhookUrlFault(text: string): string | undefined {
+  const [, authority = ''] = FORM.exec(text) ?? [];
+  if (UNPRINTABLE.test(text) || authority === '' || !URL.canParse(text)) return 'must be an absolute https URL';
   if (authority.includes('@')) return 'must not have user info';
   if (text.includes('#')) return 'must not have a fragment';
-  if (!terms.webhookAllowPrivate && isRefusedLiteral(hostOf(new URL(text))))
+  return undefined;
+}
+
+/** Why a valid URL is not permitted; undefined if it is. Its name is looked up when a connection is opened. */
+export function refusedTargetFault(url: string, terms: WebhookTerms): string | undefined {
+  const { protocol, hostname } = new URL(url);
+  if (protocol === 'http:' && !terms.webhookAllowHttp)
+    return 'must begin with https://, since WEBHOOK_ALLOW_HTTP is not set';
+  if (!terms.webhookAllowPrivate && isRefusedLiteral(addressOf(hostname)))
     return 'must not be at a private or special address, since WEBHOOK_ALLOW_PRIVATE is not set';
   return undefined;
 }
@@ -32,7 +35,7 @@ function isRefusedLiteral(host: string): boolean {
   return isIP(host) !== 0 && isRefusedAddress(host);
 }
 
-/** The host of a URL, an IPv6 address without its brackets. */
-function hostOf({ hostname }: URL): string {
+/** An IPv6 address without its brackets. */
+function addressOf(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { referencedAgent } from '../agents/agent-reference';
 import { agentLookup } from '../agents/find-agent';
-import { Configuration } from '../config/configuration';
 import { invalidField, notFound } from '../errors/domain-error';
 import type { Caller } from '../ledger/caller';
 import { LedgerService } from '../ledger/ledger.service';
@@ -16,7 +15,6 @@ import type { DeliveryProgress } from './delivery/delivery-progress.entity';
 import { hashOfSecret, newSecret, rotated } from './signing-secrets';
 import { type ChangedMember, createdNote, deletedNote, updatedNote } from './webhook-notes';
 import { foundWebhook } from './found-webhook';
-import { webhookUrlFault } from './webhook-url';
 import { type ShownWebhook, shownWebhook } from './shown-webhook';
 import { requireRoom } from './webhook-capacity';
 import type { Webhook } from './webhook.entity';
@@ -55,7 +53,6 @@ export class WebhooksService {
     private readonly reader: RecordReader,
     private readonly store: DeliveryProgressStore,
     private readonly dispatcher: WebhookDispatcher,
-    private readonly configuration: Configuration,
   ) {}
 
   list(request: PageRequest): Promise<Page<ShownWebhook & { readonly createdSequence: number }>> {
@@ -70,12 +67,8 @@ export class WebhooksService {
     return { webhook, progress };
   }
 
-  /**
-   * @throws VALIDATION_ERROR for a URL that must not be delivered to, or an unknown agent; CONFLICT when there are too
-   * many.
-   */
+  /** @throws VALIDATION_ERROR for an unknown agent; CONFLICT when there are too many. */
   async create(caller: Caller, request: NewWebhook): Promise<WebhookWithSecret> {
-    this.requireUrl(request.url);
     const secret = newSecret();
     const created = await this.ledger.prefetching(...lookups(request)).write(caller, async (transaction) => {
       const { url, actions, description = '' } = request;
@@ -104,7 +97,6 @@ export class WebhooksService {
    * @throws NOT_FOUND; VALIDATION_ERROR as at creation.
    */
   async update(caller: Caller, id: string, request: Partial<NewWebhook>): Promise<ShownWebhook> {
-    if (request.url !== undefined) this.requireUrl(request.url);
     const updated = await this.ledger
       .prefetching(byId(WEBHOOK, id), ...lookups(request))
       .write(caller, async (transaction) => {
@@ -170,11 +162,6 @@ export class WebhooksService {
     const webhook = await this.reader.find(WEBHOOK, id);
     if (webhook === undefined) throw notFound('webhook');
     return webhook;
-  }
-
-  private requireUrl(url: string): void {
-    const fault = webhookUrlFault(url, this.configuration);
-    if (fault !== undefined) throw invalidField('url', fault);
   }
 }
 

@@ -98,6 +98,11 @@ describe('The approvers of a decision', () => {
     it('must require at least what REQUIRED_APPROVALS says', async () => {
       const refused = await post({ riskLevel: 'high', approvers: [{ ...FINANCE, approvals: 2 }] });
       expect(refused.body.error.message).toContain('at least 3 approvals together, as REQUIRED_APPROVALS says');
+      // Together with the other faults; where the risk level is none, nothing can be said of the sum.
+      const blank = await post({ title: ' ', riskLevel: 'high', approvers: [{ ...FINANCE, approvals: null }] });
+      expect(Object.keys(faults(blank)).sort()).toEqual(['approvers', 'title']);
+      const unknown = await post({ riskLevel: 'none', approvers: [FINANCE] });
+      expect(Object.keys(faults(unknown))).toEqual(['riskLevel']);
     });
   });
 

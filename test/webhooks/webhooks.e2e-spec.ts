@@ -122,7 +122,15 @@ describe('Webhooks', () => {
       'https://100.100.100.200',
     ]) {
       expect([url, Object.keys(await refused({ url }))]).toEqual([url, ['url']]);
+      // Together with the other faults.
+      const body = { url, actions: [] };
+      const changed = faults(await send(strict, 'PATCH', `${WEBHOOKS}/whk_1`, { body }));
+      for (const found of [await refused(body), changed])
+        expect([url, Object.keys(found).sort()]).toEqual([url, ['actions', 'url']]);
     }
+    const longest = `http://127.0.0.1/${'a'.repeat(2_048 - 'http://127.0.0.1/'.length)}`;
+    expect(faults(await create({ url: `${longest}a` }))).toEqual({ url: 'must have 1 to 2048 characters' });
+    expect((await create({ url: longest, actions: ['none'] })).status).toBe(201);
     expect(Object.keys(await refused({ actions: [] }))).toEqual(['actions']);
     expect(Object.keys(await refused({ actions: ['a', 'a'] }))).toEqual(['actions[1]']);
     expect(Object.keys(await refused({ actions: ['a*'] }))).toEqual(['actions[0]']);

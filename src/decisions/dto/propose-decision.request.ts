@@ -1,14 +1,27 @@
 import { normaliseAgentName } from '../../agents/agent-name';
 import { RISK_LEVELS, type RiskLevel } from '../../config/configuration';
 import { sampleId } from '../../openapi/sample-id';
+import { ConfiguredRequest, type ConfiguredRule } from '../../http/validation/dto-shape';
 import { FreeFormObject } from '../../http/validation/body-fields';
 import { ExpiryField } from '../../http/validation/expiry-field';
 import { OneOf, OptionalText, RequiredText } from '../../http/validation/text-fields';
 import type { JsonObject } from '../../json/json-value';
-import type { GivenGroup } from '../../policies/approval/given-approval';
+import { areDistinctApprovers, filledGroups, type GivenGroup } from '../../policies/approval/given-approval';
+import { sumOfApprovals } from '../../policies/approval/reviewer-groups';
 import { ApproversField } from '../../policies/dto/approvers-field.decorator';
 import { decisionTypeFault } from '../decision-rules';
 
+/** Members that are not valid are reported by their own rules. */
+const enoughApprovals: ConfiguredRule = ({ approvers, riskLevel }, { requiredApprovals }) => {
+  const level = RISK_LEVELS.find((known) => known === riskLevel);
+  if (level === undefined || !areDistinctApprovers(approvers)) return [];
+  const required = requiredApprovals[level];
+  if (sumOfApprovals(filledGroups(approvers)) >= required) return [];
+  const message = `must ask for at least ${required} approvals together, as REQUIRED_APPROVALS says for the risk level ${level}`;
+  return [{ field: 'approvers', message }];
+};
+
+@ConfiguredRequest(enoughApprovals)
 export class ProposeDecisionRequest {
   @RequiredText({
     max: 100,

@@ -1,5 +1,6 @@
 import { type ArgumentMetadata, type Type, ValidationPipe } from '@nestjs/common';
 import type { ValidationError, ValidatorOptions } from 'class-validator';
+import type { Configuration } from '../../config/configuration';
 import { type FieldFault, FaultList } from '../../errors/domain-error';
 import { Slices } from '../../shared/slices';
 import { isWide } from '../../json/json-builder';
@@ -64,10 +65,12 @@ class DtoPipe extends ValidationPipe {
 export class DtoInspection {
   private readonly dtos = new DtoPipe();
 
+  constructor(private readonly configuration: Configuration) {}
+
   /** The DTO made from the members, or what is wrong with them. */
   async inspected(given: Members, shape: DtoShape, metadata: DtoMetadata, prefix: string): Promise<Inspected> {
     const known = knownMembers(given, shape);
-    const faults = [...unknownMembers(given, shape, prefix), ...wholeFaults(known, shape, prefix)];
+    const faults = [...unknownMembers(given, shape, prefix), ...this.wholeFaults(known, shape, prefix)];
     const lists = shape.lists.size === 0 ? NO_LISTS : await this.inspectedLists(known, shape, prefix);
     try {
       const dto = (await this.dtos.transform(liftContent(known, shape), metadata)) as object;
@@ -76,6 +79,14 @@ export class DtoInspection {
       if (!(error instanceof InvalidDto)) throw error;
       return { dto: undefined, faults: [...faults, ...fieldFaults(error.errors, prefix), ...lists.faults] };
     }
+  }
+
+  /** Rules for a whole query name its fields in full. */
+  wholeFaults(known: Members, { wholeRules }: DtoShape, prefix: string): FieldFault[] {
+    const found = wholeRules.flatMap((rule) => rule(known, this.configuration));
+    return prefix === FIELD_PREFIX.query
+      ? found
+      : found.map((fault) => ({ ...fault, field: `${prefix}${fault.field}` }));
   }
 
   private async inspectedLists(known: Members, { lists }: DtoShape, prefix: string): Promise<InspectedLists> {
@@ -130,12 +141,6 @@ function unknownMembers(given: Members, shape: DtoShape, prefix: string): readon
 function* unknownFaults(unknown: readonly string[], { members }: DtoShape, prefix: string): Generator<FieldFault> {
   const message = `is not known here; known are ${[...members].join(', ')}`;
   for (const name of unknown) yield { field: `${prefix}${shownKey(name)}`, message };
-}
-
-/** Rules for a whole query name its fields in full. */
-export function wholeFaults(known: Members, { wholeRules }: DtoShape, prefix: string): FieldFault[] {
-  const found = wholeRules.flatMap((rule) => rule(known));
-  return prefix === FIELD_PREFIX.query ? found : found.map((fault) => ({ ...fault, field: `${prefix}${fault.field}` }));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidationTypes } from 'class-validator';
+import type { Configuration } from '../../config/configuration';
 import type { FieldFault } from '../../errors/domain-error';
 
 const WHOLE_RULES = 'http:whole-rules';
@@ -11,6 +12,12 @@ const IS_DTO = ValidationTypes.NESTED_VALIDATION;
 /** What is wrong with a request as a whole, judged by the members it has; `null` members have been removed. */
 export type WholeRule = (members: Readonly<Record<string, unknown>>) => readonly FieldFault[];
 
+/** A rule for a request as a whole that depends on settings. */
+export type ConfiguredRule = (
+  members: Readonly<Record<string, unknown>>,
+  configuration: Configuration,
+) => readonly FieldFault[];
+
 /** What a DTO class declares, read from its decorators once. */
 export interface DtoShape {
   readonly members: ReadonlySet<string>;
@@ -21,7 +28,7 @@ export interface DtoShape {
   readonly lists: ReadonlyMap<string, Type>;
   /** {@link NotStored} */
   readonly notStored: ReadonlySet<string>;
-  readonly wholeRules: readonly WholeRule[];
+  readonly wholeRules: readonly ConfiguredRule[];
 }
 
 /** A member that is a list of DTOs. */
@@ -35,6 +42,11 @@ const rules = getMetadataStorage();
 
 /** Validates a request by the combination of its members. */
 export function WholeRequest(rule: WholeRule): ClassDecorator {
+  return (target) => append(WHOLE_RULES, target, rule);
+}
+
+/** The same by a rule that depends on settings. */
+export function ConfiguredRequest(rule: ConfiguredRule): ClassDecorator {
   return (target) => append(WHOLE_RULES, target, rule);
 }
 
@@ -67,7 +79,7 @@ function readShape(type: Type): DtoShape {
     nested: new Set(nested.map(({ propertyName }) => propertyName)),
     lists: new Map((collected(LISTED_DTOS, type) as ListedDto[]).map(({ member, item }) => [member, item])),
     notStored: new Set(collected(NOT_STORED, type) as string[]),
-    wholeRules: collected(WHOLE_RULES, type) as WholeRule[],
+    wholeRules: collected(WHOLE_RULES, type) as ConfiguredRule[],
   };
 }
 

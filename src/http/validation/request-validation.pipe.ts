@@ -1,10 +1,11 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
+import { Configuration } from '../../config/configuration';
 import { type FieldFault, invalid } from '../../errors/domain-error';
 import type { JsonObject } from '../../json/json-value';
 import { prepareCanonicalJson } from '../../ledger/chain/canonical-json';
 import { Slices } from '../../shared/slices';
 import { isLonger } from '../answers/json-parts';
-import { DtoInspection, type DtoMetadata, FIELD_PREFIX, type Members, wholeFaults } from './dto-inspection';
+import { DtoInspection, type DtoMetadata, FIELD_PREFIX, type Members } from './dto-inspection';
 import { type DtoShape, dtoShape } from './dto-shape';
 
 /** Characters of JSON above which other requests get a turn between steps. */
@@ -21,7 +22,11 @@ const NOT_DTOS: ReadonlySet<unknown> = new Set([String, Boolean, Number, Array, 
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {
-  private readonly inspection = new DtoInspection();
+  private readonly inspection: DtoInspection;
+
+  constructor(configuration: Configuration) {
+    this.inspection = new DtoInspection(configuration);
+  }
 
   transform(value: unknown, metadata: ArgumentMetadata): unknown {
     const { metatype, type } = metadata;
@@ -35,7 +40,7 @@ export class RequestValidationPipe implements PipeTransform {
     if (type !== 'query' || !isNothingToCheck(given, shape)) {
       return this.validated(given, value, shape, { ...metadata, metatype });
     }
-    settle(value, wholeFaults(given, shape, FIELD_PREFIX[type]));
+    settle(value, this.inspection.wholeFaults(given, shape, FIELD_PREFIX[type]));
     return new metatype();
   }
 

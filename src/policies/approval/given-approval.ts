@@ -61,6 +61,12 @@ export function distinctApproversFault(value: unknown): string | readonly FaultI
   });
 }
 
+/** Whether groups are as {@link distinctApproversFault} wants them. */
+export function areDistinctApprovers(value: unknown): value is readonly GivenGroup[] {
+  const found = distinctApproversFault(value);
+  return found === undefined || found.length === 0;
+}
+
 /** Fills in defaults: one approval. */
 export function filledGroups(given: readonly GivenGroup[]): ApproverGroup[] {
   return given.map(({ subjects, approvals }) => ({ subjects, approvals: approvals ?? 1 }));

@@ -5,7 +5,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { BlockList, type LookupFunction, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { Configuration } from '../../config/configuration';
-import { webhookUrlFault, type WebhookTerms } from '../webhook-url';
+import { refusedTargetFault, type WebhookTerms, webhookUrlFault } from '../webhook-url';
 import { isRefusedAddress } from '../address-class';
 import { NameLookup } from './name-lookup';
 import { signatures, type SignedContent } from './signature';
@@ -88,7 +88,7 @@ export class WebhookSender {
     return new Promise((resolve) => {
       const url = new URL(delivery.url);
       // What was allowed when it was created may not be any more.
-      if (webhookUrlFault(delivery.url, this.terms) !== undefined) {
+      if ((webhookUrlFault(delivery.url) ?? refusedTargetFault(delivery.url, this.terms)) !== undefined) {
         resolve(NO_ANSWER);
         return;
       }

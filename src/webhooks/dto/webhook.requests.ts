@@ -1,11 +1,15 @@
 import { normaliseAgentName } from '../../agents/agent-name';
 import { actionPatternOrAnyFault, LONGEST_PATTERN } from '../../events/action-pattern';
 import { AtLeastOneOf, IntegerField } from '../../http/validation/body-fields';
+import { ConfiguredRequest, type ConfiguredRule } from '../../http/validation/dto-shape';
 import { DistinctStrings, OptionalText, RequiredText } from '../../http/validation/text-fields';
+import { textFault } from '../../http/validation/value-rules';
 import { sampleId } from '../../openapi/sample-id';
+import { refusedTargetFault, webhookUrlFault } from '../webhook-url';
 
 const URL = {
   max: 2_048,
+  rule: webhookUrlFault,
   description:
     'URL to which audit entries are delivered: https, without user info and fragment, at an address of the public internet.',
   example: 'https://hooks.example.com/governance',
@@ -33,6 +37,14 @@ const DESCRIPTION = {
   example: 'Informs the finance channel of decisions.',
 };
 
+/** A URL that is not valid is reported by the rule of its member. */
+const permittedTarget: ConfiguredRule = ({ url }, configuration) => {
+  if (typeof url !== 'string' || textFault(url, URL) !== undefined) return [];
+  const message = refusedTargetFault(url, configuration);
+  return message === undefined ? [] : [{ field: 'url', message }];
+};
+
+@ConfiguredRequest(permittedTarget)
 export class CreateWebhookRequest {
   @RequiredText(URL)
   readonly url!: string;
@@ -49,6 +61,7 @@ export class CreateWebhookRequest {
 
 /** Absent members stay unchanged; a list is replaced as a whole. */
 @AtLeastOneOf('url', 'actions', 'agentId', 'description')
+@ConfiguredRequest(permittedTarget)
 export class UpdateWebhookRequest {
   @OptionalText(URL)
   readonly url?: string;
