@@ -65,8 +65,8 @@ export class LedgerService implements OnModuleInit, OnApplicationShutdown {
     { maxClockStep }: Configuration,
   ) {
     this.clock = new LedgerClock(database.dialect.clock, maxClockStep, this.stops);
-    this.writer = new WriterConnection(database, this.known);
     this.projections = new Projections(catalog);
+    this.writer = new WriterConnection(database, this.known, this.projections);
     this.replicaPoll = new ReplicaPoll(database.points, this.projections, this.known);
     const transaction = new BatchTransaction(database, this.writer, this.projections, this.known, this.clock);
     const runner = new BatchRunner(database, catalog, this.writer, transaction, this.projections, this.clock);

@@ -1,3 +1,4 @@
+import { DatabaseFault } from '../../database/database-fault';
 import type { SqlSessions } from '../../database/sql-connection';
 import { SingleFlight } from '../../shared/single-flight';
 import { Slices } from '../../shared/slices';
@@ -51,10 +52,15 @@ export class Projections {
     this.projections.push(followed);
   }
 
+  /** @throws DatabaseFault `unavailable` where a change cannot be read: nothing can be decided until it can. */
   async catchUp(connection: SqlSessions, head: LedgerPosition): Promise<void> {
     for (const followed of this.projections) {
       if (head.effectSequence > followed.upTo) {
-        await followed.memory.catchUp(this.changesAfter(followed.upTo, connection));
+        try {
+          await followed.memory.catchUp(this.changesAfter(followed.upTo, connection));
+        } catch (error) {
+          throw unreadable(error);
+        }
       }
       followed.upTo = Math.max(followed.upTo, head.sequence);
     }
@@ -109,4 +115,10 @@ export class Projections {
       },
     };
   }
+}
+
+/** Every later command would fail as this one did, so it is not the command that is at fault. */
+function unreadable(error: unknown): DatabaseFault {
+  if (error instanceof DatabaseFault) return error;
+  return new DatabaseFault('unavailable', 'MEMORY', `What another process has changed is unreadable: ${String(error)}`);
 }

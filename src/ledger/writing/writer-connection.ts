@@ -6,6 +6,7 @@ import { stopContradicted } from '../head/fail-stop';
 import { type KnownHead, readHead, TOUCH_HEAD } from '../head/known-head';
 import type { LedgerPosition } from '../chain/ledger-position';
 import { dryRun } from './dry-run';
+import type { Projections } from './projections';
 import { within } from '../../shared/within';
 
 const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
@@ -26,6 +27,7 @@ export class WriterConnection {
   constructor(
     private readonly database: Database,
     private readonly known: KnownHead,
+    private readonly projections: Projections,
   ) {}
 
   get hasFailed(): boolean {
@@ -108,8 +110,8 @@ export class WriterConnection {
   }
 
   /**
-   * Finds out whether a write would succeed: the head is sound, the ledger accepts an entry, and a commit reaches the
-   * disk.
+   * Finds out whether a write would succeed: the head is sound, memory can follow what other processes have changed, the
+   * ledger accepts an entry, and a commit reaches the disk.
    */
   async probe(): Promise<void> {
     const { dialect } = this.database;
@@ -118,6 +120,7 @@ export class WriterConnection {
       const connection = await this.current();
       await connection.run(dialect.begin);
       const head = await this.known.checked(readHead(connection, dialect.lockRow));
+      await this.projections.catchUp(connection, head);
       await dryRun(connection, dialect, head);
       await connection.run(TOUCH_HEAD);
       await connection.run('COMMIT');
