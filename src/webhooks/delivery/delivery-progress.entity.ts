@@ -13,7 +13,7 @@ export class DeliveryProgress {
   @Column('bigint')
   readonly sequence!: number;
 
-  /** Incremented when somebody sets the position: what the deliverer knew before is then outdated. */
+  /** Another, random one whenever somebody sets the position: what the deliverer knew before is then outdated. */
   @Column('bigint')
   readonly epoch!: number;
 

@@ -79,7 +79,7 @@ export class WebhookSender {
     const over = AbortSignal.timeout(LONGEST_ATTEMPT);
     const first = await this.exchange(delivery, over);
     // The endpoint had closed the kept connection: it is unknown whether it received anything.
-    const answer = first === 'stale' ? await this.exchange(delivery, over) : first;
+    const answer = first === 'stale' && delivery.mayStill() ? await this.exchange(delivery, over) : first;
     const { status, retryAfter } = answer === 'stale' ? NO_ANSWER : answer;
     return { status, retryAfter, durationMs: Math.round(performance.now() - began) };
   }
