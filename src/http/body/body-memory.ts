@@ -85,12 +85,13 @@ export class BodyMemory {
     if (this.aloneBytes === 0) this.admitWaiting();
   }
 
-  /** Resolves when the bytes are reserved; in the place of its own together with those that it holds, which
-   * it then gives back. Throws UNAVAILABLE after ten seconds. */
+  /**
+   * Resolves when the bytes are reserved; in the place of its own together with those that it holds, which it then gives
+   * back. Throws UNAVAILABLE after ten seconds.
+   */
   wait(wanted: Wanted, request: IncomingMessage): Promise<void> {
     const { client, held } = wanted;
-    // What waits for the place of its own goes on whatever the others hold.
-    const accounts = this.needsOwnPlace(held + wanted.bytes) ? [] : [this.accountOf(client), this.whole];
+    const accounts = [this.accountOf(client), this.whole];
     return new Promise((resolve, reject) => {
       const end = (refusal: DomainError | null): void => {
         clearTimeout(timer);

@@ -196,6 +196,25 @@ describe('Large bodies', () => {
     await untilRoom(0, 0);
   });
 
+  it('that wait for the place of their own, partly received, do not keep others from being received', async () => {
+    const huge = `Content-Length: ${HUGE}`;
+    const [body, started] = [bodyOf(HUGE), 110_000];
+    const partly = begin(body.slice(0, started), huge);
+    await untilRoom(started, 0);
+    begin(body, huge, '127.0.0.2');
+    await untilBegun(1);
+    partly.write(body.slice(started, started + 20_000));
+    while ((await room()).waiting === 0) await sleep(10);
+    begin(bodyOf(LARGE), `Content-Length: ${LARGE}`, '127.0.0.3');
+    await untilBegun(2);
+    partly.write(body.slice(started + 20_000));
+    work.emit('end');
+    await untilBegun(3);
+    work.emit('end');
+    expect(await statusOf(partly)).toBe(201);
+    await untilRoom(0, 0);
+  });
+
   it('that are each partly received are all completed, one after another', async () => {
     const parts = Array.from({ length: 12 }, () => begin(bodyOf(LARGE).slice(0, LARGE / 2)));
     while ((await room()).held < ROOM / 2) await sleep(10);
