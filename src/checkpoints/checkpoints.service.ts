@@ -58,9 +58,13 @@ export class Checkpoints implements OnModuleInit, OnApplicationBootstrap, Before
     this.timer = setInterval(() => void this.issueUnasked(), INTERVAL).unref();
   }
 
-  /** The last one of an orderly shutdown: all requests have been answered, and the database is still open. */
+  /**
+   * The last one of an orderly shutdown: all requests have been answered, and the database is still open. A process whose
+   * start failed has written nothing.
+   */
   async beforeApplicationShutdown(): Promise<void> {
-    if (this.timer !== null) clearInterval(this.timer);
+    if (this.timer === null) return;
+    clearInterval(this.timer);
     await within(this.issueUnasked(), LONGEST_LAST, undefined);
   }
 

@@ -107,11 +107,16 @@ class SingleFlightRun<Wish, Result> {
 
   /** Waits for the result; throws the reason of the signal as soon as that is aborted. */
   join(leaving: AbortSignal | undefined): Promise<Result> {
-    return new Promise((resolve, reject) => {
+    let leave = (): void => undefined;
+    const result = new Promise<Result>((resolve, reject) => {
       const sharer = { resolve, reject };
       this.sharers.add(sharer);
-      leaving?.addEventListener('abort', () => this.leave(sharer, leaving.reason), { once: true });
+      leave = () => this.leave(sharer, leaving?.reason);
     });
+    if (leaving === undefined) return result;
+    leaving.addEventListener('abort', leave, { once: true });
+    // The signal may outlive many runs.
+    return result.finally(() => leaving.removeEventListener('abort', leave));
   }
 
   /** Resolves when the work has ended, whether it succeeded or not. */

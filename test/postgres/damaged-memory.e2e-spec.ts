@@ -32,7 +32,7 @@ describe('A row that replicas keep in memory, damaged after another replica chan
   it('makes the replica that cannot follow refuse writes, and not ready, until it is repaired', async () => {
     const { id } = await createPolicy(writer, { actions: ['read'] });
     const setActions = (actions: string): Promise<unknown> =>
-      foreign.run(`UPDATE "policies" SET "actions" = $1 WHERE "id" = $2`, [actions, id as string]);
+      foreign.run(`UPDATE "policies" SET "actions" = $1 WHERE "id" = $2`, [actions, id]);
     await setActions('{');
     expect((await write()).status).toBe(503);
     expect((await ready()).status).toBe(503);

@@ -69,10 +69,14 @@ type CursorContent = [
   totalOf: string | null,
 ];
 
-/** Derived when it is first needed, and kept: many processes never need it. */
+/** Derived when it is first needed, and kept: many processes never need it. For want of memory it may fail, once. */
 function lazyKey(secret: string): LazyKey {
   let key: Promise<Buffer> | undefined;
-  return () => (key ??= derive(secret, PURPOSE, SEAL_BYTES, COST));
+  const forget = (error: unknown): never => {
+    key = undefined;
+    throw error;
+  };
+  return () => (key ??= derive(secret, PURPOSE, SEAL_BYTES, COST).catch(forget));
 }
 
 function seal(content: Buffer, key: Buffer): Buffer {
