@@ -253,10 +253,12 @@ describeOnSqlite('Policies as files', () => {
     symlinkSync(join(folder, 'policies'), join(elsewhere, 'back'));
     write('notes.txt', 'Not looked at.');
     write('.draft.yaml', REFUNDS);
+    // So does Emacs lock the file that it edits.
+    symlinkSync('somebody@somewhere.1234', join(folder, 'policies', '.#good.yaml'));
     expect(await offline()).toEqual({
       exitCode: 0,
       output: '2 files, 1 policy, 2 tests: well-formed.\n',
-      errors: 'Not read, as no policy files: policies/.draft.yaml, policies/notes.txt.\n',
+      errors: 'Not read, as no policy files: policies/.#good.yaml, policies/.draft.yaml, policies/notes.txt.\n',
     });
     rmSync(elsewhere, { recursive: true });
     expect(await offline()).toMatchObject({

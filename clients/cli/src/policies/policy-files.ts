@@ -92,7 +92,7 @@ function find(path: string, found: Found): void {
   }
   for (const name of readdirSync(path).sort()) {
     const inside = join(path, name);
-    if (isPolicyPlace(name, isFolderAt(inside))) find(inside, found);
+    if (isPolicyPlace(name, inside)) find(inside, found);
     else found.others.push(inside);
   }
 }
@@ -109,7 +109,8 @@ function isFolderAt(path: string): boolean {
   }
 }
 
-function isPolicyPlace(name: string, isFolder: boolean): boolean {
+/** What is passed over by its name is not looked at: editors keep their locks as hidden links that lead nowhere. */
+function isPolicyPlace(name: string, path: string): boolean {
   if (name.startsWith('.') || name === 'node_modules') return false;
-  return isFolder || EXTENSIONS.has(extname(name).toLowerCase());
+  return isFolderAt(path) || EXTENSIONS.has(extname(name).toLowerCase());
 }
