@@ -118,6 +118,21 @@ describeOnSqlite('gov hook claude-code', () => {
     expect(reported).toEqual([0, 1].map(() => expect.objectContaining({ outcome: 'executed' })));
   });
 
+  it('reports each of many equal calls whose hooks run at the same time', async () => {
+    const input = { file_path: 'equal and at once' };
+    const uses = Array.from({ length: 24 }, (_, lines) => lines);
+    const nameless = (name: string, members: object = {}): string =>
+      event(name, 'Read', input, '', { ...members, tool_use_id: undefined });
+    await Promise.all(uses.map(() => before(nameless('PreToolUse'))));
+    const after = uses.map((lines) => hook(nameless('PostToolUse', { tool_response: { lines } })));
+    for (const one of await Promise.all(after)) expect(one).toEqual({ exitCode: 0, output: '', errors: '' });
+    const { data } = (await send(app, 'GET', `${EXECUTIONS}?agentId=${agentId}&action=Read&limit=1000`)).body;
+    const results = data.flatMap(({ parameters, result }: { parameters: object; result: { lines: number } | null }) =>
+      isDeepStrictEqual(parameters, input) ? [result?.lines] : [],
+    );
+    expect(results.sort((left: number, right: number) => left - right)).toEqual(uses);
+  });
+
   it('keeps what could not be reported, and reports it after the next tool', async () => {
     const kept = (): string[] => readdirSync(join(folder, 'agent-governance', 'hooks'));
     const [first, second] = [{ file_path: 'one' }, { file_path: 'two' }];
@@ -179,10 +194,12 @@ describeOnSqlite('gov hook claude-code', () => {
     ];
     const after = event('PostToolUse', 'Read', { file_path: 'toolu_32' }, 'toolu_32');
     await hook(after, { GOVERNANCE_URL: 'http://127.0.0.1:9' }, ['--timeout', '1']);
+    // It has another name since its tool has run.
+    const [kept = ''] = readdirSync(place).filter((name) => name.startsWith(ran));
     const longAgo = new Date(Date.now() - 31 * 24 * 60 * 60_000);
-    for (const name of [refused, ran]) utimesSync(join(place, name), longAgo, longAgo);
+    for (const name of [refused, kept]) utimesSync(join(place, name), longAgo, longAgo);
     await before(read('toolu_34'));
-    expect(readdirSync(place)).toEqual(expect.arrayContaining([ran, recent]));
+    expect(readdirSync(place)).toEqual(expect.arrayContaining([kept, recent]));
     expect(readdirSync(place)).not.toContain(refused);
   });
 

@@ -21,7 +21,7 @@ export interface KeptCall extends AuthorizedCall {
 }
 
 const SUFFIX = '.json';
-/** One that a hook is adding the outcome to. */
+/** One that a hook has taken, to add the outcome. */
 const CLAIMED = /\.json\.\d+\.json$/;
 /** Milliseconds after which a tool that has not run never will: its user refused it. */
 const LONGEST_QUESTION = 30 * 24 * 60 * 60_000;
@@ -45,12 +45,12 @@ export function keepOutcome(call: string, outcome: Outcome): KeptCall | null {
   for (const path of paths().filter((one) => basename(one).startsWith(digestOf(call)) && !CLAIMED.test(one))) {
     const kept = read(path);
     if (kept === null || kept.outcome !== undefined) continue;
+    // It keeps the new name: back under the old one, a hook that has read it before would take it a second time.
     const claimed = `${path}.${process.pid}${SUFFIX}`;
     if (!isRenamed(path, claimed)) continue;
     const own = { ...kept, outcome, reporter: process.pid };
     write(claimed, own);
-    renameSync(claimed, path);
-    return { path, ...own };
+    return { path: claimed, ...own };
   }
   return null;
 }
