@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -248,6 +250,13 @@ describeOnSqlite('gov hook claude-code', () => {
   ])('blocks where its command line is misspelt: gov %s %s %s', async (...words) => {
     const misspelt = run(process.execPath, [GOV, ...words.filter(Boolean)], { environment, input: '{}' });
     expect((await misspelt).exitCode).toBe(BLOCKED);
+  });
+
+  it('blocks where nobody reads its denial', async () => {
+    const program = spawn(process.execPath, [GOV, 'hook', 'claude-code'], { env: { ...process.env, ...environment } });
+    program.stdout.destroy();
+    program.stdin.end(event('PreToolUse', 'WebFetch', { url: 'https://a.example' }, 'toolu_51'));
+    expect((await once(program, 'close'))[0]).toBe(BLOCKED);
   });
 
   it('ends as any other command does where it is not meant', async () => {

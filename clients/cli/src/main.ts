@@ -11,7 +11,7 @@ import { addSeedCommand } from './commands/seed.js';
 import { addTamperCommand } from './commands/tamper.js';
 import { addTourCommand } from './commands/tour.js';
 import { endEarly } from './early-end.js';
-import { addHookCommand, blockFailures } from './hook/command.js';
+import { addHookCommand, blockFailures, isHookLine } from './hook/command.js';
 import { addMcpCommand } from './mcp/command.js';
 import { plain, printError } from './output.js';
 import { SettingsError } from './settings.js';
@@ -46,15 +46,16 @@ addSeedCommand(program);
 addTourCommand(program);
 addTamperCommand(program);
 addCompletionCommand(program);
-blockFailures(
+const isHook = isHookLine(
   process.argv.slice(2),
   program.commands.map((command) => command.name()),
 );
+if (isHook) blockFailures();
 
-// The reader of the output may have seen enough, as in `gov export | head`.
+// The reader of the output may have seen enough, as in `gov export | head`. A denial of a hook has not been read then.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
-  void endEarly(0);
+  void endEarly(isHook ? 1 : 0);
 });
 
 try {

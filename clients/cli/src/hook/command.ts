@@ -11,14 +11,14 @@ const TIMEOUT = 45;
 
 const AFTER_THE_TOOL = /"hook_event_name"\s*:\s*"PostToolUse/;
 
-/**
- * Whatever ends a hook other than well has to block the tool, also a command line that is misspelt: one that is none of `commands`
- * and mentions a hook is taken for one.
- */
-export function blockFailures(words: readonly string[], commands: readonly string[]): void {
+/** Whether a command line is a hook's. One that is misspelt, as it is none of `commands`, and mentions a hook is taken for one. */
+export function isHookLine(words: readonly string[], commands: readonly string[]): boolean {
   const command = words.find((word) => !word.startsWith('-')) ?? '';
-  const isMeant = command === 'hook' || (!commands.includes(command) && words.some((word) => WORDS.includes(word)));
-  if (!isMeant) return;
+  return command === 'hook' || (!commands.includes(command) && words.some((word) => WORDS.includes(word)));
+}
+
+/** Whatever ends a hook other than well has to block the tool. */
+export function blockFailures(): void {
   process.on('exit', (code) => {
     if (code !== 0) process.exitCode = BLOCKED;
   });
