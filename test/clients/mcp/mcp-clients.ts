@@ -5,7 +5,7 @@ import { ROOT } from '../../support/documents/markdown';
 
 export const CLI = join(ROOT, 'clients', 'cli');
 export const GOV = join(CLI, 'dist', 'cli', 'src', 'main.js');
-const TOOL_SERVER = join(__dirname, 'tool-server.mjs');
+export const TOOL_SERVER = join(__dirname, 'tool-server.mjs');
 
 export type Era = 'legacy' | 'modern';
 export type Way = 'stdio' | 'http';

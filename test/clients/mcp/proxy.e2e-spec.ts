@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -12,7 +13,7 @@ import { openHttpProxy } from '../../support/application/http-proxy';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { codeBlocks, readDocument, section } from '../../support/documents/markdown';
 import { run } from '../../support/processes/shell';
-import { connectThroughProxy, GOV, textOf } from './mcp-clients';
+import { CLI, connectThroughProxy, GOV, textOf, TOOL_SERVER } from './mcp-clients';
 import { openShop, type Shop, WAYS } from './shop';
 
 describeOnSqlite('gov mcp', () => {
@@ -212,6 +213,29 @@ describeOnSqlite('gov mcp', () => {
     } finally {
       await close();
     }
+  });
+
+  const [IPV6_LOOPBACK] = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
+    addresses.some(({ address }) => address === '::1') ? [`::1%${name}`] : [],
+  );
+  (IPV6_LOOPBACK === undefined ? it.skip : it)('listens on an address with a zone, which no name has', async () => {
+    const { environment, runs } = await shop.customer('zone');
+    const words = ['mcp', '--listen', `[${IPV6_LOOPBACK}]:0`, '--', process.execPath, TOOL_SERVER, CLI, runs];
+    const proxy = spawn(process.execPath, [GOV, ...words, 'stdio', 'legacy'], {
+      env: { ...process.env, ...environment },
+      stdio: ['pipe', 'ignore', 'pipe'],
+    });
+    let errors = '';
+    for await (const part of proxy.stderr.setEncoding('utf8')) {
+      errors += String(part);
+      if (errors.includes('/mcp')) break;
+    }
+    const [, port] = /Listening on \S+:(\d+)\/mcp/.exec(errors) ?? [];
+    expect([errors, port]).toEqual([expect.stringContaining(String(IPV6_LOOPBACK)), expect.anything()]);
+    expect((await fetch(`http://[::1]:${port}/mcp`, { method: 'POST' })).status).toBe(415);
+    const ended = once(proxy, 'close');
+    proxy.kill();
+    await ended;
   });
 
   it('says what is wrong with its arguments', async () => {

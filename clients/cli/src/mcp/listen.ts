@@ -57,7 +57,8 @@ export function placeOf(text: string, otherNames: readonly string[]): Place {
   if (!/^\d{1,5}$/.test(digits) || port > 65_535 || isIP(address) === 0) {
     throw new SettingsError(`--listen is a port, or an address and a port such as 10.0.0.5:8080; it was ${text}.`);
   }
-  const name = hostName(address);
+  // Names have no zone (`%eth0`), which means something on this machine only.
+  const name = hostName(address.replace(/%.*$/, ''));
   const own = LOOPBACK_NAMES.includes(name) ? LOOPBACK_NAMES : [name];
   return { address, port, names: [...own, ...otherNames.map(hostName)] };
 }
