@@ -135,6 +135,21 @@ describeOnSqlite('The TypeScript client', () => {
     expect(data[0].parameters).toEqual({ to: [{ name: 'carol' }, { name: 'carol' }], none: { left: null } });
   });
 
+  it('refuses in little memory what is nested far too deep, and reports what was done without such a result', async () => {
+    const script = `
+      import { GovernanceClient } from './dist/esm/index.js';
+      const governance = new GovernanceClient({ url: process.argv[1], key: process.argv[2] });
+      const deep = JSON.parse('{"a":'.repeat(5_000) + '1' + '}'.repeat(5_000));
+      const mail = { action: 'send', resourceType: 'mail', resourceId: 'mails/deep' };
+      const refused = governance.guard({ ...mail, parameters: deep }, () => console.log('It ran.'));
+      await refused.catch((error) => console.log(error instanceof TypeError, error.message));
+      console.log(await governance.guard(mail, () => deep) === deep);`;
+    const words = ['--max-old-space-size=64', '--input-type=module', '--eval', script, app.url, botKey];
+    expect(await succeed(process.execPath, words)).toBe('true The body is nested more than 1000 levels deep.\ntrue\n');
+    const { data } = (await send(app, 'GET', `${EXECUTIONS}?resourceId=mails/deep`)).body;
+    expect(data).toEqual([expect.objectContaining({ parameters: {}, outcome: 'executed', result: null })]);
+  });
+
   it('does not report what has yet to run as carried out', async () => {
     const ran: string[] = [];
     async function* stream(): AsyncGenerator<string> {

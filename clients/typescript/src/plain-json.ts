@@ -1,4 +1,10 @@
-/** @throws TypeError that names the place of what is not plain JSON. */
+/** Far more than the service takes, which says so itself. */
+const MOST_LEVELS = 1_000;
+
+/** A body within which objects and lists are nested so deeply that it cannot be sent. */
+export class NestedTooDeepError extends TypeError {}
+
+/** @throws TypeError that names the place of what is not plain JSON; NestedTooDeepError. */
 export function plainJson(value: unknown): string {
   requirePlain(value, '', new Set());
   return JSON.stringify(value);
@@ -7,21 +13,29 @@ export function plainJson(value: unknown): string {
 /**
  * Refuses what JSON would change on its way, such as a Set, NaN or a Date: the record, and an approval, would be of something else
  * than what runs. A member that is undefined means the same as one that is left out.
- * @param within what the value is a part of.
+ * @param within what the value is a part of; the same afterwards.
  */
-function requirePlain(value: unknown, place: string, within: ReadonlySet<unknown>): void {
+function requirePlain(value: unknown, place: string, within: Set<unknown>): void {
   if (!isPlain(value) || within.has(value)) {
     throw new TypeError(`${place || 'The body'} must be plain JSON, so that exactly what is sent is recorded.`);
   }
   if (typeof value !== 'object' || value === null) return;
-  const inside = new Set(within).add(value);
-  if (Array.isArray(value)) {
-    // Holes, too.
-    for (let index = 0; index < value.length; index += 1) requirePlain(value[index], `${place}[${index}]`, inside);
-    return;
-  }
+  if (within.size === MOST_LEVELS)
+    throw new NestedTooDeepError(`The body is nested more than ${MOST_LEVELS} levels deep.`);
+  within.add(value);
+  if (Array.isArray(value)) requirePlainItems(value, place, within);
+  else requirePlainMembers(value, place, within);
+  within.delete(value);
+}
+
+function requirePlainItems(list: readonly unknown[], place: string, within: Set<unknown>): void {
+  // Holes, too.
+  for (let index = 0; index < list.length; index += 1) requirePlain(list[index], `${place}[${index}]`, within);
+}
+
+function requirePlainMembers(value: object, place: string, within: Set<unknown>): void {
   for (const [name, member] of Object.entries(value)) {
-    if (member !== undefined) requirePlain(member, place === '' ? name : `${place}.${name}`, inside);
+    if (member !== undefined) requirePlain(member, place === '' ? name : `${place}.${name}`, within);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Execution } from './api-types.js';
 import { GovernanceError } from './governance-error.js';
 import { NotBegunError, type Outcome, ResultNotReportedError } from './guard-errors.js';
+import { NestedTooDeepError } from './plain-json.js';
 import { jsonOf, textOf } from './thrown-text.js';
 import type { SentRequest, Transport } from './transport.js';
 
@@ -44,7 +45,10 @@ function failed(reason: string): Report {
   return { outcome: 'failed', failureReason };
 }
 
-/** A result that the service does not accept as a value is left out: the fact that the action was carried out has to be recorded. */
+/**
+ * A result that the service does not accept as a value, or that cannot be sent, is left out: the fact that the action was carried
+ * out has to be recorded.
+ */
 async function sent(
   transport: Transport,
   { id }: Execution,
@@ -63,5 +67,6 @@ async function sent(
 }
 
 function isRefusedValue(error: unknown): boolean {
+  if (error instanceof NestedTooDeepError) return true;
   return error instanceof GovernanceError && (error.status === 400 || error.status === 413);
 }

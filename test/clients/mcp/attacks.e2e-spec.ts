@@ -190,6 +190,20 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     },
   );
 
+  it('neither asks nor runs, in little memory, where arguments are nested far too deep', async () => {
+    const one = await shopper('deep');
+    const environment = { ...one.environment, NODE_OPTIONS: '--max-old-space-size=64' };
+    const connection = await connected({ ...one, environment });
+    const order = '{"a":'.repeat(5_000) + '1' + '}'.repeat(5_000);
+    connection.sendLine(
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"order":${order}}}}`,
+    );
+    const { result } = await connection.until(({ id }) => id === 1);
+    const text = 'echo was not run: The body is nested more than 1000 levels deep.';
+    expect(result).toMatchObject({ isError: true, content: [{ text }] });
+    expect(await one.executions()).toEqual([]);
+  });
+
   it('asks about each tool by the name that it has when it is called, whatever the list said', async () => {
     const one = await shopper('renamed');
     const connection = await connected(one);

@@ -12,6 +12,7 @@ import {
   GovernanceError,
   ResultNotReportedError,
 } from '../../../typescript/src/index.js';
+import { NestedTooDeepError } from '../../../typescript/src/plain-json.js';
 import { SettingsError } from '../settings.js';
 import { endedText, handlerResult, notDone, notOnRecord, pendingText, refusalText, ToolFailure } from './answers.js';
 import { type Arguments, type ToolRequest, UnclearCallError } from './mapping.js';
@@ -23,6 +24,8 @@ const QUESTION = 'approval';
 const FORM = { type: 'object' as const, properties: {} };
 /** As many requests as may wait for one agent by default: of more, the oldest is forgotten. */
 const MOST_PROMISES = 100;
+/** Errors with which nothing was asked, and nothing ran. */
+const UNASKED = [UnclearCallError, SettingsError, NestedTooDeepError];
 /** Milliseconds by which the clock of the service may be behind. */
 const BEHIND = 1_000;
 
@@ -200,8 +203,7 @@ async function withdraw(governance: GovernanceClient, id: string): Promise<void>
 function answerTo({ name }: ToolCall, error: unknown): CallToolResult {
   if (error instanceof ToolFailure) return error.result;
   if (error instanceof ResultNotReportedError) return notOnRecord(resultWithin(name, error.result), error.message);
-  if (error instanceof UnclearCallError || error instanceof SettingsError)
-    return notDone(`${name} was not run: ${error.message}`);
+  if (UNASKED.some((kind) => error instanceof kind)) return notDone(`${name} was not run: ${(error as Error).message}`);
   if (error instanceof GovernanceError) return notDone(refusalText(name, error));
   return failed(name, error);
 }
