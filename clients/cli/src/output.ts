@@ -52,14 +52,19 @@ export function plainLines(text: string): string {
   return text.split('\n').map(plain).join('\n');
 }
 
-/** All output goes through here or `printError`, so that no command can forget what text by others may hold. */
+/** All output goes through here and the two below, so that no command can forget what text by others may hold. */
 export function printLine(text: string): void {
   process.stdout.write(`${shown(text, process.stdout.isTTY)}\n`);
 }
 
 /** The same for what is not the result. */
 export function printError(text: string): void {
-  process.stderr.write(`${shown(text, false)}\n`);
+  printPrompt(`${text}\n`);
+}
+
+/** What is asked for on a terminal: the answer stands in the same line. */
+export function printPrompt(text: string): void {
+  process.stderr.write(shown(text, false));
 }
 
 function shown(text: string, isStyled: boolean): string {

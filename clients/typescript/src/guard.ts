@@ -66,7 +66,7 @@ async function returned<Result>(run: () => Result | Promise<Result>): Promise<Re
   throw new TypeError('It returned an iterator, so it had not run to its end: return what came of the action.');
 }
 
-/** What a generator returns, or something like it. Iterators over what is there already are none: they cannot be made to throw. */
+/** What a generator returns, or something like it. An iterator without `throw`, such as a list's, is of what is there already. */
 function isIterator(value: unknown): value is AsyncIterator<unknown> {
   if (typeof value !== 'object' || value === null || !('next' in value) || typeof value.next !== 'function')
     return false;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { plain, printLine } from '../output.js';
+import { plain, printError, printLine, printPrompt } from '../output.js';
 import {
   client,
   clientOf,
@@ -46,13 +46,13 @@ async function whoAmI(): Promise<void> {
 async function readKey(): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const isTerminal = process.stdin.isTTY;
-  if (isTerminal) process.stderr.write('Key: ');
+  if (isTerminal) printPrompt('Key: ');
   const lines = createInterface({ input: process.stdin, output: silent, terminal: isTerminal });
   try {
     for await (const line of lines) return line;
     return '';
   } finally {
     lines.close();
-    if (isTerminal) process.stderr.write('\n');
+    if (isTerminal) printError('');
   }
 }
