@@ -23,7 +23,7 @@ describeInBrowser('Approving in the console', () => {
     const row = sarasPage.getByRole('link', { name: /pay-invoice on supplier\/Nordwind GmbH/ });
     await row.waitFor({ timeout: 5_000 });
     expect(await row.innerText()).toMatch(
-      /high risk[^]*payment-bot[^]*needs 1 of role security and 1 of role finance[^]*you can approve it/,
+      /high risk[^]*payment-bot[^]*needs 1 of the role security and 1 of the role finance[^]*you can approve it/,
     );
     expect(await sarasPage.title()).toMatch(/^\(1\) Inbox/);
     await row.click();
@@ -41,7 +41,7 @@ describeInBrowser('Approving in the console', () => {
     await sarasPage.getByLabel(/Comment/).fill('The account is that of the contract.');
     await main.getByRole('listitem').filter({ hasText: 'mail of 3 March' }).getByText('in this request').waitFor();
     await sarasPage.getByRole('button', { name: 'Approve' }).click();
-    await main.getByText('Your review is recorded. The decision still needs 1 of role finance.').waitFor();
+    await main.getByText('Your review is recorded. The decision still needs 1 of the role finance.').waitFor();
     expect(await sarasPage.evaluate('document.activeElement.id')).toBe('main');
     await main.getByText('You have reviewed it. It waits for others.').waitFor();
 
@@ -66,6 +66,37 @@ describeInBrowser('Approving in the console', () => {
     const reported = main.getByRole('listitem').filter({ hasText: 'Reported the result' });
     expect(await reported.innerText()).toContain('pay-invoice on supplier/Nordwind GmbH by payment-bot');
   });
+
+  it.each([
+    [
+      'the keys of people',
+      false,
+      /Gave the final approval by sara \(key \w{6}\)[^]*Cleared to continue by key \w{6}\s/,
+    ],
+    [
+      "the operator's key",
+      true,
+      /Gave the final approval by sara \(operator's key\)[^]*Cleared to continue by the operator\s/,
+    ],
+  ])(
+    'an approval is the doing of whose key gave it, not of the agent that asked: %s',
+    async (whose, isOperator, told) => {
+      const { program, finn, sara } = stage.company;
+      const { id, decisionId } = await askToPay(stage.company, { invoice: whose });
+      for (const person of [finn, sara]) {
+        const key = isOperator ? program.key : person.key;
+        const body = { approverId: person.id };
+        await send(program, 'POST', `/api/v1/decisions/${decisionId}/approve`, { key, body });
+      }
+      const page = await stage.browser.open(`${program.url}/console/decisions/${decisionId}`);
+      await signIn(page, sara.key);
+      const story = page.getByRole('main').getByRole('list').filter({ hasText: 'Cleared to continue' });
+      await story.waitFor();
+      expect(await story.innerText()).toMatch(told);
+      await send(program, 'POST', `/api/v1/executions/${id}/cancel`, { key: program.key });
+      await page.getByText(/Request cancelled by the operator\s/).waitFor();
+    },
+  );
 
   it('without permission to follow the trail, the page checks every ten seconds, and reloads the list if something was written', async () => {
     const { program, finn } = stage.company;

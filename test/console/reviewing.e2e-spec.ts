@@ -294,7 +294,7 @@ describeInBrowser('What a reviewer sees in the console', () => {
     await page.getByRole('button', { name: 'List more reviewers: 4 left' }).click();
     await choice.selectOption('person 101');
     await page.getByRole('button', { name: 'Approve' }).click();
-    await page.getByText('Your review is recorded. The decision still needs 1 of role security.').waitFor();
+    await page.getByText('Your review is recorded. The decision still needs 1 of the role security.').waitFor();
     expect(await choice.inputValue()).toBe('');
   });
 

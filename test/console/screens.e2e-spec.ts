@@ -161,14 +161,14 @@ describeInBrowser("The console's screens", () => {
         proposedBy: 'payment-bot',
         riskLevel: 'low',
         description: 'x'.repeat(2000),
-        approvers: [{ subjects: ['agent:finn', 'role:\u202eecnanif'] }],
+        approvers: [{ subjects: ['agent:finn', 'role:\u202eecnanif', 'role security'] }],
       },
     });
     const page = await stage.browser.open(`${program.url}/console/decisions/${String(body.id)}`, { width: 390 });
     await signIn(page, finn.key);
     const shown = 'paid \\u202e001\\u202c \\u200b\\ufe00\\u2800\\u034f';
     await page.getByRole('heading', { level: 1, name: `${markup} ${shown}` }).waitFor();
-    await page.getByText('needs 1 of agent finn or role \\u202eecnanif').waitFor();
+    await page.getByText('needs 1 of the agent finn, the role \\u202eecnanif or \u201crole security\u201d').waitFor();
     await page.getByText('As payment-bot wrote it. Nobody has checked it.').waitFor();
     await page.getByText('The service itself carries nothing out.').waitFor();
     expect(await overflow(page)).toBe(0);
@@ -293,7 +293,7 @@ describeInBrowser("The console's screens", () => {
     await page.getByLabel('Action').fill('pay-invoice');
     await page.getByRole('button', { name: 'Explain' }).click();
     await page
-      .getByText('It needs 1 approval from role security and 1 approval from role finance, within 4 hours.')
+      .getByText('It needs 1 approval from the role security and 1 approval from the role finance, within 4 hours.')
       .waitFor();
   });
 

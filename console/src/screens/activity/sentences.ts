@@ -56,13 +56,33 @@ function policyText(policies: unknown): string {
   return policy === undefined ? '' : revealed(`${String(policy['name'])} ${String(policy['version'])}`);
 }
 
+/**
+ * The entries whose agent did what they say. In others it is whose request was decided, or who was changed; an approval, above all,
+ * is never the doing of the agent that asked for it.
+ */
+const BY_THEIR_AGENT: ReadonlySet<string> = new Set([
+  'execution.approval_requested',
+  'execution.authorized',
+  'execution.denied',
+  'execution.resumed',
+  'execution.resume_denied',
+  'execution.completed',
+  'decision.proposed',
+  'decision.proposal_denied',
+  'decision.reviewed',
+  'decision.approved',
+  'decision.rejected',
+  'decision.approval_denied',
+  'decision.rejection_denied',
+  'access.denied',
+]);
+
 /** Who caused an entry. */
 export function actorText(
   { action, actor, agentId }: Pick<AuditEntry, 'action' | 'actor' | 'agentId'>,
   nameOf: (id: string) => string,
 ): string {
-  // In other entries the agent is the subject.
-  const doer = /^(?:execution|decision|access)\./.test(action) ? agentId : null;
+  const doer = BY_THEIR_AGENT.has(action) ? agentId : null;
   if (actor.type === 'system') return 'the service';
   if (actor.type === 'agent') return nameOf(actor.id);
   // An issuer has no fragment, but a subject may contain any character.

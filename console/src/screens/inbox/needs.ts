@@ -1,14 +1,15 @@
 import { counted, listText, revealed } from '../../ui/format.js';
 import type { Decision, Me } from '../../api/types.js';
 
-/** A subject of a policy in words. An agent and a role may have one name. */
+/** A subject of a policy in words. An agent and a role may have one name, and an agent may be called `role security`. */
 export function subjectText(subject: string): string {
   if (subject === '*' || subject === 'agent:*' || subject === 'kind:human') return 'anybody';
   if (subject === 'kind:machine') return 'a machine';
-  return revealed(subject.replace(/^(role|agent):/, '$1 '));
+  const [, kind, name] = /^(role|agent):([^]*)$/.exec(subject) ?? [];
+  return kind === undefined ? `\u201c${revealed(subject)}\u201d` : `the ${kind} ${revealed(name ?? '')}`;
 }
 
-/** What a decision still needs, such as `needs 1 of security and 1 of finance`. */
+/** What a decision still needs, such as `needs 1 of the role security and 1 of the role finance`. */
 export function needsText({ approvers, requiredApprovals, reviews, status }: Decision): string {
   if (status !== 'proposed') return '';
   if (approvers === null) {
