@@ -17,8 +17,8 @@ export abstract class Database {
   /** Identifies this process among those that write the database; it changes with every start. */
   abstract readonly processId: string;
   /**
-   * Names this process in executions that begin now: another name than in those that others may have considered
-   * interrupted. Null: others may consider this process ended, so that none can begin.
+   * Names this process in executions that begin now. After a lapse it is a new name, so that whoever looked at the lapsed
+   * lease does not mean these. Null: others may consider this process ended, so that none can begin.
    */
   abstract readonly runner: string | null;
   /** False if no other process can write while this one runs. */

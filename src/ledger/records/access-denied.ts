@@ -4,7 +4,10 @@
  */
 export const ACCESS_DENIED = 'access.denied';
 
-/** For conditions on entries, which an index has, too. @param alias of the table in the statement, with its dot; empty if it has none. */
+/**
+ * A condition on entries; a partial index has the same text, so that the database uses it.
+ * @param alias of the table in the statement, with its dot; empty if it has none.
+ */
 export function saysStateSql(alias = ''): string {
   return `${alias}"action" <> '${ACCESS_DENIED}'`;
 }

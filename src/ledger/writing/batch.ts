@@ -1,5 +1,5 @@
 import { quoted } from '../../database/dialect';
-import type { SqlConnection, SqlStatement, SqlValue } from '../../database/sql-connection';
+import type { SqlConnection, SqlStatement } from '../../database/sql-connection';
 import { BatchSql, type LedgerSql } from './batch-sql';
 import { entryCounts } from '../records/counter-name';
 import { SYSTEM_CALLER } from '../caller';
@@ -13,11 +13,9 @@ import type { RecordCatalog } from '../records/record-catalog';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import { WriteBuffer } from './write-buffer';
 import { equalities } from '../records/statements';
-import type { ReadCache } from './read-cache';
+import type { ReadCache, Where } from './read-cache';
 import { inSlices, Slices } from '../../shared/slices';
 import { UlidSequence } from '../chain/ulid-sequence';
-
-type Where = Readonly<Record<string, SqlValue>>;
 
 /** Entries of a command that are sealed in chunks. */
 const MANY = 100;

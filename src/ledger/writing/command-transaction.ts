@@ -1,17 +1,15 @@
-import type { SqlValue } from '../../database/sql-connection';
 import type { Batch } from './batch';
 import type { Caller } from '../caller';
 import { canonicalJson } from '../chain/canonical-json';
 import { countersOf } from '../records/counter-name';
-import { ownerColumn, requireOwner } from './leftover-rows';
 import type { AccessDeniedNote, EntryNote, LedgerTransaction, SideWrite } from '../ledger-transaction';
 import type { AfterCommit, OwnedRemoval, PendingChanges, PendingEntry } from './pending-changes';
 import { ACCESS_DENIED } from '../records/access-denied';
+import { ownerColumn, requireOwner } from '../records/owner';
 import { visibleTo } from '../records/visibility';
 import type { AnyRecordKind, ColumnOf, GovernedRow, RecordKind } from '../record-kind';
+import type { Where } from './read-cache';
 import { changedRow, WriteBuffer, type KeyValues } from './write-buffer';
-
-type Where = Readonly<Record<string, SqlValue>>;
 
 /**
  * One command's view of the ledger. Its writes stay here until the command has returned; when it throws they are
@@ -73,7 +71,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
     const found =
       this.rows.findBy(kind, values) ??
       this.batch.rows.findBy(kind, values) ??
-      (await this.reading(() => this.batch.readByKey(kind, key as Readonly<Record<string, SqlValue>>)));
+      (await this.reading(() => this.batch.readByKey(kind, key as Where)));
     // The row found in the database may have been changed or removed by an earlier command.
     return found === undefined ? undefined : this.find(kind, found.id);
   }

@@ -1,7 +1,7 @@
 import { quoted } from '../../database/dialect';
 import { LEFTOVERS } from '../schema/ledger-leftover.entity';
+import { ownerColumn } from '../records/owner';
 import type { RecordCodec } from '../records/record-codec';
-import type { AnyRecordKind, GovernedRow } from '../record-kind';
 
 /** Most dependent rows deleted in one transaction: takes some milliseconds. */
 export const LEFTOVER_CHUNK = 1_000;
@@ -30,24 +30,4 @@ export function forgetLeftoverSql({ kind, table }: RecordCodec): string {
     `DELETE FROM "${LEFTOVERS}" WHERE "subjectType" = $1 AND "ownerId" = $2 AND NOT EXISTS ` +
     `(SELECT 1 FROM ${quoted(table)} WHERE ${quoted(ownerColumn(kind))} = $2)`
   );
-}
-
-export function ownerColumn({ owner, subjectType }: AnyRecordKind): string {
-  if (owner === undefined) throw new Error(`A ${subjectType} belongs to no other record.`);
-  return owner.column;
-}
-
-/**
- * The database would accept a row without its owner: rows outlive it until they are deleted.
- * @param isPresent whether the command has seen that this owner exists.
- */
-export function requireOwner(
-  { owner, subjectType }: AnyRecordKind,
-  row: GovernedRow,
-  isPresent: (ownerId: string) => boolean,
-): void {
-  if (owner === undefined) return;
-  const ownerId = (row as unknown as Readonly<Record<string, unknown>>)[owner.column];
-  if (typeof ownerId === 'string' && isPresent(ownerId)) return;
-  throw new Error(`The ${subjectType} ${row.id} was added to ${String(ownerId)}, which was not read first.`);
 }

@@ -7,7 +7,8 @@ import type { RowChange } from './write-buffer';
 import { arraysOfOne } from '../records/statements';
 import { decodeRow } from '../records/large-rows';
 
-type Key = Readonly<Record<string, SqlValue>>;
+/** Columns with the values that a row has in them. */
+export type Where = Readonly<Record<string, SqlValue>>;
 
 /** The result of a lookup by key; the id is null if there is no such row. */
 interface FoundRow {
@@ -47,7 +48,7 @@ export class ReadCache {
   }
 
   /** By the columns of a unique key. */
-  async find(kind: AnyRecordKind, key: Key): Promise<GovernedRow | undefined> {
+  async find(kind: AnyRecordKind, key: Where): Promise<GovernedRow | undefined> {
     const name = nameOf(kind, key);
     const found = this.found.get(name);
     if (found?.id === null) return undefined;
@@ -65,7 +66,7 @@ export class ReadCache {
     return (this.found.get(name)?.id ?? null) !== null;
   }
 
-  async select(kind: AnyRecordKind, where: Key): Promise<GovernedRow[]> {
+  async select(kind: AnyRecordKind, where: Where): Promise<GovernedRow[]> {
     const codec = this.catalog.codec(kind);
     const rows = await this.connection.all(codec.selectWhere(Object.keys(where)), Object.values(where));
     return rows.map((row) => codec.decode(row));
@@ -75,7 +76,7 @@ export class ReadCache {
   async selectNewest(
     kind: AnyRecordKind,
     names: readonly string[],
-    where: Key,
+    where: Where,
     most: number,
   ): Promise<Readonly<Record<string, unknown>>[]> {
     const codec = this.catalog.codec(kind);
@@ -242,6 +243,6 @@ function lookupName({ kind, column, value }: Lookup): string {
   return nameOf(kind, { [column]: value });
 }
 
-function nameOf(kind: AnyRecordKind, key: Key): string {
+function nameOf(kind: AnyRecordKind, key: Where): string {
   return JSON.stringify([kind.subjectType, key]);
 }
