@@ -6,12 +6,13 @@ import { LedgerService } from '../ledger/ledger.service';
 import { byId } from '../ledger/lookup';
 import type { Condition, RecordRange } from '../ledger/record-page';
 import { RecordReader } from '../ledger/reading/record-reader';
+import { Repeated } from '../shared/repeated';
 import type { Execution } from './execution.entity';
 import { EXECUTION } from './execution.kind';
 import { noteOf } from './execution-note';
 
 const REASON = 'The service stopped while the action ran; whether it took effect is not known.';
-/** Milliseconds between checks for processes that have ended. */
+/** Average milliseconds between checks for processes that have ended. */
 const INTERVAL = 5_000;
 /** Most executions read and marked at once; fewer if they are large. */
 const CHUNK = 100;
@@ -25,9 +26,11 @@ const ALL_RUNNING: RecordRange = { conditions: RUNNING, order: 'asc', position: 
 @Injectable()
 export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Executions');
-  private timer: NodeJS.Timeout | null = null;
-  private isPolling = false;
-  private isStopping = false;
+  private readonly repeated = new Repeated(
+    INTERVAL,
+    () => this.markAll(),
+    (error) => this.report(error),
+  );
 
   constructor(
     private readonly ledger: LedgerService,
@@ -37,29 +40,16 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
 
   async onApplicationBootstrap(): Promise<void> {
     await this.markAll();
-    if (this.database.isShared) this.timer = setInterval(() => void this.poll(), INTERVAL).unref();
+    if (this.database.isShared) this.repeated.begin();
   }
 
-  onModuleDestroy(): void {
-    this.isStopping = true;
-    if (this.timer !== null) clearInterval(this.timer);
-  }
-
-  private async poll(): Promise<void> {
-    if (this.isPolling) return;
-    this.isPolling = true;
-    try {
-      await this.markAll();
-    } catch (error) {
-      if (!this.isStopping) this.logger.error(`Interrupted executions are not marked yet: ${String(error)}`);
-    } finally {
-      this.isPolling = false;
-    }
+  onModuleDestroy(): Promise<void> {
+    return this.repeated.stop();
   }
 
   private async markAll(): Promise<void> {
     const ended = await this.database.endedAmong(await this.processesThatRun());
-    if (ended.length === 0 || this.isStopping) return;
+    if (ended.length === 0 || this.repeated.isStopping) return;
     let count = 0;
     for (const runBy of ended) count += await this.markAllOf(runBy);
     // Another process may have marked them first.
@@ -73,7 +63,7 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
     for await (const executions of this.reader.chunks(EXECUTION, [...RUNNING, condition], CHUNK, SYSTEM_CALLER)) {
       const marked = await Promise.all(executions.map((execution) => this.markOne(execution)));
       count += marked.filter(Boolean).length;
-      if (this.isStopping) break;
+      if (this.repeated.isStopping) break;
     }
     return count;
   }
@@ -89,6 +79,11 @@ export class InterruptedExecutions implements OnApplicationBootstrap, OnModuleDe
     for await (const executions of this.reader.columns(EXECUTION, ['runBy'], ALL_RUNNING, SYSTEM_CALLER))
       for (const { runBy } of executions) processes.add(runBy);
     return [...processes];
+  }
+
+  private report(error: unknown): void {
+    if (this.repeated.isStopping) return;
+    this.logger.error(`Interrupted executions are not marked yet: ${String(error)}`);
   }
 }
 

@@ -29,6 +29,10 @@ export class Repeated {
     await this.running;
   }
 
+  get hasBegun(): boolean {
+    return this.timer !== null;
+  }
+
   get isStopping(): boolean {
     return this.isStopped;
   }
