@@ -1,4 +1,5 @@
 import { Injectable, Module } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../src/database/database';
 import { type ActionContext, ActionHandler } from '../../src/executions/handlers/action-handler.decorator';
@@ -67,22 +68,35 @@ describe('A process whose lease has lapsed', () => {
     await sleep(500);
   }
 
-  it('keeps what it begins after renewing it while another is about to mark what it ran', async () => {
-    const before = execute('before');
-    while (!releases.has('before')) await sleep(20);
+  /** As on a server that has taken over without this lease, with a clock that is behind, once it has been renewed there. */
+  async function renewBehind(): Promise<void> {
+    const soon = '((extract(epoch FROM now()) + 30) * 1000)::bigint';
+    const row = `"since" = "since" - 120000, "until" = ${soon} WHERE "id" = '${databaseOf(runner).processId}'`;
+    await onServer(`UPDATE "process_leases" SET ${row}`, database.environment.DATABASE_URL);
+  }
+
+  it.each([
+    ['', () => Promise.resolve()],
+    [' on a server whose clock is behind', renewBehind],
+  ])('keeps what it begins after renewing it%s while another is about to mark what it ran', async (_where, move) => {
+    releases.clear();
+    const [idBefore, idAfter] = [randomUUID(), randomUUID()];
+    const before = execute(idBefore);
+    while (!releases.has(idBefore)) await sleep(20);
     const slow = slowToMark(databaseOf(other));
     while (slow.looks === 0) {
       await lapse(database.environment.DATABASE_URL, [databaseOf(runner).processId]);
       await sleep(200);
     }
+    await move();
     await renewal();
-    const after = execute('after');
-    while (!releases.has('after')) await sleep(20);
+    const after = execute(idAfter);
+    while (!releases.has(idAfter)) await sleep(20);
     slow.goOn();
     // By the next look, everything is marked that the first one found.
     while (slow.looks < 2) await sleep(50);
     slow.end();
-    expect([await outcomeOf('before'), await outcomeOf('after')]).toEqual(['interrupted', 'running']);
+    expect([await outcomeOf(idBefore), await outcomeOf(idAfter)]).toEqual(['interrupted', 'running']);
     for (const release of releases.values()) release();
     expect((await before).body.outcome).toBe('interrupted');
     expect((await after).body.outcome).toBe('executed');

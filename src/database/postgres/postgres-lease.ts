@@ -51,8 +51,11 @@ export class PostgresLease {
   );
   /** By this machine's clock. */
   private renewedAt = -Infinity;
-  /** By the server's clock: later once a renewal has found that the lease had lapsed. */
-  private since = Infinity;
+  /**
+   * By the server's clock: another time once a renewal has found that the lease had lapsed, or was gone. The clock of a
+   * server that has taken over may be behind.
+   */
+  private since: number | null = null;
   private lapses = 0;
   private isFailing = false;
 
@@ -105,7 +108,7 @@ export class PostgresLease {
     const begun = steadyTime();
     const [lease] = await this.session.all<{ since: number }>(RENEW, [this.processId]);
     const since = lease?.since ?? 0;
-    if (since > this.since) this.lapses += 1;
+    if (this.since !== null && since !== this.since) this.lapses += 1;
     this.since = since;
     this.renewedAt = begun;
   }
