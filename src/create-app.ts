@@ -14,8 +14,9 @@ import { corsOptions } from './http/answers/cors';
 import type { RateLimits } from './http/rate-limit/rate-limits';
 import { prepareServer, limitServer } from './http/server/server-limits';
 import { JsonAdapter } from './http/answers/json-adapter';
+import { endingsOf } from './shared/application-end';
+import { OpenedParts, OpenedPartsModule } from './shared/opened-parts';
 import { refuseSecondCopies } from './shared/second-copies';
-import { ApplicationLogger } from './logging/application-logger';
 
 export interface AppOptions {
   /** Replaces `.env` and the process's environment altogether. */
@@ -37,34 +38,36 @@ export async function createApp({
 }
 
 /**
- * Builds the application of a root module that includes the service's pipeline; other roots are used to benchmark it.
+ * Builds the application of a root module that includes the service's pipeline; other roots are used to benchmark it. A
+ * start that fails leaves nothing open.
  */
 export async function assemble(root: DynamicModule): Promise<NestExpressApplication> {
-  const adapter = new JsonAdapter();
-  const application = await NestFactory.create<NestExpressApplication>(root, adapter, {
+  const opened = new OpenedParts();
+  const imports = [...(root.imports ?? []), OpenedPartsModule.of(opened)];
+  try {
+    const adapter = new JsonAdapter();
+    const application = await create({ ...root, imports }, adapter);
+    opened.add(() => adapter.close());
+    for (const end of endingsOf(application).reverse()) opened.add(end);
+    prepareExpress(application);
+    adapter.holdAnswersIn(application.get(AnswerMemory));
+    prepareHttp(application);
+    application.get(ApiDocument).madeBy(() => createDocument(application));
+    return await application.init();
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+function create(root: DynamicModule, adapter: JsonAdapter): Promise<NestExpressApplication> {
+  return NestFactory.create<NestExpressApplication>(root, adapter, {
     abortOnError: false,
     bodyParser: false,
-    // createApp throws the error of a failed start; Nest's own log of it would be a duplicate.
+    // Until the service's own logger has been made. createApp throws the error of a start that fails before that.
     bufferLogs: true,
     autoFlushLogs: false,
   });
-  application.useLogger(application.get(ApplicationLogger));
-  application.flushLogs();
-  prepareExpress(application);
-  adapter.holdAnswersIn(application.get(AnswerMemory));
-  prepareHttp(application);
-  application.get(ApiDocument).madeBy(() => createDocument(application));
-  return initialised(application);
-}
-
-/** A start that fails leaves nothing open; its error is the one to know. */
-async function initialised(application: NestExpressApplication): Promise<NestExpressApplication> {
-  try {
-    return await application.init();
-  } catch (error) {
-    await application.close().catch(() => undefined);
-    throw error;
-  }
 }
 
 function prepareHttp(application: NestExpressApplication): void {

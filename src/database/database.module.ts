@@ -1,7 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import { Configuration } from '../config/configuration';
+import { OpenedParts } from '../shared/opened-parts';
 import { Database } from './database';
 import { PostgresDatabase } from './postgres/postgres-database';
 import { ProcessLease } from './process-lease.entity';
@@ -21,7 +23,7 @@ const LEASES = new SchemaContribution([ProcessLease], [ProcessLeases176390000005
   imports: [DiscoveryModule],
   providers: [
     { provide: SchemaContribution, useValue: LEASES },
-    { provide: Database, inject: [Configuration, DiscoveryService], useFactory: openDatabase },
+    { provide: Database, inject: [Configuration, DiscoveryService, OpenedParts], useFactory: openDatabase },
   ],
   exports: [Database],
 })
@@ -40,15 +42,27 @@ class OpenedDatabaseModule {}
   ],
   exports: [OpenedDatabaseModule],
 })
-export class DatabaseModule {}
+export class DatabaseModule {
+  constructor(opened: OpenedParts, repositories: DataSource) {
+    opened.add(() => repositories.isInitialized && repositories.destroy());
+  }
+}
 
-async function openDatabase(configuration: Configuration, discovery: DiscoveryService): Promise<Database> {
+function openDatabase(
+  configuration: Configuration,
+  discovery: DiscoveryService,
+  opened: OpenedParts,
+): Promise<Database> {
   const { database } = configuration;
   const schema = contributedSchema(discovery);
   const opening = { schema, check: contributedCheck(configuration, discovery, schema) };
-  return database.kind === 'postgres'
-    ? PostgresDatabase.open(database.url, opening)
-    : SqliteDatabase.open(database.path, opening, fileDriver(configuration));
+  return opened.open<Database>(
+    () =>
+      database.kind === 'postgres'
+        ? PostgresDatabase.open(database.url, opening)
+        : SqliteDatabase.open(database.path, opening, fileDriver(configuration)),
+    (part) => part.close(),
+  );
 }
 
 function fileDriver({ databaseDriver }: Configuration): FileDriver {

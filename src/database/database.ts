@@ -8,6 +8,7 @@ import type { SqlConnection, SqlSessions } from './sql-connection';
  * reads, lists and verification each have their own, so that a slow one does not hold up the quick ones.
  */
 export abstract class Database {
+  private closing: Promise<void> | null = null;
   abstract readonly dialect: Dialect;
   /** For people: where the records are, without a password. */
   abstract readonly location: string;
@@ -53,6 +54,10 @@ export abstract class Database {
   abstract endedAmong(names: readonly string[]): Promise<readonly string[]>;
   /** Tidies up for the next start; the last operation on the writing connection. */
   abstract finishWriting(writer: SqlConnection): Promise<void>;
-  /** Closes the reading connections and releases the database. */
-  abstract close(): Promise<void>;
+  /** Closes the reading connections and releases the database; once, however often it is called. */
+  close(): Promise<void> {
+    return (this.closing ??= this.release());
+  }
+
+  protected abstract release(): Promise<void>;
 }

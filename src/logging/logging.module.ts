@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Logger, Module } from '@nestjs/common';
 import type { DestinationStream } from 'pino';
 import { Configuration } from '../config/configuration';
 import { ApplicationLogger } from './application-logger';
@@ -17,6 +17,12 @@ import { RequestLog } from './request-log';
   exports: [ApplicationLogger],
 })
 export class LoggingModule {
+  /** At once, not only when everything has been made: a start may wait long for a database, and says so. */
+  constructor(logger: ApplicationLogger) {
+    Logger.overrideLogger(logger);
+    Logger.flush();
+  }
+
   /** Writes to `stream`, if given, instead of standard output. */
   static to(stream: DestinationStream | undefined): DynamicModule {
     const destination = { provide: LOG_STREAM, useFactory: () => stream ?? standardOutput() };

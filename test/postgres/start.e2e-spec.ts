@@ -91,6 +91,20 @@ describe('A start on PostgreSQL', () => {
     await (await starting).close();
   });
 
+  it('ends its sessions if its lease cannot be begun', async () => {
+    const url = await createDatabase();
+    await (await createTestApp({ environment: { DATABASE_URL: url } })).close();
+    const somebody = await PostgresConnection.open(serverConfig(url));
+    await somebody.run('BEGIN');
+    await somebody.run('LOCK TABLE "process_leases"');
+    await expect(createTestApp({ environment: { DATABASE_URL: url } })).rejects.toThrow('statement timeout');
+    await somebody.run('ROLLBACK');
+    const others = `SELECT query FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`;
+    while ((await somebody.all(others)).length > 0) await sleep(50);
+    await somebody.close();
+  });
+
   async function undoLastMigration(url: string): Promise<void> {
     const index = `SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%access.denied%'`;
     const [made] = await onServer(index, url);

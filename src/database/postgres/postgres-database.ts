@@ -64,7 +64,12 @@ export class PostgresDatabase extends Database {
     await migrate(url, schema, (connection) =>
       check({ location: database.location, dialect: database.dialect, connection }),
     );
-    await database.lease.begin();
+    try {
+      await database.lease.begin();
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
     database.reach.begin();
     return database;
   }
@@ -151,7 +156,7 @@ export class PostgresDatabase extends Database {
     return this.lease.endedAmong(names);
   }
 
-  async close(): Promise<void> {
+  protected async release(): Promise<void> {
     await this.lease.end();
     await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
     this.reach.end();

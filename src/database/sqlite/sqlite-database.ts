@@ -57,6 +57,12 @@ export class SqliteDatabase extends Database {
 
   private static async openFile(path: string, opening: Opening, driver: FileDriver): Promise<SqliteDatabase> {
     const lock = await SqliteLock.take(path, driver);
+    const readers: SqlConnection[] = [];
+    const open = async (cacheSize?: number): Promise<SqlConnection> => {
+      const reader = await openReader(path, driver, cacheSize);
+      readers.push(reader);
+      return reader;
+    };
     try {
       // SQLite gives sibling files the permissions of the database.
       for (const file of [path, `${path}-wal`, `${path}-shm`]) closeToOthers(file);
@@ -64,10 +70,10 @@ export class SqliteDatabase extends Database {
       const { schema } = opening;
       makePrivateFile(path);
       await migrate(path, schema, driver);
-      const [points, lists] = [await openReader(path, driver), await openReader(path, driver)];
-      const chain = await openReader(path, driver, PASSING_CACHE_SIZE);
+      const [points, lists, chain] = [await open(), await open(), await open(PASSING_CACHE_SIZE)];
       return new SqliteDatabase(path, schema, driver, lock, points, lists, chain);
     } catch (error) {
+      await Promise.all(readers.map((reader) => reader.close()));
       await lock.release();
       throw error;
     }
@@ -148,7 +154,7 @@ export class SqliteDatabase extends Database {
     return { ...this.driver.typeOrmOptions(this.location, 'read'), entities: [...this.schema.tables] };
   }
 
-  async close(): Promise<void> {
+  protected async release(): Promise<void> {
     await Promise.all([this.points.close(), this.lists.close(), this.chain.close()]);
     await this.lock.release();
   }
@@ -156,7 +162,12 @@ export class SqliteDatabase extends Database {
 
 async function openReader(path: string, driver: FileDriver, cacheSize?: number): Promise<SqlConnection> {
   const connection = await driver.open(path, 'read');
-  await applyReaderSettings(connection, cacheSize);
+  try {
+    await applyReaderSettings(connection, cacheSize);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
   return connection;
 }
 
