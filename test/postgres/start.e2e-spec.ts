@@ -91,6 +91,29 @@ describe('A start on PostgreSQL', () => {
     await (await starting).close();
   });
 
+  it.each([
+    ['the lock of migrations', `SELECT pg_advisory_lock(7463001200)`],
+    ['the head', `SELECT 1 FROM "ledger_head" FOR UPDATE`],
+  ])('says in the log who holds %s, for which it waits', async (_what, lock) => {
+    const url = await createDatabase();
+    await (await createTestApp({ environment: { DATABASE_URL: url } })).close();
+    await onServer('UPDATE "ledger_head" SET "schemaVersion" = "schemaVersion" - 1', url);
+    const somebody = await PostgresConnection.open({ ...serverConfig(url), application_name: 'somebody' });
+    await somebody.run('BEGIN');
+    await somebody.run(lock);
+    const [process] = await somebody.all<{ pid: number }>('SELECT pg_backend_pid() AS "pid"');
+    const lines: string[] = [];
+    const logStream = { write: (line: string) => lines.push(line) };
+    const starting = createTestApp({ environment: { DATABASE_URL: url }, logStream });
+    starting.catch(() => undefined);
+    const said = new RegExp(
+      `waits for .* pid ${process?.pid} \\(program somebody, .*state idle in transaction, since 2`,
+    );
+    while (!lines.some((line) => said.test(line))) await sleep(100);
+    await somebody.close();
+    await (await starting).close();
+  });
+
   it('ends its sessions if its lease cannot be begun', async () => {
     const url = await createDatabase();
     await (await createTestApp({ environment: { DATABASE_URL: url } })).close();

@@ -106,6 +106,12 @@ export class PostgresConnection implements SqlConnection {
     if (this.warnings.length > 0) throw new DatabaseFault('unavailable', 'UNCONFIRMED', this.warnings.join(' '));
   }
 
+  /** The pid of the process at the server that belongs to this session. */
+  async serverProcess(): Promise<number> {
+    const [row] = await this.all<{ pid: number }>('SELECT pg_backend_pid() AS "pid"');
+    return row?.pid ?? 0;
+  }
+
   /** Waits for earlier statements, but not for a server that no longer answers. */
   async close(): Promise<void> {
     const cut = setTimeout(() => this.socket.destroy(), GOODBYE);

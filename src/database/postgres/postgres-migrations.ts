@@ -4,6 +4,7 @@ import type { SchemaContribution } from '../start-condition';
 import type { SqlConnection } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
 import { LIFT_TIMEOUTS, migrationConfig } from './postgres-settings';
+import { ReportedWaits } from './reported-waits';
 import { requireDurability, requirePrimary } from './server-requirements';
 
 /** Key of the advisory lock: any number that no other program in the same database uses. */
@@ -25,8 +26,11 @@ export async function migrate(url: string, schema: SchemaContribution, check: Ch
     await lock.run(LIFT_TIMEOUTS);
     // Another process may take as long to migrate a large database.
     await lock.run('SET lock_timeout = 0');
-    await lock.run('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
-    await check(lock);
+    const waits = new ReportedWaits(url, await lock.serverProcess());
+    await waits.during(async () => {
+      await lock.run('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
+      await check(lock);
+    });
     await runMigrations(url, schema);
     if (lock.isLost) throw new Error('The session that holds the lock of migrations was lost. Start again.');
   } finally {
