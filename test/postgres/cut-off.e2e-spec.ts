@@ -6,7 +6,7 @@ import { createTestApp, type TestApp } from '../support/application/create-test-
 import { chainIsValid } from '../support/application/factories';
 import { Notes, NotesModule } from '../support/application/notes.module';
 import { send, type Answer } from '../support/application/send';
-import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';
+import { COMMIT, openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { untilStatus } from './support/sessions';
 
@@ -78,7 +78,7 @@ describe('The service, cut off from its server,', () => {
   });
 
   it('refuses requests behind a COMMIT of unknown outcome, and answers that one when the server is back', async () => {
-    const isHeld = gate.holdAt('COMMIT');
+    const isHeld = gate.holdAt(COMMIT);
     const committed = post();
     await isHeld;
     const behind = post();
@@ -93,7 +93,7 @@ describe('The service, cut off from its server,', () => {
 
   it('does not regard a slow server as gone, neither during a statement nor during a COMMIT', async () => {
     const { lists } = app.application.get(Database);
-    const isHeld = gate.holdAt('COMMIT');
+    const isHeld = gate.holdAt(COMMIT);
     const slow = lists.all(`SELECT pg_sleep(${SLOW / 1_000}), 'slow' AS "is"`);
     const committed = post();
     await isHeld;

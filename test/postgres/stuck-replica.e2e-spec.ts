@@ -4,7 +4,7 @@ import { chainIsValid, createEntity } from '../support/application/factories';
 import { ROOT } from '../support/documents/markdown';
 import type { Answer } from '../support/application/send';
 import { startProgram, type StartedProgram } from '../support/processes/started-program';
-import { openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';
+import { COMMIT, openDatabaseGate, type TcpGate } from '../support/application/tcp-gate';
 import { temporaryDatabase, type TemporaryDatabase } from '../support/database/temporary-database';
 import { untilStatus } from './support/sessions';
 
@@ -41,7 +41,7 @@ describe('Of two replicas, one of which stops while it holds the head,', () => {
     ['as its COMMIT is held up on the way', () => undefined, () => undefined],
   ])('%s, the other writes, reads and is ready', async (_how, stop, goOn) => {
     const { id } = await createEntity(other);
-    const isHeld = gate.holdAt('COMMIT');
+    const isHeld = gate.holdAt(COMMIT);
     const unanswered = post(stuck).catch(() => null);
     await isHeld;
     stop();

@@ -1,10 +1,11 @@
-import { Client, type ClientConfig, type QueryConfig } from 'pg';
+import { Client, type ClientConfig, type QueryConfig, type QueryResult } from 'pg';
 import type { Socket } from 'node:net';
 import { DatabaseFault } from '../database-fault';
 import type { SqlConnection, SqlRow, SqlStatement, SqlValue } from '../sql-connection';
 import { connectionFault, endsSession, postgresFault } from './postgres-fault';
 import { Slices } from '../../shared/slices';
 import { ServerReach } from './server-reach';
+import { unlessLost } from './unanswered-commit';
 
 /** Milliseconds the server has to close a session; one that is unreachable never does. */
 const GOODBYE = 1_000;
@@ -23,6 +24,7 @@ export class PostgresConnection implements SqlConnection {
   private lost = false;
   /** Received since COMMIT was sent. */
   private warnings: string[] = [];
+  private isAtWork: (() => Promise<boolean>) | null = null;
 
   private constructor(
     private readonly client: Client,
@@ -57,6 +59,15 @@ export class PostgresConnection implements SqlConnection {
   /** Statements in progress are finished; then the owner opens another session. */
   abandon(): void {
     this.lost = true;
+  }
+
+  /**
+   * Lets COMMIT take any time, as it may wait for a standby.
+   * @param isAtWork asks in another session whether the server is still at work on this session's transaction.
+   */
+  letCommitWait(isAtWork: () => Promise<boolean>): void {
+    // What another server has replaced is not waited for: the transaction is looked up there.
+    this.isAtWork = async () => !this.lost && (await isAtWork());
   }
 
   get isLost(): boolean {
@@ -94,16 +105,21 @@ export class PostgresConnection implements SqlConnection {
     await Promise.all(answers);
   }
 
-  /**
-   * No timeout covers waiting for a standby, neither the server's nor the client's. If that wait is cancelled, the
-   * server only sends a warning.
-   */
+  /** If waiting for a standby is cancelled, the server only sends a warning. */
   private async commit(): Promise<void> {
     this.warnings = [];
-    const query = { ...preparedQuery('COMMIT', []), query_timeout: ENDLESS };
-    const { command } = await this.reach.answer(this.client.query(query));
+    const { command } = await this.reach.answer(this.sendCommit());
     requireCommit(command);
     if (this.warnings.length > 0) throw new DatabaseFault('unavailable', 'UNCONFIRMED', this.warnings.join(' '));
+  }
+
+  /** No timeout covers waiting for a standby, neither the server's nor the client's. */
+  private sendCommit(): Promise<QueryResult> {
+    const query = preparedQuery('COMMIT', []);
+    if (this.isAtWork === null) return this.client.query(query);
+    const endless = { ...query, query_timeout: ENDLESS };
+    const cut = (): unknown => this.socket.destroy(new Error('A COMMIT or its answer was lost.'));
+    return unlessLost(this.client.query(endless), this.isAtWork, cut);
   }
 
   /** The pid of the process at the server that belongs to this session. */

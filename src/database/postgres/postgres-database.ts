@@ -28,6 +28,9 @@ import type { Client, ClientConfig } from 'pg';
  */
 const SESSIONS = { points: 2, lists: 3, chain: 1, repositories: 2 };
 
+/** The transaction keeps its number until the standby has it. In an idle one the server waits for its client instead. */
+const SELECT_AT_WORK = `SELECT 1 FROM pg_stat_activity WHERE "pid" = $1 AND "backend_xid" IS NOT NULL
+  AND "state" IS DISTINCT FROM 'idle in transaction'`;
 const SELECT_DEAD_ROWS = 'SELECT pg_stat_get_dead_tuples($1::regclass) AS "count"';
 
 /** A database on a server, which several processes may write: the lock on the head row serialises their batches. */
@@ -93,14 +96,21 @@ export class PostgresDatabase extends Database {
   async openWriter(): Promise<SqlConnection> {
     const connection = await PostgresConnection.open(writerConfig(this.url), this.reach);
     try {
-      const [primary] = await Promise.all([requirePrimary(connection), requireDurability(connection)]);
+      const checks = [requirePrimary(connection), connection.serverProcess(), requireDurability(connection)] as const;
+      const [primary, pid] = await Promise.all(checks);
       this.server.moveTo(primary);
+      connection.letCommitWait(() => this.isAtWork(pid));
       this.writer = connection;
     } catch (error) {
       await connection.close();
       throw error;
     }
     return connection;
+  }
+
+  /** @param pid of the process at the server, in whose transaction something was changed. */
+  private async isAtWork(pid: number): Promise<boolean> {
+    return (await this.points.all(SELECT_AT_WORK, [pid])).length > 0;
   }
 
   openSideWriter(): Promise<SqlSessions> {

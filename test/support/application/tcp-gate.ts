@@ -12,6 +12,11 @@ export interface TcpGate {
    * Holds back what a client sends from the given text on, on its connection only. Resolves once that text has arrived.
    */
   holdAt(text: string): Promise<void>;
+  /**
+   * Loses what a client sends, or what it is sent, from the given text of the client on, and keeps its connection open
+   * whatever the server does: as a proxy that has lost its other side. Resolves once that text has arrived.
+   */
+  lose(whose: 'text' | 'answer', text: string): Promise<void>;
   /** Lets everything through with a delay in milliseconds. */
   slow(milliseconds: number): void;
   /** Leads new connections to another port, as a host name or a balancer does; open ones stay as they are. */
@@ -29,8 +34,10 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
   let isHeld = false;
   let delay = 0;
   let aim = port;
-  let awaited: { readonly text: string; readonly seen: () => void } | null = null;
-  const heldClients = new Set<Socket>();
+  let awaited: { readonly text: string; readonly seen: (client: Socket, target: Socket) => void } | null = null;
+  /** Those of whom nothing more is let through. */
+  const held = new Set<Socket>();
+  const keptOpen = new Set<Socket>();
   const arrivals = new EventEmitter();
   const server = createServer((client) => {
     const target = connect(aim, host);
@@ -44,17 +51,16 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
       from.on('data', (chunk) => {
         if (isHeld) return;
         if (from === client && awaited !== null && chunk.includes(awaited.text)) {
-          heldClients.add(client);
-          awaited.seen();
+          awaited.seen(client, target);
           awaited = null;
         }
-        if (heldClients.has(from)) return;
+        if (held.has(from)) return;
         line.send(chunk, delay);
       });
       from.on('error', () => from.destroy());
       from.on('close', () => {
         sockets.delete(from);
-        to.destroy();
+        if (!keptOpen.has(to)) to.destroy();
       });
     }
     if (isCut) client.destroy();
@@ -72,7 +78,20 @@ export async function openTcpGate(host: string, port: number): Promise<TcpGate> 
       isHeld = true;
     },
     holdAt: (text) =>
-      new Promise((seen) => {
+      new Promise((resolve) => {
+        const seen = (client: Socket): void => {
+          held.add(client);
+          resolve();
+        };
+        awaited = { text, seen };
+      }),
+    lose: (whose, text) =>
+      new Promise((resolve) => {
+        const seen = (client: Socket, target: Socket): void => {
+          held.add(whose === 'text' ? client : target);
+          keptOpen.add(client);
+          resolve();
+        };
         awaited = { text, seen };
       }),
     slow: (milliseconds) => {
@@ -121,6 +140,9 @@ class Line {
     }
   }
 }
+
+/** How a client of PostgreSQL sends the text of COMMIT; the word is also in READ COMMITTED. */
+export const COMMIT = 'COMMIT\0';
 
 /** A gate in front of a PostgreSQL server, and the URL of the database through it. */
 export async function openDatabaseGate(databaseUrl: string): Promise<{ readonly gate: TcpGate; readonly url: string }> {
