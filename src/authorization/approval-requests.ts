@@ -32,9 +32,12 @@ export interface RequiredApproval {
   readonly policySet: string;
 }
 
-/** The result of asking for an approval: an execution that waits for it or has it, or why the agent is refused. */
+/**
+ * The result of asking for an approval: an execution that waits for it or has it, and whether it is new; or why the agent is refused.
+ */
 export type ApprovalAnswer =
-  { readonly execution: Execution } | { readonly refusal: DomainError; readonly decisionId: string | null };
+  | { readonly execution: Execution; readonly isNew: boolean }
+  | { readonly refusal: DomainError; readonly decisionId: string | null };
 
 /**
  * Asks for the approval of an action. A repeated request gets the current answer; a rejection is binding until its
@@ -54,11 +57,11 @@ export async function askForApproval(
   const pendingOfAgent = await pendingRequests(transaction, asked.agentId, maxPending);
   const open = await openRequests(transaction, [...pending, ...approved]);
   const standing = open.find(({ decision }) => areSameApprovers(decision.approvers ?? [], requirement.approvers));
-  if (standing !== undefined) return { execution: await executionOf(transaction, standing.request) };
+  if (standing !== undefined) return { execution: await executionOf(transaction, standing.request), isNew: false };
   const rejection = await rejectionAmong(transaction, rejected);
   if (rejection !== undefined) return { refusal: rejectedError(rejection), decisionId: rejection.id };
   refuseTooManyPending(pendingOfAgent, maxPending);
-  return { execution: requested(transaction, asked, { requirement, policySet }) };
+  return { execution: requested(transaction, asked, { requirement, policySet }), isNew: true };
 }
 
 interface OpenRequest {

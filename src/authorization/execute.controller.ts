@@ -12,6 +12,8 @@ import { ExecuteService } from './execute.service';
 
 /** Outcomes with which the action may not be carried out yet. */
 const AWAITING: ReadonlySet<ExecutionOutcome> = new Set(['pending_approval', 'approved']);
+/** The header of the 202 that opened a request for approval: whoever asks again gets the same execution without it. */
+const REQUESTED = 'Approval-Requested';
 
 @ApiTags('Executions')
 @Controller('agents/:id/execute')
@@ -37,7 +39,13 @@ export class ExecuteController {
   @ApiOkResponse({ type: ExecutionResponse, description: 'The execution, with its outcome.' })
   @ApiAcceptedResponse({
     type: ExecutionResponse,
-    headers: { Location: { schema: { type: 'string' }, description: 'Path of the execution.' } },
+    headers: {
+      Location: { schema: { type: 'string' }, description: 'Path of the execution.' },
+      [REQUESTED]: {
+        schema: { type: 'string', enum: ['true'] },
+        description: 'Present if this request was the first to ask for the approval.',
+      },
+    },
     description:
       'It needs an approval first: the execution waits for its decision, or has the approval and is to be resumed. This ' +
       'never means that the action may be carried out. `Location` names the execution.',
@@ -49,8 +57,9 @@ export class ExecuteController {
     @Body() { parameters = {}, ...requested }: ExecuteActionRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ExecutionResponse> {
-    const execution = await this.executions.execute(caller, id, { parameters, ...requested });
+    const { execution, isRequested } = await this.executions.execute(caller, id, { parameters, ...requested });
     if (AWAITING.has(execution.outcome)) response.status(202).location(`/api/v1/executions/${execution.id}`);
+    if (isRequested) response.setHeader(REQUESTED, 'true');
     return ExecutionResponse.from(execution);
   }
 }

@@ -16,6 +16,15 @@ import { askForApproval } from './approval-requests';
 import { askedExecution, entityLookups, type ActionRequest, type AskedExecution } from './asked-execution';
 import { Permissions, type Permission } from './permissions';
 
+/** An execution, and whether this request was the first to ask for its approval. */
+export interface AnsweredExecution {
+  readonly execution: Execution;
+  readonly isRequested: boolean;
+}
+
+/** As it is kept for an `Idempotency-Key`, so that a replay says the same. */
+type Kept = Execution & { readonly isRequested?: true };
+
 /** Authorises what agents want to do, asks for approval where it is required, and has the action carried out. */
 @Injectable()
 export class ExecuteService {
@@ -30,8 +39,8 @@ export class ExecuteService {
    * @throws NOT_FOUND; CONFLICT when too many requests of the agent are waiting for approval; PERMISSION_DENIED and
    * POLICY_DENIED, with the refused execution recorded.
    */
-  async execute(caller: Caller, agent: string, request: ActionRequest): Promise<Execution> {
-    const execution = await this.ledger.prefetching(agentLookup(agent), ...entityLookups(request.resourceId)).write(
+  async execute(caller: Caller, agent: string, request: ActionRequest): Promise<AnsweredExecution> {
+    const kept = await this.ledger.prefetching(agentLookup(agent), ...entityLookups(request.resourceId)).write(
       caller,
       async (transaction) => {
         const found = await requiredAgent(transaction, agent);
@@ -39,7 +48,7 @@ export class ExecuteService {
       },
       { beforeReplay: (transaction, first) => this.answerInstead(transaction, agent, request, first) },
     );
-    return this.runner.carriedOut(caller, execution);
+    return { execution: await this.runner.carriedOut(caller, kept), isRequested: kept.isRequested === true };
   }
 
   private async answer(
@@ -47,13 +56,13 @@ export class ExecuteService {
     agent: Agent,
     request: ActionRequest,
     { refusal, requirement, policies, policySet }: Permission,
-  ): Promise<Execution | Refusal> {
+  ): Promise<Kept | Refusal> {
     const asked = await askedExecution(transaction, agent, request, policies);
     if (refusal !== null) return recordRefused(transaction, asked, refusal, policySet);
     if (requirement === null) return this.authorise(transaction, asked, policySet);
     const { maxPendingApprovals } = this.configuration;
     const answer = await askForApproval(transaction, asked, { requirement, policySet }, maxPendingApprovals);
-    if ('execution' in answer) return answer.execution;
+    if ('execution' in answer) return answer.isNew ? { ...answer.execution, isRequested: true } : answer.execution;
     return recordRefused(transaction, { ...asked, decisionId: answer.decisionId }, answer.refusal, policySet);
   }
 
@@ -71,8 +80,8 @@ export class ExecuteService {
     transaction: LedgerTransaction,
     idOrName: string,
     request: ActionRequest,
-    first: Execution,
-  ): Promise<Execution | Refusal | null> {
+    first: Kept,
+  ): Promise<Kept | Refusal | null> {
     if (first.outcome !== 'authorized') return null;
     const agent = await requiredAgent(transaction, idOrName);
     const permission = this.permissions.of(agent, request);

@@ -86,6 +86,20 @@ describe('Approval before execution', () => {
       expect(third.body).toMatchObject({ id: first.id, outcome: 'approved' });
     });
 
+    it('says whether it was asked for before, and says the same under the same Idempotency-Key', async () => {
+      const path = `/api/v1/agents/${stage.people.bot.id}/execute`;
+      const body = { ...REFUND, ...order() };
+      const keyed = { body, headers: { 'Idempotency-Key': 'asked-first' } };
+      for (const [request, expected] of [
+        [keyed, 'true'],
+        [{ body }, null],
+        [keyed, 'true'],
+      ] as const) {
+        const { status, headers } = await send(stage.app, 'POST', path, request);
+        expect([status, headers.get('approval-requested')]).toEqual([202, expected]);
+      }
+    });
+
     it('for something with a long name proposes a decision with the beginning of it as its title', async () => {
       const resourceId = `orders/${'\u{1f600}'.repeat(490)}`;
       const { decisionId } = await pending(stage.app, stage.people.bot, { resourceId });

@@ -282,7 +282,8 @@ describeOnSqlite('The TypeScript client', () => {
       const run = jest.fn(() => 'refunded');
       const request = order();
       const pending = await errorOf(bot.guard(request, run));
-      expect(pending).toMatchObject({ name: 'ApprovalPendingError', code: 'APPROVAL_PENDING' });
+      expect(pending).toMatchObject({ name: 'ApprovalPendingError', code: 'APPROVAL_PENDING', isFirst: true });
+      expect(await errorOf(bot.guard(request, run))).toMatchObject({ code: 'APPROVAL_PENDING', isFirst: false });
       const { decisionId } = await pendingFor(request.resourceId);
       expect(pending.message).toContain(decisionId);
       await approve(app, decisionId, people.ann);

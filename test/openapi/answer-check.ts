@@ -6,7 +6,14 @@ import type { Answer } from '../support/application/send';
 
 const DOCUMENT = 'document';
 /** Headers that have to be documented wherever they appear. */
-const DOCUMENTED_HEADERS = ['ETag', 'Idempotent-Replayed', 'Location', 'Retry-After', 'WWW-Authenticate'];
+const DOCUMENTED_HEADERS = [
+  'Approval-Requested',
+  'ETag',
+  'Idempotent-Replayed',
+  'Location',
+  'Retry-After',
+  'WWW-Authenticate',
+];
 
 /** Compares answers with the document, and remembers which of the documented ones were seen. */
 export class AnswerCheck {
@@ -96,9 +103,12 @@ export class AnswerCheck {
   }
 }
 
-/** Only a 503 with an error says when to retry, not that of an unhealthy service. Most answers are not replays. */
+/**
+ * Only a 503 with an error says when to retry, not that of an unhealthy service. Most answers are not replays, and who asks again has
+ * not requested the approval.
+ */
 function isOptional(name: string): boolean {
-  return ['Accept-Encoding', 'Idempotent-Replayed', 'Retry-After'].includes(name);
+  return ['Accept-Encoding', 'Approval-Requested', 'Idempotent-Replayed', 'Retry-After'].includes(name);
 }
 
 function named(id: string, status: number | string, code?: string): string {

@@ -1,6 +1,7 @@
 import type { Execution } from './api-types.js';
 import { GovernanceError, unexpectedAnswer } from './governance-error.js';
-import { isTemporary, sleep, type Transport } from './transport.js';
+import { sleep } from './sleep.js';
+import { isTemporary, type Transport } from './transport.js';
 
 /** Most seconds for which the service holds one request. */
 const LONGEST_HOLD = 60;

@@ -1,6 +1,7 @@
 import type { AuditEntry } from './api-types.js';
 import { unexpectedAnswer } from './governance-error.js';
-import { sleep, type Transport } from './transport.js';
+import { sleep } from './sleep.js';
+import { type Transport } from './transport.js';
 
 export interface EventsRequest {
   /** Begins after this sequence; at the head of the ledger unless given. */

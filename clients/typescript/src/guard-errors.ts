@@ -6,7 +6,11 @@ import { jsonOf, textOf } from './thrown-text.js';
 export class ApprovalPendingError extends GovernanceError {
   override readonly name = 'ApprovalPendingError';
 
-  constructor(readonly execution: Execution) {
+  constructor(
+    readonly execution: Execution,
+    /** Whether it was this request that asked for the approval: it had not been asked for before. */
+    readonly isFirst = false,
+  ) {
     super(`The action waits for the approval of the decision ${String(execution.decisionId)}.`, {
       ...{ code: 'APPROVAL_PENDING', status: 202, reason: 'approval_pending' },
     });

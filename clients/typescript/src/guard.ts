@@ -3,7 +3,7 @@ import { decided, executionIn, settled } from './awaited-execution.js';
 import { GovernanceError } from './governance-error.js';
 import { ApprovalPendingError, OutcomeUnknownError } from './guard-errors.js';
 import { reported, reportedNotBegun } from './report.js';
-import type { Transport } from './transport.js';
+import type { Answer, Transport } from './transport.js';
 
 /** The action that an agent wants to carry out. */
 export interface GuardRequest {
@@ -91,14 +91,21 @@ export async function authorized(
   });
 }
 
+/** What the service has begun. */
+interface Started {
+  readonly execution: Execution;
+  /** Whether it is this request that has asked for its approval. */
+  readonly isFirst: boolean;
+}
+
 async function ask(
   transport: Transport,
   { agent, action, resourceType, resourceId, parameters }: GuardRequest & { readonly agent: string },
-): Promise<Execution> {
+): Promise<Started> {
   const body = { action, resourceType, resourceId, ...(parameters === undefined ? {} : { parameters }) };
   const path = `/api/v1/agents/${encodeURIComponent(agent)}/execute`;
   try {
-    return await started(transport.json({ method: 'post', path, body }));
+    return await started(transport.answer({ method: 'post', path, body }));
   } catch (error) {
     if (error instanceof GovernanceError && error.status === 403) {
       error.explanation = await explanation(transport, { agent, ...body });
@@ -124,12 +131,12 @@ const CLOSED: ReadonlySet<Execution['outcome']> = new Set(['rejected', 'expired'
 /** The execution once it may proceed, or has been completed by a handler of the service. */
 async function permitted(
   transport: Transport,
-  asked: Execution,
+  { execution: asked, isFirst }: Started,
   wait: number,
   signal: AbortSignal | undefined,
 ): Promise<Execution> {
   const execution = await decided(transport, asked, wait, signal);
-  if (execution.outcome === 'pending_approval') throw new ApprovalPendingError(execution);
+  if (execution.outcome === 'pending_approval') throw new ApprovalPendingError(execution, isFirst);
   if (CLOSED.has(execution.outcome)) return execution;
   // Others who asked for the same wait for the same execution. After a wait, what it has become may be their doing: only the
   // service's answer to this caller's own resume says that this caller may proceed.
@@ -140,13 +147,14 @@ async function permitted(
 }
 
 async function resumed(transport: Transport, { id }: Execution): Promise<Execution> {
-  return started(transport.json({ method: 'post', path: `/api/v1/executions/${id}/resume` }));
+  return (await started(transport.answer({ method: 'post', path: `/api/v1/executions/${id}/resume` }))).execution;
 }
 
 /** What may make a handler of the service run. @throws OutcomeUnknownError where it is not known whether it did. */
-async function started(answer: Promise<unknown>): Promise<Execution> {
+async function started(answer: Promise<Answer>): Promise<Started> {
   try {
-    return executionIn(await answer);
+    const { body, headers } = await answer;
+    return { execution: executionIn(body), isFirst: headers.get('Approval-Requested') === 'true' };
   } catch (error) {
     if (error instanceof GovernanceError && error.isOutcomeUnknown) throw new OutcomeUnknownError(error);
     throw error;

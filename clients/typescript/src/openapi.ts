@@ -4862,6 +4862,8 @@ export interface operations {
                 headers: {
                     /** @description Path of the execution. */
                     Location?: string;
+                    /** @description Present if this request was the first to ask for the approval. */
+                    "Approval-Requested"?: "true";
                     /** @description Present if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotent-Replayed"?: "true";
                     "X-Request-Id": components["headers"]["X-Request-Id"];

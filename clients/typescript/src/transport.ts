@@ -3,6 +3,7 @@ import { errorOf, GovernanceError, unexpectedAnswer } from './governance-error.j
 import { wasNeverConnected } from './never-connected.js';
 import { plainJson } from './plain-json.js';
 import { isSameCaller } from './same-caller.js';
+import { sleep } from './sleep.js';
 
 /** Statuses which mean that nothing was done and a retry is safe. */
 const TEMPORARY: ReadonlySet<number> = new Set([429, 503]);
@@ -44,6 +45,12 @@ export interface SentRequest {
   readonly hold?: number;
 }
 
+export interface Answer {
+  /** Parsed; null if there is none. */
+  readonly body: unknown;
+  readonly headers: Headers;
+}
+
 /** Sends requests, and repeats those that a busy or missing service did not answer, with the same `Idempotency-Key`. */
 export class Transport {
   private readonly url: string;
@@ -56,8 +63,16 @@ export class Transport {
 
   /** The parsed body; null if there is none. @throws GovernanceError; the reason of `signal` once that is aborted. */
   async json(request: SentRequest): Promise<unknown> {
-    const text = await this.send(request, (response) => response.text());
-    return text === '' ? null : parsed(text);
+    return (await this.answer(request)).body;
+  }
+
+  /** The same with the headers. */
+  async answer(request: SentRequest): Promise<Answer> {
+    const { text, headers } = await this.send(request, async (response) => ({
+      text: await response.text(),
+      headers: response.headers,
+    }));
+    return { body: text === '' ? null : parsed(text), headers };
   }
 
   /**
@@ -246,20 +261,4 @@ function retryAfter({ headers }: Response): number {
   if (/^\d+$/.test(asked)) return Number(asked) * 1_000;
   const now = Date.parse(headers.get('Date') ?? '') || Date.now();
   return Math.max(0, (Date.parse(asked) || now) - now);
-}
-
-/** @throws the reason of `signal` as soon as that is aborted. */
-export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, milliseconds);
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
 }

@@ -23,7 +23,6 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
     const call = { name: 'refund', arguments: { order: 'shared' } };
     expect(textOf(await other.client.callTool(call))).toContain('Approval pending');
     const { id, decisionId } = await customer.askedAndIs('refund', 'pending_approval');
-    await sleep(1_500);
     const cancelling = new AbortController();
     const onprogress = (): void => cancelling.abort();
     await expect(client.callTool(call, { signal: cancelling.signal, onprogress })).rejects.toThrow();

@@ -26,8 +26,6 @@ const FORM = { type: 'object' as const, properties: {} };
 const MOST_PROMISES = 100;
 /** Errors with which nothing was asked, and nothing ran. */
 const UNASKED = [UnclearCallError, SettingsError, NestedTooDeepError];
-/** Milliseconds by which the clock of the service may be behind. */
-const BEHIND = 1_000;
 
 export interface ToolCall {
   readonly name: string;
@@ -57,10 +55,11 @@ export interface Gate {
   readonly promised: Set<string>;
 }
 
-/** The calls that wait for one execution: the last of them that is cancelled withdraws it, if the first of them has opened it. */
+/** The calls that wait for one execution: the last of them that is cancelled withdraws it, if one of them has opened it. */
 export interface Waiting {
   count: number;
-  readonly hasOpened: boolean;
+  /** Else somebody else waits for it, whom this proxy may not know. */
+  hasOpened: boolean;
 }
 
 /** How to ask the client while a call waits; null if it cannot be asked. */
@@ -77,10 +76,9 @@ export async function governedCall(
   elicitation: Elicitation,
 ): Promise<CallToolResult | InputRequiredResult> {
   const progress = new CallProgress(context);
-  const began = Date.now();
   const first = await attempt(gate, call, context, progress);
   if (!(first instanceof ApprovalPendingError)) return first;
-  const waited = await approvalOf(gate, call, context, progress, first.execution, began).catch((error: unknown) => {
+  const waited = await approvalOf(gate, call, context, progress, first).catch((error: unknown) => {
     if (error instanceof GovernanceError) return error;
     throw error;
   });
@@ -144,12 +142,12 @@ async function approvalOf(
   { name }: ToolCall,
   { mcpReq: { signal } }: ServerContext,
   progress: CallProgress,
-  asked: Execution,
-  began: number,
+  { execution: asked, isFirst }: ApprovalPendingError,
 ): Promise<Execution> {
   const { id } = asked;
-  const calls = waiting.get(id) ?? { count: 0, hasOpened: isOpenedSince(began, asked) };
+  const calls = waiting.get(id) ?? { count: 0, hasOpened: false };
   calls.count += 1;
+  calls.hasOpened ||= isFirst;
   waiting.set(id, calls);
   const saying = progress.startWaiting(`${name} waits for the decision ${String(asked.decisionId)}.`);
   try {
@@ -163,11 +161,6 @@ async function approvalOf(
     calls.count -= 1;
     if (calls.count === 0) waiting.delete(id);
   }
-}
-
-/** Whether a call that began then has opened it. Else somebody else waits for it, whom this proxy may not know. */
-function isOpenedSince(began: number, { createdAt }: Execution): boolean {
-  return Date.parse(createdAt) > began - BEHIND;
 }
 
 /** The answer of the client approves nothing: it only causes another check. */
