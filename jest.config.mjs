@@ -1,5 +1,7 @@
 import { connect } from 'node:net';
 
+const REMOVE_DATABASES = '<rootDir>/test/support/jest/after-all-tests.ts';
+
 /** @type {import('@swc/core').Options} */
 const typescript = {
   jsc: {
@@ -24,10 +26,10 @@ const common = {
  * takes longer than most of them.
  */
 const ROOMS = [
-  ...['access', 'approvals', 'decisions', 'executions', 'hostile', 'http'],
-  ...['lists', 'openapi', 'policies', 'records'],
+  ...['access', 'approvals', 'database', 'decisions', 'events', 'executions', 'hostile', 'http', 'ledger'],
+  ...['lists', 'openapi', 'policies', 'records', 'verification', 'webhooks'],
 ];
-const ROOMS_ON_SQLITE = ['http/limits', 'ledger'];
+const ROOMS_ON_SQLITE = ['http/limits'];
 const isTogether = process.env.TESTS_TOGETHER === 'true';
 
 /**
@@ -50,6 +52,8 @@ const onSqlite = endToEnd([...ROOMS, ...ROOMS_ON_SQLITE]);
 const sqlite = {
   ...common,
   displayName: 'sqlite',
+  globalSetup: '<rootDir>/test/support/jest/before-sqlite-tests.ts',
+  globalTeardown: REMOVE_DATABASES,
   testMatch: ['<rootDir>/src/**/*.spec.ts', ...onSqlite.testMatch],
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/postgres/', ...onSqlite.inRooms],
 };
@@ -111,6 +115,8 @@ const onPostgres = endToEnd(ROOMS);
 const postgres = {
   ...common,
   displayName: 'postgres',
+  globalSetup: '<rootDir>/test/support/jest/before-postgres-tests.ts',
+  globalTeardown: REMOVE_DATABASES,
   testMatch: onPostgres.testMatch,
   testPathIgnorePatterns: [
     '/node_modules/',
@@ -118,7 +124,6 @@ const postgres = {
     ...NOT_ON_POSTGRES.map((name) => `<rootDir>/test/${name}.e2e-spec.ts`),
   ],
   globals: { DATABASE_KIND: 'postgres', LEFT_OUT: NOT_ON_POSTGRES },
-  globalTeardown: '<rootDir>/test/support/jest/after-all-tests.ts',
 };
 
 /** The built program under faults: killed, without room or time, with failing disks and servers. */
@@ -150,8 +155,8 @@ export default async () => {
   return {
     projects: runsPostgres ? [sqlite, postgres, faults] : [sqlite, faults],
     // Each application has sessions of the server, of which there are a hundred.
-    // Much of what they do is to wait for other processes, so two processors have work for three.
-    maxWorkers: 3,
+    // Much of what they do is to wait for other processes, so two processors have work for four.
+    maxWorkers: 4,
     // Each file loads everything anew; a process that has seen many is slow and large, and another takes its place.
     workerIdleMemoryLimit: '700MB',
     testSequencer: '<rootDir>/scripts/longest-first.mjs',

@@ -3,16 +3,12 @@ import Sequencer from '@jest/test-sequencer';
 
 /** Seconds, as measured: those of the first pattern that fits. Only the order that they give matters. */
 const MEASURED = [
-  [/^test\/rooms\/(policies|ledger)/, 100],
-  [/^test\/verification\/tampering-table/, 90],
+  [/^test\/rooms\/(policies|ledger|verification)/, 100],
   [/^test\/(console\/(reviewing|screens|oidc)|clients\/command-line)/, 70],
-  [/^test\/(clients\/strange-answers|database\/backup|process\/start\.|verification\/verifier\.)/, 50],
-  [
-    /^test\/(rooms|faults)\/|^test\/(ledger\/readiness|console\/proof|package\/consumer|clients\/(policy-files|hook))/,
-    40,
-  ],
-  [/^test\/(console\/|verification\/state-verification|http\/limits\/body-memory|clients\/mcp\/proxy)/, 30],
-  [/^test\/(postgres|events|clients|ledger|verification|webhooks)\/|later-readers/, 20],
+  [/^test\/(clients\/strange-answers|process\/start\.|rooms\/(webhooks|database))/, 50],
+  [/^test\/(rooms|faults)\/|^test\/(console\/proof|package\/consumer|clients\/(policy-files|hook))/, 40],
+  [/^test\/(console\/|clients\/mcp\/proxy)/, 30],
+  [/^test\/(postgres|clients)\/|later-readers/, 20],
   [/^test\//, 5],
   [/./, 1],
 ];

@@ -6,7 +6,7 @@ import { API_KEY } from './api-key';
 import { entriesWithSecrets } from './audited-secrets';
 import { keepSecrets, keepSigningKeys, noteLeak, watchLog } from './secret-watch';
 import { DRIVER_OF_THE_RUN } from '../database/database-kind';
-import { temporaryDatabase } from '../database/temporary-database';
+import { migratedDatabase, temporaryDatabase, type TemporaryDatabase } from '../database/temporary-database';
 
 /** A running application and its address. */
 export interface TestApp {
@@ -21,7 +21,7 @@ export interface TestApp {
  * it has written to the audit trail by its end.
  */
 export async function createTestApp({ environment = {}, modules = [], logStream }: AppOptions = {}): Promise<TestApp> {
-  const database = 'DATABASE_URL' in environment ? null : await temporaryDatabase();
+  const database = 'DATABASE_URL' in environment ? null : await newDatabase(modules);
   const all = { API_KEY, LOG_LEVEL: 'trace', ...DRIVER_OF_THE_RUN, ...database?.environment, ...environment };
   keepSecrets(all);
   const write = (line: string): void => {
@@ -49,4 +49,9 @@ export async function createTestApp({ environment = {}, modules = [], logStream 
       await database?.remove();
     },
   };
+}
+
+/** Modules may have tables of their own, which have to be there before others are changed. */
+function newDatabase(modules: AppOptions['modules'] = []): Promise<TemporaryDatabase> {
+  return modules.length === 0 ? migratedDatabase() : temporaryDatabase();
 }

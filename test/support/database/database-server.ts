@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   createPostgresDatabase as createDatabase,
   dropPostgresDatabase as dropDatabase,
@@ -16,6 +17,13 @@ const LANGUAGE = `LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`;
 /** Creates an empty database on the test server and returns its URL. */
 export function createPostgresDatabase(settings = LANGUAGE): Promise<string> {
   return createDatabase(`${TEST_SERVER}/test`, { prefix: PREFIX, settings });
+}
+
+/** Copies a database to which nobody is connected, and returns the URL of the copy. */
+export async function copyPostgresDatabase(url: string): Promise<string> {
+  const name = `${PREFIX}${randomUUID().replaceAll('-', '')}`;
+  await onServer(`CREATE DATABASE ${name} TEMPLATE ${new URL(url).pathname.slice(1)}`);
+  return `${TEST_SERVER}/${name}`;
 }
 
 /** Drops the database, ending all connections. */
