@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { sleep } from '../../../clients/typescript/src/transport.js';
+import { sleep } from '../../../clients/typescript/src/sleep.js';
 import { Permits } from './permits.js';
 import { useSession } from './session.js';
 import { type AuditEntry, GovernanceClient, GovernanceError, type TransportOptions } from './types.js';
