@@ -21,6 +21,7 @@ import { requireDurability, requirePrimary, type FoundServer, primaryOf, SELECT_
 import { WriterServer } from './writer-server';
 import type { Socket } from 'node:net';
 import type { Client, ClientConfig } from 'pg';
+import { preparedConnection } from '../prepared-connection';
 
 /**
  * Sessions for each kind of reading; with those of the writer, the lease, webhooks and a verification there are at most
@@ -94,18 +95,13 @@ export class PostgresDatabase extends Database {
   }
 
   async openWriter(): Promise<SqlConnection> {
-    const connection = await PostgresConnection.open(writerConfig(this.url), this.reach);
-    try {
+    return preparedConnection(PostgresConnection.open(writerConfig(this.url), this.reach), async (connection) => {
       const checks = [requirePrimary(connection), connection.serverProcess(), requireDurability(connection)] as const;
       const [primary, pid] = await Promise.all(checks);
       this.server.moveTo(primary);
       connection.letCommitWait(() => this.isAtWork(pid));
       this.writer = connection;
-    } catch (error) {
-      await connection.close();
-      throw error;
-    }
-    return connection;
+    });
   }
 
   /** @param pid of the process at the server, in whose transaction something was changed. */
@@ -118,14 +114,8 @@ export class PostgresDatabase extends Database {
   }
 
   async openReader(): Promise<SqlConnection> {
-    const connection = await PostgresConnection.open(transactionReaderConfig(this.url), this.reach);
-    try {
-      this.server.require(await requirePrimary(connection));
-    } catch (error) {
-      await connection.close();
-      throw error;
-    }
-    return connection;
+    const opening = PostgresConnection.open(transactionReaderConfig(this.url), this.reach);
+    return preparedConnection(opening, async (connection) => this.server.require(await requirePrimary(connection)));
   }
 
   /** The server needs no tidying up. */

@@ -4,6 +4,7 @@ import type { SqlRow, SqlSessions, SqlValue } from '../sql-connection';
 import { PostgresConnection } from './postgres-connection';
 import { requirePrimary, type Primary } from './server-requirements';
 import type { WriterServer } from './writer-server';
+import { preparedConnection } from '../prepared-connection';
 
 /**
  * A pool of sessions for idempotent statements. Each statement goes to the least busy session; sessions that are lost,
@@ -85,16 +86,12 @@ class Session {
     const previous = this.connection;
     this.connection = null;
     await previous?.close();
-    const connection = await PostgresConnection.open(this.config, this.server.reach);
-    try {
+    const opening = PostgresConnection.open(this.config, this.server.reach);
+    this.connection = await preparedConnection(opening, async (connection) => {
       this.primary = await requirePrimary(connection);
       this.server.require(this.primary);
-    } catch (error) {
-      await connection.close();
-      throw error;
-    }
-    this.connection = connection;
-    return connection;
+    });
+    return this.connection;
   }
 
   private isWithWriter(): boolean {

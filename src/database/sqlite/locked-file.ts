@@ -3,6 +3,7 @@ import type { SqlConnection } from '../sql-connection';
 import type { FileDriver } from './file-driver';
 import { DatabaseFault } from '../database-fault';
 import { DatabaseInUseError } from '../database-in-use.error';
+import { preparedConnection } from '../prepared-connection';
 
 /**
  * Locks a file for this process until the connection is closed, with an exclusive transaction that is kept open. The
@@ -12,15 +13,10 @@ import { DatabaseInUseError } from '../database-in-use.error';
  */
 export async function lockedFile(path: string, driver: FileDriver, patience: number): Promise<SqlConnection> {
   makePrivateFile(path);
-  const connection = await driver.open(path, 'create');
-  try {
+  return preparedConnection(driver.open(path, 'create'), async (connection) => {
     await connection.run(`PRAGMA busy_timeout = ${patience}`);
     await connection.run('BEGIN EXCLUSIVE');
-    return connection;
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
+  });
 }
 
 /** Locks the database for this process, by means of a sibling file. */

@@ -15,6 +15,7 @@ import { refuseHardLinks, refuseReadOnly, resolveDatabaseFile, freeSpaceAt } fro
 import { SqliteLock } from './locked-file';
 import { openingError } from './sqlite-fault';
 import { applyReaderSettings, applyWriterSettings, PASSING_CACHE_SIZE } from './sqlite-settings';
+import { preparedConnection } from '../prepared-connection';
 
 /** Free bytes that an ordinary batch may need. */
 const LEAST_ROOM = 1 << 20;
@@ -80,33 +81,23 @@ export class SqliteDatabase extends Database {
   }
 
   async openWriter(): Promise<SqlConnection> {
-    const connection = await this.driver.open(this.location, 'write');
-    try {
+    return preparedConnection(this.driver.open(this.location, 'write'), async (connection) => {
       await applyWriterSettings(connection);
       // The first read creates the write-ahead log, whose identity is watched as well as the file's.
       await connection.run('SELECT 1 FROM sqlite_master');
       // Identities are taken with the first writer only: the readers stay with these files, so writing to others would
       // split the ledger.
       if (this.files.length === 0) this.files = [identityOf(this.location), identityOf(`${this.location}-wal`)];
-    } catch (error) {
-      await connection.close();
-      throw error;
-    }
-    return connection;
+    });
   }
 
   async openSideWriter(): Promise<SqlConnection> {
     this.requirePlace();
-    const connection = await this.driver.open(this.location, 'write');
-    try {
+    return preparedConnection(this.driver.open(this.location, 'write'), async (connection) => {
       await applyWriterSettings(connection);
       // Do not wait for a lock: a synchronous driver would block the thread on which the writer has to release it.
       await connection.run('PRAGMA busy_timeout = 0');
-    } catch (error) {
-      await connection.close();
-      throw error;
-    }
-    return connection;
+    });
   }
 
   async openReader(): Promise<SqlConnection> {
@@ -160,15 +151,8 @@ export class SqliteDatabase extends Database {
   }
 }
 
-async function openReader(path: string, driver: FileDriver, cacheSize?: number): Promise<SqlConnection> {
-  const connection = await driver.open(path, 'read');
-  try {
-    await applyReaderSettings(connection, cacheSize);
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
-  return connection;
+function openReader(path: string, driver: FileDriver, cacheSize?: number): Promise<SqlConnection> {
+  return preparedConnection(driver.open(path, 'read'), (connection) => applyReaderSettings(connection, cacheSize));
 }
 
 /** Does not create a missing file. Opened for writing: only then can SQLite recover what a crash left half written. */

@@ -42,7 +42,7 @@ const rules = getMetadataStorage();
 
 /** Validates a request by the combination of its members. */
 export function WholeRequest(rule: WholeRule): ClassDecorator {
-  return (target) => append(WHOLE_RULES, target, rule);
+  return ConfiguredRequest(rule);
 }
 
 /** The same by a rule that depends on settings. */

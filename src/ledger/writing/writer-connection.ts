@@ -8,6 +8,7 @@ import type { LedgerPosition } from '../chain/ledger-position';
 import { dryRun } from './dry-run';
 import type { Projections } from './projections';
 import { within } from '../../shared/within';
+import { preparedConnection } from '../../database/prepared-connection';
 
 const SELECT_HASH = `SELECT "hash" FROM "ledger_entries" WHERE "sequence" = $1`;
 /** Milliseconds that the process waits at its end for the last known tree to be saved. */
@@ -50,16 +51,11 @@ export class WriterConnection {
   }
 
   /** Another session may be with another server, or with a copy put in the database's place. */
-  private async open(): Promise<SqlConnection> {
-    const connection = await this.database.openWriter();
-    try {
+  private open(): Promise<SqlConnection> {
+    return preparedConnection(this.database.openWriter(), async (connection) => {
       const { sound: known } = this.known;
       if (known !== null && !(await holds(connection, known))) await this.stop(known);
-    } catch (error) {
-      await connection.close();
-      throw error;
-    }
-    return connection;
+    });
   }
 
   private async stop(known: LedgerPosition): Promise<never> {
