@@ -82,6 +82,19 @@ describeOnSqlite('Calls through gov mcp that need an approval', () => {
     await gate.close();
   });
 
+  it('reports a progress that rises, also after it has asked the user', async () => {
+    const { environment, runs } = await shop.customer('rising');
+    const { client, close } = await connectThroughProxy({
+      ...{ way: 'stdio', era: 'legacy', runs, environment, words: ['--hold', '0'], elicitation: 'form' },
+    });
+    client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: {} }));
+    const reached: number[] = [];
+    const onprogress = ({ progress }: { progress: number }): void => void reached.push(progress);
+    await client.callTool({ name: 'refund', arguments: { order: 'rising' } }, { onprogress });
+    expect(reached).toEqual([1, 2]);
+    await close();
+  });
+
   describe.each(WAYS)('over %s, %s protocol', (way, era) => {
     let holding: Connection;
     let hasty: Connection;

@@ -28,7 +28,11 @@ export interface McpClient {
   listTools(): Promise<{ tools: { name: string }[] }>;
   callTool(
     call: { name: string; arguments?: Record<string, unknown> },
-    options?: { signal?: AbortSignal; timeout?: number; onprogress?: (progress: { message?: string }) => void },
+    options?: {
+      signal?: AbortSignal;
+      timeout?: number;
+      onprogress?: (step: { progress: number; message?: string }) => void;
+    },
   ): Promise<ToolResult>;
   setRequestHandler(method: string, handler: (request: { params: Asked }) => Promise<unknown>): void;
   getProtocolEra(): Era;

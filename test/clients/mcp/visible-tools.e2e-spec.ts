@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { API_KEY } from '../../support/application/api-key';
 import { createTestApp, type TestApp } from '../../support/application/create-test-app';
 import { describeOnSqlite } from '../../support/database/database-kind';
 import { createAgent, createPolicy, issueKey } from '../../support/application/factories';
 import { send } from '../../support/application/send';
 import { buildCommandLine } from '../command-line';
-import { connectThroughProxy } from './mcp-clients';
+import { connectThroughProxy, type ProxyOptions } from './mcp-clients';
 
 const SHOP = { resources: ['tool/shop/*'], resourceTypes: ['tool'] };
 const IS_LARGE = [{ parameter: '/amount', op: 'gt', value: 100 }];
@@ -42,9 +43,9 @@ describeOnSqlite('The tools that gov mcp lists', () => {
     await app.close();
   });
 
-  async function listed(tools: readonly string[]): Promise<string[]> {
+  async function listed(tools: readonly string[], others: Partial<ProxyOptions> = {}): Promise<string[]> {
     const options = { way: 'stdio', era: 'legacy', runs: join(folder, 'runs'), environment, tools } as const;
-    const { client, close } = await connectThroughProxy({ ...options });
+    const { client, close } = await connectThroughProxy({ ...options, ...others });
     try {
       return (await client.listTools()).tools.map(({ name }) => name);
     } finally {
@@ -58,6 +59,12 @@ describeOnSqlite('The tools that gov mcp lists', () => {
 
   it('include those that a policy denies under conditions, if other arguments could be allowed', async () => {
     expect(await listed(['pay', 'ship', 'hire', 'fire'])).toEqual(['pay', 'ship']);
+  });
+
+  it('are not said to be none because there is no such agent', async () => {
+    const operator = { GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY };
+    const listing = listed(['pay'], { environment: operator, words: ['--agent', 'nobody'] });
+    await expect(listing).rejects.toThrow('agent must be the id or the name of an existing agent');
   });
 
   it('are asked about fifty at a time', async () => {

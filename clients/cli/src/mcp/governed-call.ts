@@ -75,7 +75,7 @@ export async function governedCall(
   context: ServerContext,
   elicitation: Elicitation,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const progress = new CallProgress(context);
+  const progress = CallProgress.of(context);
   const first = await attempt(gate, call, context, progress);
   if (!(first instanceof ApprovalPendingError)) return first;
   const waited = await approvalOf(gate, call, context, progress, first).catch((error: unknown) => {

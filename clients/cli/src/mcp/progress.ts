@@ -3,11 +3,22 @@ import type { Progress, ServerContext } from '@modelcontextprotocol/server';
 /** Milliseconds between two notifications of a call that waits. */
 const EVERY = 5_000;
 
+/** By the signals of their requests. */
+const calls = new WeakMap<AbortSignal, CallProgress>();
+
 /** The progress of one call: first of the wait, then of the tool. It only ever rises, as the protocol asks. */
 export class CallProgress {
   private reached = 0;
 
-  constructor(private readonly context: ServerContext) {}
+  private constructor(private readonly context: ServerContext) {}
+
+  /** The same one where its client was asked in between: with a handshake that is within one request, which has one token. */
+  static of(context: ServerContext): CallProgress {
+    const { signal } = context.mcpReq;
+    const progress = calls.get(signal) ?? new CallProgress(context);
+    calls.set(signal, progress);
+    return progress;
+  }
 
   /** Reports repeatedly why nothing happens yet, until it is stopped. */
   startWaiting(message: string): { stop: () => void } {

@@ -50,7 +50,7 @@ async function answersTo(
     const body = { agent, explain: true, requests: [...requests] };
     return (await evaluated(governance, body)) as Answer[];
   } catch (error) {
-    if (!isRefused(error)) throw error;
+    if (!isOfNames(error)) throw error;
     // A single refused name must not hide the others.
     if (requests.length === 1) return [undefined];
     const answers: (Answer | undefined)[] = [];
@@ -64,6 +64,8 @@ async function evaluated(governance: GovernanceClient, body: object): Promise<re
   return (answer as Schemas['EvaluationsResponse']).results;
 }
 
-function isRefused(error: unknown): boolean {
-  return error instanceof GovernanceError && error.status === 400;
+/** Whether what is asked about was refused. An agent that does not exist may not look like one that may call nothing. */
+function isOfNames(error: unknown): boolean {
+  if (!(error instanceof GovernanceError) || error.status !== 400) return false;
+  return !error.details.some(({ field }) => field === 'agent');
 }
