@@ -79,6 +79,26 @@ describeOnSqlite('The command line', () => {
     expect(JSON.parse(readFileSync(file, 'utf8')).key).toBe(annsKey);
   });
 
+  it.each(['', '.'])('takes no folder of its files from where it is called: XDG_CONFIG_HOME=%j', async (named) => {
+    const own = mkdtempSync(join(home, 'own-'));
+    const file = join('agent-governance', 'login.json');
+    mkdirSync(join(own, 'here', 'agent-governance'), { recursive: true });
+    const others = '{"url":"http://127.0.0.1:9","key":"of others"}';
+    writeFileSync(join(own, 'here', file), others);
+    const environment = {
+      ...{ HOME: own, XDG_CONFIG_HOME: named, APPDATA: undefined },
+      ...{ GOVERNANCE_API_KEY: undefined, GOVERNANCE_URL: undefined },
+    };
+    const folder = join(own, 'here');
+    const without = await runGov(['whoami'], { environment, folder });
+    expect(without.errors).toContain('No key for http://127.0.0.1:3000');
+    const input = `${annsKey}\n`;
+    const login = await runGov(['login', '--url', app.url], { environment, folder, input });
+    expect(login.exitCode).toBe(0);
+    expect(JSON.parse(readFileSync(join(own, '.config', file), 'utf8')).key).toBe(annsKey);
+    expect(readFileSync(join(folder, file), 'utf8')).toBe(others);
+  });
+
   it('sends the key of a login only to where the login was', async () => {
     let requests = 0;
     const other = createServer((_, response) => {

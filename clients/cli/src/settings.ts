@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { GovernanceClient, GovernanceError } from '../../typescript/src/index.js';
 import { wasNeverConnected } from '../../typescript/src/never-connected.js';
 import { canBeSent } from '../../typescript/src/transport.js';
+import { userFolder } from './user-folder.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** Milliseconds for which a service that has not answered yet is looked for. */
@@ -126,5 +126,5 @@ function keptSettings(): Settings | null {
 
 function settingsPath(): string {
   const { XDG_CONFIG_HOME: config, APPDATA: appData } = process.env;
-  return join(config ?? appData ?? join(homedir(), '.config'), 'agent-governance', 'login.json');
+  return join(userFolder([config, appData], '.config'), 'agent-governance', 'login.json');
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Execution, Outcome } from '../../../typescript/src/index.js';
+import { userFolder } from '../user-folder.js';
 
 /** What is remembered of a use of a tool from one hook to the next. */
 export interface AuthorizedCall {
@@ -123,5 +123,5 @@ function digestOf(call: string): string {
 
 function folder(): string {
   const { XDG_STATE_HOME: state, LOCALAPPDATA: local } = process.env;
-  return join(state ?? local ?? join(homedir(), '.local', 'state'), 'agent-governance', 'hooks');
+  return join(userFolder([state, local], '.local', 'state'), 'agent-governance', 'hooks');
 }
