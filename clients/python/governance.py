@@ -450,7 +450,7 @@ class Guard:
         while execution["outcome"] == "pending_approval" and left > 0:
             try:
                 # Without patience of its own: a repeat asks for the time that is left.
-                execution = self._look(execution, min(math.ceil(left), _LONGEST_HOLD), patience=0)
+                execution = self._look(execution, math.ceil(min(left, _LONGEST_HOLD)), patience=0)
                 away = None
             except GovernanceError as error:
                 if not _is_temporary(error):

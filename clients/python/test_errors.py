@@ -89,6 +89,11 @@ class ErrorsTest(unittest.TestCase):
             error = self.error_of(GovernanceError, governance, wait=60)
             self.assertEqual((error.code, error.reason), (f"EXECUTION_{outcome.upper()}", outcome))
 
+    def test_wait_need_not_have_an_end(self):
+        governance = self.service(execution("pending_approval"), execution("rejected"))
+        error = self.error_of(GovernanceError, governance, wait=float("inf"))
+        self.assertEqual((error.code, error.reason), ("EXECUTION_REJECTED", "rejected"))
+
     def test_approval_that_another_caller_used_during_the_wait_authorises_nothing(self):
         for outcome in ("authorized", "running", "executed", "failed", "interrupted"):
             used = refusal(409, "INVALID_STATE")

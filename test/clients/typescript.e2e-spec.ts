@@ -83,6 +83,17 @@ describeOnSqlite('The TypeScript client', () => {
     expect(await succeed(process.execPath, words)).toBe('healthy function\n');
   });
 
+  it('needs nothing that browsers only have on secure pages', async () => {
+    const script = `
+      delete Object.getPrototypeOf(crypto).randomUUID;
+      const { GovernanceClient } = await import('./dist/esm/index.js');
+      const governance = new GovernanceClient({ url: process.argv[1], key: process.argv[2] });
+      const { name } = await governance.post('/api/v1/entities', { body: { type: 'browser', name: 'insecure' } });
+      console.log(name, typeof crypto.randomUUID);`;
+    const words = ['--input-type=module', '--eval', script, app.url, API_KEY];
+    expect(await succeed(process.execPath, words)).toBe('insecure undefined\n');
+  });
+
   it('calls any route with its parameters, query and body', async () => {
     const created = await operator.post('/api/v1/entities', { body: { type: 'invoice', name: 'A/B ?' } });
     const found = await operator.get('/api/v1/entities/{id}', { path: { id: created.id } });

@@ -94,6 +94,7 @@ describe('Cross-origin requests', () => {
           'Location',
           'X-Head-Sequence',
           'X-Head-Hash',
+          'Approval-Requested',
         ]),
       );
     }

@@ -1,5 +1,6 @@
 import type { Method } from './api-types.js';
 import { errorOf, GovernanceError, unexpectedAnswer } from './governance-error.js';
+import { newIdempotencyKey } from './idempotency-key.js';
 import { wasNeverConnected } from './never-connected.js';
 import { plainJson } from './plain-json.js';
 import { isSameCaller } from './same-caller.js';
@@ -200,7 +201,7 @@ function headersOf({ method, path, body, headers: given }: SentRequest): Headers
   const headers = new Headers(given);
   const own = new Headers();
   if (body !== undefined) own.set('Content-Type', 'application/json');
-  if (method === 'post' && !SECRETS.test(path)) own.set('Idempotency-Key', globalThis.crypto.randomUUID());
+  if (method === 'post' && !SECRETS.test(path)) own.set('Idempotency-Key', newIdempotencyKey());
   own.forEach((value, name) => {
     if (!headers.has(name)) headers.set(name, value);
   });

@@ -23,6 +23,7 @@ const EXPOSED_HEADERS = [
   'Location',
   'X-Head-Sequence',
   'X-Head-Hash',
+  'Approval-Requested',
   REPLAYED,
 ];
 const PREFLIGHT_CACHE_SECONDS = 600;
