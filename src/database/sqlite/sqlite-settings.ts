@@ -5,7 +5,8 @@ const LOG_LIMIT = 32 << 20;
 
 /**
  * Required settings of the writer's connection. `synchronous` FULL (2) syncs the write-ahead log at every commit;
- * NORMAL, which enabling the log can leave behind, loses acknowledged writes in a power failure.
+ * NORMAL, which enabling the log can leave behind, loses acknowledged writes in a power failure. `temp_store` MEMORY (2)
+ * keeps the pages that a statement may have to restore in memory; otherwise most commits would make a temporary file.
  */
 const WRITER_SETTINGS: readonly (readonly [name: string, value: string, readBack: SqlValue])[] = [
   ['journal_mode', 'WAL', 'wal'],
@@ -14,6 +15,7 @@ const WRITER_SETTINGS: readonly (readonly [name: string, value: string, readBack
   ['busy_timeout', '2000', 2000],
   ['journal_size_limit', String(LOG_LIMIT), LOG_LIMIT],
   ['cache_size', '-16384', -16384],
+  ['temp_store', 'MEMORY', 2],
 ];
 
 /** Applies each setting, reads it back, and throws if it did not take effect. */
