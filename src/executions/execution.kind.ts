@@ -28,6 +28,7 @@ export const EXECUTION: RecordKind<Execution> = {
   visibility: { allWith: ['read', 'review'], agentColumn: 'agentId' },
   countedBy: ['agentId', 'action', 'outcome'],
   timeColumn: 'createdAt',
+  fixed: ['agentId', 'agentName', 'action', 'resourceType', 'resourceId', 'actionHash', 'entityId'],
   due: { timeColumn: 'approvedUntil', where: AWAITS_RESUME },
   decisive: { outcome: EXECUTION_OUTCOMES },
   unhashedAgree: ({ entityId, outcome, runBy }, entry) =>

@@ -30,6 +30,7 @@ export interface RecordKind<Row extends GovernedRow> extends AnyRecordKind {
   readonly listColumns?: readonly ColumnOf<Row>[];
   readonly freeForm?: readonly ColumnOf<Row>[];
   readonly timeColumn?: ColumnOf<Row>;
+  readonly fixed?: readonly ColumnOf<Row>[];
   readonly due?: { readonly timeColumn: ColumnOf<Row>; readonly where: string };
   readonly decisive?: Readonly<Partial<Record<ColumnOf<Row>, DecisiveForm>>>;
 }
@@ -59,6 +60,11 @@ export interface AnyRecordKind {
   readonly freeForm?: readonly string[];
   /** The indexed column with the creation time, if lists are filtered by it. It never changes. */
   readonly timeColumn?: string;
+  /**
+   * Other columns of texts or numbers whose values never change: an update need not touch their indexes, which on SQLite
+   * is most of its work.
+   */
+  readonly fixed?: readonly string[];
   /**
    * A column with the time at which the record becomes due, while the SQL condition holds for its row. There is a
    * partial index (time, `id`) of exactly these rows.

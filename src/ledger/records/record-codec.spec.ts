@@ -49,6 +49,16 @@ describe('the hashed form of a record', () => {
     expect(later.encode(placed).state).toBe('{"id":"not_1","places":["b"],"text":"first","tone":"loud"}');
   });
 
+  it('is not changed in a column that an update would leave as it is', () => {
+    const codec = new RecordCodec({ ...FIRST_FORM, fixed: ['tone'] }, SQLITE_DIALECT);
+    const update = /SET (.*) FROM/.exec(codec.updateRows)?.[1];
+    expect([...(update ?? '').matchAll(/"(\w+)" =/g)].map(([, name]) => name)).toEqual(['text', 'labels', 'places']);
+    const changed: Note = { ...NOTE, text: 'second' };
+    expect(() => codec.fixed.requireUnchanged(NOTE, changed)).not.toThrow();
+    const loud: Note = { ...NOTE, tone: 'loud' };
+    expect(() => codec.fixed.requireUnchanged(NOTE, loud)).toThrow('The column tone never changes');
+  });
+
   it('must consist of columns', () => {
     const unknown = { ...FIRST_FORM, hashedMembers: ['id', 'title'] as unknown as ['id'] };
     expect(() => new RecordCodec(unknown, SQLITE_DIALECT)).toThrow('title of note is not a column of notes');

@@ -8,6 +8,7 @@ import { sizeSql } from './stored-form';
 import type { AnyRecordKind, GovernedRow } from '../record-kind';
 import { DamagedRowError } from './damaged-row.error';
 import { columnValue } from './column-value';
+import { FixedColumns } from './fixed-columns';
 import { deleteRows, equalities, insertRows, selectAmong, updateRows } from './statements';
 
 /** A row as it was read; some JSON columns may still be text, others already parsed. */
@@ -37,6 +38,8 @@ interface StateMember {
 export class RecordCodec {
   readonly table: string;
   readonly columns: readonly ColumnDefinition[];
+  /** Those that an update leaves as they are. */
+  readonly fixed: FixedColumns;
   /** Both statements take their rows as one JSON array of arrays. */
   readonly insertRows: string;
   readonly updateRows: string;
@@ -57,7 +60,8 @@ export class RecordCodec {
     this.columns = columnsOf(kind.table);
     this.selected = this.columns.map((column) => quoted(column.name)).join(', ');
     this.insertRows = insertRows(dialect, this.table, this.columns);
-    this.updateRows = updateRows(dialect, this.table, this.columns);
+    this.fixed = new FixedColumns(kind);
+    this.updateRows = updateRows(dialect, this.table, this.columns, this.fixed.names);
     this.deleteRows = deleteRows(dialect, this.table);
     this.selectIds = selectAmong(dialect, this.table, ['"id"'], ['id']);
     this.longColumns = this.columns.filter(({ type }) => type === 'json').map(({ name }) => name);

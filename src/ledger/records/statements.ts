@@ -27,13 +27,19 @@ export function insertRows(dialect: Dialect, table: string, columns: readonly Co
   return `INSERT INTO ${quoted(table)} (${names}) SELECT ${values} FROM ${dialect.jsonElements('$1')}`;
 }
 
-/** Replaces every row of a JSON array of arrays, found by its `id`. */
-export function updateRows(dialect: Dialect, table: string, columns: readonly ColumnDefinition[]): string {
+/** Replaces every row of a JSON array of arrays, found by its `id`, but for its fixed columns. */
+export function updateRows(
+  dialect: Dialect,
+  table: string,
+  columns: readonly ColumnDefinition[],
+  fixed: ReadonlySet<string>,
+): string {
   const id = columns.findIndex(({ name }) => name === 'id');
   const idValue = dialect.jsonAt(id, { name: 'id', type: 'text' });
   const changes = columns
-    .map((column, index) => `${quoted(column.name)} = ${dialect.jsonAt(index, column)}`)
-    .filter((_, index) => index !== id);
+    .map((column, index) => ({ name: column.name, value: dialect.jsonAt(index, column) }))
+    .filter(({ name }) => !fixed.has(name))
+    .map(({ name, value }) => `${quoted(name)} = ${value}`);
   return (
     `UPDATE ${quoted(table)} SET ${changes.join(', ')} ` +
     `FROM ${dialect.jsonElements('$1')} WHERE ${quoted(table)}."id" = ${idValue}`

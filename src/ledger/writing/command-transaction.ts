@@ -125,6 +125,7 @@ export class CommandTransaction implements LedgerTransaction, PendingChanges {
 
   update<Row extends GovernedRow>(kind: RecordKind<Row>, row: Row, note: EntryNote): Row {
     const previous = this.previous(kind, row.id);
+    this.batch.catalog.codec(kind).fixed.requireUnchanged(previous, row);
     this.change(kind, row.id, row, false, note);
     this.countRow(kind, previous, -1);
     this.countRow(kind, row, 1);
