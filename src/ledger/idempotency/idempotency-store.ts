@@ -45,8 +45,10 @@ function write(dialect: Dialect): string {
 
 /** Milliseconds for which an answer is kept. */
 const KEPT_FOR = 24 * 60 * 60 * 1000;
-/** Expired keys that a batch removes: more than a batch can add, so that they never pile up. */
-const REMOVED_AT_ONCE = 1_000;
+/** Keys that batches may add until one has to remove expired ones. */
+export const MOST_ADDED = 500;
+/** Expired keys that one removal removes. */
+const REMOVED_AT_ONCE = 2 * MOST_ADDED;
 /** Characters of answers after which a batch takes no further command. */
 const FULL = 8 * 1024 * 1024;
 
@@ -72,6 +74,11 @@ export class IdempotencyStore {
   /** Whether the answers read and added so far are as much as a batch may hold in memory. */
   get isFull(): boolean {
     return this.size > FULL;
+  }
+
+  /** How many keys the batch adds. */
+  get addedCount(): number {
+    return this.added.size;
   }
 
   /** Reads which of the writes are known, in one statement; in none if there are no writes. */
@@ -106,25 +113,26 @@ export class IdempotencyStore {
   }
 
   /**
-   * The statements that write the added answers and remove some expired ones; with `isTidying`, even if nothing was
-   * added. The proof that they are on disk is null if nothing was added.
+   * The statements that write the added answers and, with `isTidying`, remove some expired ones. The proof that they are
+   * on disk is null if nothing was added.
    * @param now time of the last entry. The machine's clock may be ahead and be set back: then answers would have been
    * removed too early.
    */
   changes(now: string, isTidying: boolean): KeptChanges {
     const rows = [...this.added.values()];
     const last = rows.at(-1);
-    if (last === undefined) return { statements: isTidying ? [removal(now, 0)] : [], proof: null };
+    const removals = isTidying ? [removal(now, rows.length)] : [];
+    if (last === undefined) return { statements: removals, proof: null };
     const values = rows.map(({ id, contentHash, answer, createdAt }) => [id, contentHash, answer, createdAt]);
     const added = { sql: idempotencyKeySql(this.dialect).write, parameters: [JSON.stringify(values)] };
     return {
-      statements: [removal(now, rows.length), added],
+      statements: [...removals, added],
       proof: { sql: SELECT_CREATED_AT, parameters: [last.id], found: last.createdAt },
     };
   }
 }
 
-/** Removes more expired keys than the batch adds. */
+/** Removes more expired keys than batches have added since the last removal, so that they never pile up. */
 function removal(now: string, added: number): SqlStatement {
   return { sql: DELETE_EXPIRED, parameters: [expiredAt(now), Math.max(REMOVED_AT_ONCE, 2 * added)] };
 }

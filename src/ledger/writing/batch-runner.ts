@@ -3,7 +3,7 @@ import { firstOfBoth, type BatchTransaction } from './batch-transaction';
 import { Batch } from './batch';
 import { type LedgerSql, ledgerSql } from './batch-sql';
 import type { CommitProof, SqlConnection, SqlValue } from '../../database/sql-connection';
-import { IdempotencyStore } from '../idempotency/idempotency-store';
+import { IdempotencyStore, MOST_ADDED } from '../idempotency/idempotency-store';
 import type { LedgerClock } from '../head/ledger-clock';
 import type { LedgerPosition } from '../chain/ledger-position';
 import type { SideWrite } from '../ledger-transaction';
@@ -23,7 +23,7 @@ const SELECT_HASH = `SELECT "hash" AS "found" FROM "ledger_entries" WHERE "seque
 const LONGEST_HOLD = 500;
 /** Milliseconds after which a session that holds the head gets a statement: its server would end it if it were idle. */
 const KEPT = 1_000;
-/** Milliseconds after which a batch without idempotency keys removes expired ones as well. */
+/** Milliseconds after which a batch removes expired idempotency keys. */
 const TIDYING_INTERVAL = 1_000;
 
 export interface CommittedBatch {
@@ -51,6 +51,8 @@ type FinishedBatch = Pick<CommittedBatch, 'hasEntries'> & { readonly proof: Comm
 export class BatchRunner {
   /** Monotonic milliseconds. */
   private tidiedAt = 0;
+  /** Idempotency keys that batches have added since. */
+  private addedKeys = 0;
   private readonly commands = new CommandRunner();
   private readonly sql: LedgerSql;
   /** What was already read for commands that were put back. */
@@ -137,9 +139,10 @@ export class BatchRunner {
   private async finish(connection: SqlConnection, batch: Batch, kept: IdempotencyStore): Promise<FinishedBatch> {
     const { sequence, hash, timestamp } = batch.position;
     const began = performance.now();
-    const isTidying = began - this.tidiedAt > TIDYING_INTERVAL;
-    if (isTidying) this.tidiedAt = began;
+    this.addedKeys += kept.addedCount;
+    const isTidying = began - this.tidiedAt > TIDYING_INTERVAL || this.addedKeys > MOST_ADDED;
     const ofKeys = kept.changes(timestamp, isTidying);
+    if (isTidying) [this.tidiedAt, this.addedKeys] = [began, 0];
     const hasEntries = await batch.finish(ofKeys.statements);
     if (hasEntries) return { proof: { sql: SELECT_HASH, parameters: [sequence], found: hash }, hasEntries };
     return { proof: ofKeys.proof ?? (await proofOfLast(connection, batch.sideWrites)), hasEntries };
