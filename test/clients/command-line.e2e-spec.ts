@@ -58,6 +58,14 @@ describeOnSqlite('The command line', () => {
     expect([exitCode, errors]).toEqual([1, expect.stringMatching(/^(?!.*SECRET).+\n$/)]);
   });
 
+  it.each([[['login']], [['policies', 'pull', '/dev/null/policies']]])(
+    'says in one line where it cannot write: gov %j',
+    async (words) => {
+      const { exitCode, errors } = await gov(words, { XDG_CONFIG_HOME: '/dev/null/home' }, `${annsKey}\n`);
+      expect([exitCode, errors]).toEqual([1, expect.stringMatching(/^ENOTDIR: .*\/dev\/null\/.*\n$/)]);
+    },
+  );
+
   it('keeps the key of a login in a file that only its owner reads', async () => {
     const nobody = { GOVERNANCE_API_KEY: undefined, GOVERNANCE_URL: undefined };
     const without = await gov(['whoami'], nobody);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_KEY } from '../support/application/api-key';
 import { createTestApp, type TestApp } from '../support/application/create-test-app';
@@ -53,6 +54,17 @@ describeOnSqlite('The demo company', () => {
     const { body } = await send(app, 'GET', `/api/v1/${path}`, { headers: { 'X-API-Key': key } });
     return body.data;
   }
+
+  it('is made, and its keys are shown, even if nobody reads how far it has come', async () => {
+    const environment = { XDG_CONFIG_HOME: home, GOVERNANCE_URL: app.url, GOVERNANCE_API_KEY: API_KEY };
+    const program = spawn(process.execPath, [MAIN, 'seed', '--json'], { env: { ...process.env, ...environment } });
+    program.stderr.destroy();
+    const [output, [exitCode]] = await Promise.all([text(program.stdout), once(program, 'close')]);
+    expect(exitCode).toBe(0);
+    const keys: { secret: string }[] = JSON.parse(output);
+    keys.forEach(({ secret }) => keepSecret(secret));
+    expect(await list('api-keys')).toHaveLength(keys.length);
+  });
 
   it('has everything that its file describes, with keys that work', async () => {
     const { exitCode, output } = await seed(['--json']);

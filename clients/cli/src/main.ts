@@ -57,6 +57,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   void endEarly(isHook ? 1 : 0);
 });
+// What is said beside the result need not be read: what is under way goes on, and its exit code tells how it ended.
+process.stderr.on('error', () => undefined);
 
 try {
   await program.parseAsync();
@@ -68,11 +70,16 @@ try {
 function exitCodeOf(error: unknown): number {
   // Reported already, with the help of the command.
   if (error instanceof CommanderError) return error.exitCode;
-  if (!EXPECTED.some((kind) => error instanceof kind)) throw error;
+  if (!EXPECTED.some((kind) => error instanceof kind) && !isOfFile(error)) throw error;
   const id = error instanceof GovernanceError && error.requestId !== null ? ` (request ${error.requestId})` : '';
   const advice = error instanceof GovernanceError ? adviceOn(error) : '';
   printError(`${(error as Error).message}${advice}${plain(id)}`);
   return 1;
+}
+
+/** Such as of a folder that cannot be written to. Its message names the path. */
+function isOfFile(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && 'path' in error;
 }
 
 /** Advice for the user about a refusal, in addition to its message, which is for every caller. */
