@@ -8,6 +8,7 @@ import { withoutBatches } from './batches.js';
 import { overHttp, placeOf, type Served } from './listen.js';
 import { plainName, readMapping } from './mapping.js';
 import { announceTools, type ProxyOptions, proxyOf } from './proxy.js';
+import { serviceFetch } from './service-fetch.js';
 import { type Target, ToolServer } from './tool-server.js';
 
 const HEADER = /^\s*([\w!#$%&'*+.^`|~-]+)\s*:\s*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\s*$/;
@@ -29,7 +30,7 @@ export interface McpOptions {
 export async function serveProxy(command: string[], options: McpOptions): Promise<void> {
   const { url, key } = settings();
   const [patience, timeout] = [options.patience * 1_000, options.timeout * 1_000];
-  const governance = new GovernanceClient({ url, key, patience, timeout });
+  const governance = new GovernanceClient({ url, key, patience, timeout, fetch: serviceFetch });
   const mapping = readMapping(options.map);
   const tools = new ToolServer(targetOf(command, options));
   const place = options.listen === undefined ? null : placeOf(options.listen, options.host ?? []);
