@@ -106,6 +106,39 @@ describeOnSqlite('Policies as files', () => {
     });
   });
 
+  it('pulls texts with white space that YAML would fold away', async () => {
+    const texts = [
+      '  \n',
+      '\n \n',
+      'Two.\n\n  Indented.\n',
+      'CRLF.\r\n \r\nEnd.',
+      `\t${'word '.repeat(40)}\t\n`,
+      'no',
+      '~',
+    ];
+    for (const [index, description] of texts.entries())
+      await createPolicy(app, { name: `text ${index}`, version: '1', actions: ['refund'], description });
+    expect(await policies(['pull'])).toMatchObject({ exitCode: 0, errors: '' });
+    const unchanged = await policies(['plan', '--prune']);
+    expect(unchanged).toMatchObject({ exitCode: 0, errors: '' });
+    expect(unchanged.output).toContain(`nothing to do: ${texts.length + 2} in force`);
+  });
+
+  it('takes what Windows makes of files, and no other encoding than UTF-8', async () => {
+    expect(await policies(['pull'])).toMatchObject({ exitCode: 0 });
+    const pulled = readFileSync(join(folder, 'policies', 'refunds.yaml'), 'utf8').replaceAll('\n', '\r\n');
+    write('refunds.yaml', pulled);
+    expect(await policies(['pull'])).toMatchObject({ exitCode: 0, errors: '' });
+    write('refunds.yaml', `\ufeff${pulled}`);
+    write('none.json', '\ufeff{ "policies": [] }');
+    expect(await policies(['plan', '--prune'])).toMatchObject({ exitCode: 0, errors: '' });
+    const latin = Buffer.from(REFUNDS.replace('billing', 'b\u00fcro'), 'latin1');
+    writeFileSync(join(folder, 'policies', 'refunds.yaml'), latin);
+    expect(await policies(['lint'])).toMatchObject({
+      ...{ exitCode: 1, errors: 'policies/refunds.yaml: This is not UTF-8. Save it in that encoding.\n' },
+    });
+  });
+
   it('keeps large numbers that the service holds, and refuses those that would become others', async () => {
     const values = [1e21, 1e18, 2 ** 53, -(2 ** 64), 0.1, 1.5e300];
     const conditions = values.map((value) => ({ parameter: '/amount', op: 'lte', value }));

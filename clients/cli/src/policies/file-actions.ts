@@ -48,7 +48,7 @@ export async function pull(folder: string, { force }: PullOptions): Promise<void
     taken.add(name.toLowerCase());
     files.push({ path: join(folder, name), text: policyFileText(policy) });
   }
-  const others = files.filter(({ path, text }) => existsSync(path) && readFileSync(path, 'utf8') !== text);
+  const others = files.filter(({ path, text }) => existsSync(path) && !hasText(path, text));
   if (others.length > 0 && force !== true) {
     const names = others.map(({ path }) => path).join(', ');
     throw new SettingsError(
@@ -58,6 +58,11 @@ export async function pull(folder: string, { force }: PullOptions): Promise<void
   mkdirSync(folder, { recursive: true });
   for (const { path, text } of files) writeFileSync(path, text);
   printLine(`${counted(files.length, 'policy', 'policies')} written to ${folder}.`);
+}
+
+/** Git may have checked it out with the line endings of Windows. */
+function hasText(path: string, text: string): boolean {
+  return readFileSync(path, 'utf8').replaceAll('\r\n', '\n') === text;
 }
 
 /** @throws SettingsError with a line for each fault. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Schemas } from '../../../typescript/src/index.js';
@@ -74,10 +75,17 @@ export function readPolicyFiles(paths: readonly string[]): PolicyFiles {
   if (found.files.length === 0) {
     throw new SettingsError(`There are no policy files (.yaml, .yml, .json) in ${paths.join(', ')}.`);
   }
-  const files = found.files.map((path) => new PolicyFile(path, readFileSync(path, 'utf8')));
+  const files = found.files.map((path) => new PolicyFile(path, textOf(path)));
   const faults = files.flatMap((file) => file.faults);
   if (faults.length > 0) throw new SettingsError(faults.join('\n'));
   return new PolicyFiles(files, found.others);
+}
+
+/** Without a byte order mark. @throws SettingsError if it is not UTF-8: replaced characters would match something else. */
+function textOf(path: string): string {
+  const bytes = readFileSync(path);
+  if (!isUtf8(bytes)) throw new SettingsError(`${path}: This is not UTF-8. Save it in that encoding.`);
+  return new TextDecoder().decode(bytes);
 }
 
 /** Follows links: with --prune a folder that is passed over would take its policies out of force. */

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import type { Schemas } from '../../../typescript/src/index.js';
+import { PolicyFile } from './policy-file.js';
 import type { Policy } from './policy-files.js';
 
 /** Bytes of a file's name, with room for a number and the ending. */
@@ -11,9 +13,15 @@ const MOST_APPROVALS = 10;
 type InForce = Schemas['PolicyResponse'];
 type Approval = NonNullable<InForce['approval']>;
 
+/** Folds and blocks read best, but do not keep all white space; texts in quotes, each on one line, do. */
+const READABLE = { lineWidth: 120 };
+const EXACT = { lineWidth: 0, blockQuote: false, doubleQuotedAsJSON: true };
+
 /** The file of one policy that is in force; defaults are left out. */
 export function policyFileText(policy: InForce): string {
-  return stringify({ policies: [bodyOf(policy)] }, { lineWidth: 120 });
+  const content = { policies: [bodyOf(policy)] };
+  const readable = stringify(content, READABLE);
+  return isDeepStrictEqual(new PolicyFile('', readable).value, content) ? readable : stringify(content, EXACT);
 }
 
 /** Its name, with `-` for characters that do not belong in a file name; `taken` are names already in use. */
