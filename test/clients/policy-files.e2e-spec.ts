@@ -139,6 +139,18 @@ describeOnSqlite('Policies as files', () => {
     });
   });
 
+  it('does not say that conditions hold where a parameter is missing, and ends each sentence once', async () => {
+    const deny = 'effect: deny, subjects: ["*"], actions: [refund], resources: ["customers/*"]';
+    const condition = '{ parameter: /amount, op: gt, value: 50 }';
+    write('a.yaml', `policies:\n  - { name: large, version: "1", ${deny}, conditions: [${condition}] }\n`);
+    const { output } = await policies(['plan']);
+    expect(output.split('\n')).toContain('    where  the conditions of large 1, refunds 1.0 let them match');
+    expect(output.split('\n')).toContain('    unless the conditions of refunds 1.0 let it match');
+    const allow = 'effect: allow, subjects: ["*"], actions: [refund], resources: ["a%20b/*"]';
+    write('a.yaml', `policies:\n  - { name: spelled, version: "1", ${allow} }\n`);
+    expect((await policies(['plan'])).output).toMatch(/This is not all: [^\n]*[^.\n]\.\n/);
+  });
+
   it('keeps large numbers that the service holds, and refuses those that would become others', async () => {
     const values = [1e21, 1e18, 2 ** 53, -(2 ** 64), 0.1, 1.5e300];
     const conditions = values.map((value) => ({ parameter: '/amount', op: 'lte', value }));

@@ -60,7 +60,7 @@ function effectLines({ changes, effects, complete, reason }: Plan, nameOf: (subj
     ...section('Requests that would get a different answer:'),
     ...effects.slice(0, MOST_EFFECTS).flatMap((effect) => regionLines(effect, nameOf)),
     ...(more > 0 ? [line('!', `and ${more} more kinds of requests: --json has them all`)] : []),
-    ...(complete ? [] : [line('!', `This is not all: ${String(reason)}.`)]),
+    ...(complete ? [] : [line('!', `This is not all: ${String(reason)}`)]),
   ];
 }
 
@@ -73,12 +73,18 @@ function regionLines(
     ['does', patternsText(actions)],
     ['on', patternsText(resources)],
     ['type', patternsText(resourceTypes) === 'anything' ? '' : patternsText(resourceTypes)],
-    ['where', when.hold.length === 0 ? '' : `the conditions of ${versions(when.hold)} hold`],
-    ['unless', when.fail.length === 0 ? '' : `the conditions of ${versions(when.fail)} hold`],
+    ['where', conditionsText(when.hold, 'them')],
+    ['unless', conditionsText(when.fail, 'any of them')],
     ['by', [versions(because.from) || 'no policy', versions(because.to) || 'no policy'].join(' → ')],
   ];
   const shown = facts.filter(([, text]) => text !== '').map(([name, text]) => line(' ', `  ${name.padEnd(7)}${text}`));
   return [line(isLooser(from, to) ? '!' : ' ', `${verdictText(from)} → ${verdictText(to)}`), ...shown];
+}
+
+/** Not "hold": a denial also matches where the parameter of its condition is missing. */
+function conditionsText(policies: Versions, several: string): string {
+  if (policies.length === 0) return '';
+  return `the conditions of ${versions(policies)} let ${policies.length === 1 ? 'it' : several} match`;
 }
 
 /** How much a verdict permits. */
