@@ -21,6 +21,12 @@ import { comingIntoForce, goingOutOfForce, policyChanges } from './policy-change
 import type { PolicyChange } from './policy-changes';
 import type { Policy } from '../policies/policy.entity';
 
+/** Each pattern can have one, which is many times longer: all of them could fill the memory. */
+const MOST_WARNINGS = 1_000;
+const MORE_WARNINGS = `These are the first ${MOST_WARNINGS} warnings. Plan fewer policies at once to see the others.`;
+/** Policies whose warnings are found together. */
+const WARNED_TOGETHER = 500;
+
 /** Computes what a set of policies would change. Writes nothing. */
 @Injectable()
 export class PlanService {
@@ -83,6 +89,17 @@ export class PlanService {
 
   /** Warnings for policies that would come into force: of new versions, and those stored with old ones at creation. */
   private async warningsOn(changes: readonly PolicyChange[]): Promise<string[]> {
+    const warnings: string[] = [];
+    for (let start = 0; start < changes.length; start += WARNED_TOGETHER) {
+      for (const warning of await this.warningsOnSome(changes.slice(start, start + WARNED_TOGETHER))) {
+        if (warnings.length === MOST_WARNINGS) return [...warnings, MORE_WARNINGS];
+        warnings.push(warning);
+      }
+    }
+    return warnings;
+  }
+
+  private async warningsOnSome(changes: readonly PolicyChange[]): Promise<string[]> {
     const made = await this.warnings.ofAll(
       changes.flatMap(({ change, policy }) => (change === 'create' ? [policy] : [])),
     );

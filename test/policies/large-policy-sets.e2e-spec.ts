@@ -48,6 +48,19 @@ describe('A large set of policies', () => {
     expect(applied.status).toBe(200);
   });
 
+  it('has the first 1,000 warnings: all of them would be many times as long as the request', async () => {
+    const policies = Array.from({ length: 11 }, (_, index) => {
+      return { ...CHANGED, name: `warned ${index}`, subjects: Array<string>(100).fill('a/') };
+    });
+    const { warnings } = (await plan(policies)).body;
+    expect(warnings).toHaveLength(1_001);
+    expect(warnings.slice(-2)).toEqual([
+      expect.stringMatching(/^warned 9 \(version 1\): /),
+      expect.stringContaining('first 1000'),
+    ]);
+    expect((await plan(policies.slice(0, 10))).body.warnings).toHaveLength(1_000);
+  });
+
   it('is applied by one of many who try, and the others plan again or wait', async () => {
     const { base } = (await plan([])).body;
     const versions = Array.from({ length: 40 }, (_, index) => `many-${index}`);

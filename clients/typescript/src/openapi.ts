@@ -2131,7 +2131,7 @@ export interface components {
             /** @description Policies of the set that never decide, since another one takes precedence and matches everything they match. */
             shadowed: components["schemas"]["ShadowedPolicyResponse"][];
             /**
-             * @description Parts of the policies to come into force that match nothing, or more than they seem to.
+             * @description Parts of the policies to come into force that match nothing, or more than they seem to. The first 1,000; if there are more, a last one says so.
              * @example []
              */
             warnings: string[];

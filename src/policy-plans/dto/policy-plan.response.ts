@@ -224,7 +224,8 @@ export class PolicyPlanResponse {
   @ApiProperty({
     type: [String],
     example: [],
-    description: 'Parts of the policies to come into force that match nothing, or more than they seem to.',
+    description:
+      'Parts of the policies to come into force that match nothing, or more than they seem to. The first 1,000; if there are more, a last one says so.',
   })
   readonly warnings!: readonly string[];
 
