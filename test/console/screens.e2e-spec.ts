@@ -207,6 +207,13 @@ describeInBrowser("The console's screens", () => {
     await plan.click();
     await page.getByText(/^\d+ requests? of \d+ requests? on record would get a different answer:$/).waitFor();
     await page.getByRole('link', { name: 'payment-bot: pay-invoice on supplier/Nordwind GmbH' }).first().waitFor();
+    const conditions = [{ parameter: '/amount', op: 'gt', value: 5 }];
+    await draft.fill(JSON.stringify({ ...(JSON.parse(text) as object), effect: 'deny', conditions }));
+    await plan.click();
+    await page
+      .getByText(/, where the conditions of bot-may-pay let it match/)
+      .first()
+      .waitFor();
     await draft.fill(text.replace('pay-invoice', 'pay-salary'));
     const activate = page.getByRole('button', { name: 'Activate it' });
     expect(await activate.count()).toBe(0);

@@ -36,9 +36,7 @@ export function PlanView({ plan }: { readonly plan: Plan }): JSX.Element {
           </ul>
         </>
       )}
-      {complete ? null : (
-        <p class="notice warn">This list is incomplete{reason === null ? '' : `: ${words(reason)}`}.</p>
-      )}
+      {complete ? null : <p class="notice warn">This list is incomplete{reason === null ? '.' : `: ${reason}`}</p>}
       {replay === undefined ? null : <Replay of={replay} />}
       {shadowed.map(({ policy, by }) => (
         <p key={policy.name} class="notice warn">
@@ -66,22 +64,22 @@ function Region({ effect }: { readonly effect: Effect }): JSX.Element {
           subjects.map((subject) => subjectName(subject, nameOf)),
           'or',
         )}
-        : {patterns(actions)} on {patterns(resourceTypes)} {patterns(resources)}
-        {when.hold.length === 0
-          ? ''
-          : `, where the conditions of ${listText(
-              when.hold.map(({ name }) => revealed(name)),
-              'and',
-            )} hold`}
-        {when.fail.length === 0
-          ? ''
-          : `, where those of ${listText(
-              when.fail.map(({ name }) => revealed(name)),
-              'and',
-            )} do not`}
+        : {patterns(actions)} on {patterns(resources)}
+        {isEverything(resourceTypes) ? '' : ` of the type ${patterns(resourceTypes)}`}
+        {when.hold.length === 0 ? '' : `, where ${conditions(when.hold, 'them')}`}
+        {when.fail.length === 0 ? '' : `, unless ${conditions(when.fail, 'any of them')}`}
       </p>
     </li>
   );
+}
+
+/** Not that they hold: a denial also matches where the parameter of its condition is missing. */
+function conditions(policies: Effect['when']['hold'], several: string): string {
+  const named = listText(
+    policies.map(({ name }) => revealed(name)),
+    'and',
+  );
+  return `the conditions of ${named} let ${policies.length === 1 ? 'it' : several} match`;
 }
 
 function Verdict({ of: { effect, approvers } }: { readonly of: Effect['from'] }): JSX.Element {
@@ -98,9 +96,17 @@ function subjectName(subject: string, nameOf: (id: string) => string): string {
 }
 
 function patterns({ in: within, except }: Effect['actions']): string {
-  const named = listText(
-    within.map((pattern) => (pattern === '*' ? 'anything' : revealed(pattern))),
-    'or',
-  );
-  return except.length === 0 ? named : `${named} but ${revealed(listText(except, 'and'))}`;
+  const named = listText(within.map(patternText), 'or');
+  return except.length === 0 ? named : `${named} but ${listText(except.map(patternText), 'and')}`;
+}
+
+/** `+` and `://` are patterns that only a plan has. */
+function patternText(pattern: string): string {
+  if (pattern === '*') return 'anything';
+  if (pattern === '+') return 'any name without "/"';
+  return pattern === '://' ? 'any URL' : revealed(pattern);
+}
+
+function isEverything({ in: within, except }: Effect['actions']): boolean {
+  return within.includes('*') && except.length === 0;
 }
