@@ -35,19 +35,19 @@ export interface JsonBody {
  * Throws VALIDATION_ERROR when they are not UTF-8, not JSON, too deep or not an object.
  */
 export function parseJsonBody(bytes: Buffer): JsonBody | Promise<JsonBody> {
-  return bytes.length < LARGE ? parsedAtOnce(textOf(bytes)) : parsedInTurn(bytes);
+  return bytes.length < LARGE ? parsedAtOnce(textOf(bytes), extentOf(bytes)) : parsedInTurn(bytes);
 }
 
-function parsedAtOnce(text: string): JsonBody {
-  return bodyOf(parsed(text), scanJson(text));
+function parsedAtOnce(text: string, extent: Extent): JsonBody {
+  return bodyOf(parsed(text), scanJson(text, extent));
 }
 
 async function parsedInTurn(bytes: Buffer): Promise<JsonBody> {
   const slices = await Slices.inTurn();
   const text = textOf(bytes);
-  const isLong = hasManyValues(text);
+  const extent = extentOf(bytes, MANY_VALUES);
   await slices.next();
-  return isLong ? parsedInSlices(text, slices) : parsedAtOnce(text);
+  return extent.values < MANY_VALUES ? parsedAtOnce(text, extent) : parsedInSlices(text, slices);
 }
 
 async function parsedInSlices(text: string, slices: Slices): Promise<JsonBody> {
@@ -84,18 +84,30 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Counts the characters that precede values, outside strings. */
-function hasManyValues(text: string): boolean {
-  if (text.length < MANY_VALUES) return false;
-  let values = 0;
+/** How much a text contains, outside strings. */
+interface Extent {
+  /** Characters that precede values: brackets and commas. */
+  readonly values: number;
+  /** How deep it is nested. */
+  readonly levels: number;
+}
+
+/** Stops at a number of values. The characters of a string would take several times as long as its bytes. */
+export function extentOf(bytes: Buffer, mostValues = Infinity): Extent {
+  let [values, level, levels] = [0, 0, 0];
   let isInText = false;
-  for (let index = 0; index < text.length && values < MANY_VALUES; index += 1) {
-    const code = text.charCodeAt(index);
+  for (let index = 0; index < bytes.length && values < mostValues; index += 1) {
+    const code = bytes[index];
     if (code === QUOTE) isInText = !isInText;
     else if (isInText) index += code === BACKSLASH ? 1 : 0;
-    else if (code === COMMA || code === OPEN_BRACKET || code === OPEN_BRACE) values += 1;
+    else if (code === COMMA) values += 1;
+    else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
+      values += 1;
+      level += 1;
+      if (level > levels) levels = level;
+    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) level -= 1;
   }
-  return values === MANY_VALUES;
+  return { values, levels };
 }
 
 function tooDeep(): DomainError {
@@ -119,7 +131,6 @@ function placeOf(error: unknown, text: string): string {
 const WORTH_SCANNING = /\\u|__proto__|\d{16}|[eE]\+?\d{3}/;
 /** Length of the longest text that this pattern has to see as a whole. */
 const LONGEST_FIND = 16;
-const OPENING = /[{[]/g;
 
 /** Characters processed between two checks of the clock. */
 const PART = 16 * 1024;
@@ -129,11 +140,12 @@ const NOTHING_FOUND: JsonScan = { faults: [], isTooDeep: false };
  * Finds what a parsed value no longer shows, in a text that is valid JSON: too many levels, `__proto__` keys, NUL and
  * lone surrogates, integers beyond 2^53−1 that would change and numbers that overflow.
  */
-export function scanJson(text: string): JsonScan {
-  return (isOrdinary(text) ? NOTHING_FOUND : new JsonScanner(text).advance(text.length)) ?? NOTHING_FOUND;
+export function scanJson(text: string, { levels }: Extent): JsonScan {
+  if (levels <= MOST_LEVELS && !WORTH_SCANNING.test(text)) return NOTHING_FOUND;
+  return new JsonScanner(text).advance(text.length) ?? NOTHING_FOUND;
 }
 
-/** The same, in chunks, so that other requests are not blocked. */
+/** The same, in chunks, so that other requests are not blocked. Parsing has counted the levels. */
 async function scanJsonInSlices(text: string, slices: Slices): Promise<JsonScan> {
   if (await isOrdinaryInSlices(text, slices)) return NOTHING_FOUND;
   const scanner = new JsonScanner(text);
@@ -144,53 +156,10 @@ async function scanJsonInSlices(text: string, slices: Slices): Promise<JsonScan>
   }
 }
 
-function isOrdinary(text: string): boolean {
-  return !WORTH_SCANNING.test(text) && (!hasManyOpenings(text) || !levelsOf(text).areTooMany);
-}
-
 async function isOrdinaryInSlices(text: string, slices: Slices): Promise<boolean> {
   for (let start = 0; start < text.length; start += PART) {
     if (WORTH_SCANNING.test(text.slice(start, start + PART + LONGEST_FIND))) return false;
     if (slices.areDue) await slices.next();
   }
-  if (!hasManyOpenings(text)) return true;
-  let levels = levelsOf(text, PART);
-  while (levels.index < text.length && !levels.areTooMany) {
-    if (slices.areDue) await slices.next();
-    levels = levelsOf(text, levels.index + PART, levels);
-  }
-  return !levels.areTooMany;
-}
-
-/** Whether the text has enough opening brackets to be too deep at all. */
-function hasManyOpenings(text: string): boolean {
-  OPENING.lastIndex = 0;
-  for (let openings = 0; openings <= MOST_LEVELS; openings += 1) {
-    if (!OPENING.test(text)) return false;
-  }
   return true;
-}
-
-/** How deep a text is nested at an index. */
-interface Levels {
-  readonly index: number;
-  readonly levels: number;
-  readonly isInText: boolean;
-  /** Whether there were too many at some point before it. */
-  readonly areTooMany: boolean;
-}
-
-const OUTSIDE: Levels = { index: 0, levels: 0, isInText: false, areTooMany: false };
-
-/** Considers only brackets outside strings, in a fraction of the time that the full scan takes; from an index on. */
-function levelsOf(text: string, end = text.length, from = OUTSIDE): Levels {
-  let { index, levels, isInText } = from;
-  for (; index < text.length && index < end && levels <= MOST_LEVELS; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code === QUOTE) isInText = !isInText;
-    else if (isInText) index += code === BACKSLASH ? 1 : 0;
-    else if (code === OPEN_BRACKET || code === OPEN_BRACE) levels += 1;
-    else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) levels -= 1;
-  }
-  return { index, levels, isInText, areTooMany: levels > MOST_LEVELS };
 }
