@@ -1,10 +1,12 @@
-import { StoredJson } from '../../json/stored-json';
+import { LONG_JSON, StoredJson } from '../../json/stored-json';
 import { preparedText } from '../../ledger/chain/canonical-json';
 
 /** Levels of an answer that may contain stored JSON or long lists: a record, or a part of one. */
 const RECORD_LEVELS = 3;
-/** Characters of a list beyond which its items are rendered one by one. */
+/** Characters of a list beyond which its items are rendered one by one, or some short ones at once. */
 const LONG_LIST = 64 * 1024;
+/** Characters of short items that are rendered at once. */
+const AT_ONCE = 8 * 1024;
 
 interface PageAnswer {
   readonly data: readonly unknown[];
@@ -19,8 +21,8 @@ export function isDivisible(answer: unknown): answer is object {
 }
 
 /**
- * What JSON.stringify writes for an answer, in chunks: for a page, and for a long list, at least one per item; JSON available as
- * text is copied.
+ * What JSON.stringify writes for an answer, in chunks: for a page, and for a long list, at least one per item that is not
+ * short; JSON available as text is copied.
  */
 export function* jsonParts(answer: object): Generator<string> {
   if (!isPage(answer)) {
@@ -43,18 +45,33 @@ function* partsOf(value: unknown): Generator<string> {
 }
 
 function* partsOfList(list: readonly unknown[]): Generator<string> {
-  let before = '[';
-  for (const item of list) {
-    // Most items are rendered at once, which needs no generator of their own.
-    if (holdsParts(item)) {
-      yield before;
-      yield* partsOf(item);
+  for (let start = 0; start < list.length;) {
+    const before = start === 0 ? '[' : ',';
+    const end = endOfShort(list, start);
+    if (end > start) {
+      yield before + JSON.stringify(list.slice(start, end)).slice(1, -1);
+      start = end;
     } else {
-      yield before + JSON.stringify(item ?? null);
+      yield before;
+      yield* partsOf(list[start]);
+      start += 1;
     }
-    before = ',';
   }
   yield list.length === 0 ? '[]' : ']';
+}
+
+/**
+ * The end of the short items from an index on that are rendered at once: a part for each would take half as long again.
+ * None of them holds text that could be copied, which is longer.
+ */
+function endOfShort(list: readonly unknown[], start: number): number {
+  let end = start;
+  for (let characters = 0; end < list.length && characters < AT_ONCE; end += 1) {
+    const left = remaining(list[end], LONG_JSON);
+    if (left < 0) break;
+    characters += LONG_JSON - left;
+  }
+  return end;
 }
 
 function* partsOfMembers(record: object): Generator<string> {
