@@ -252,6 +252,19 @@ describeOnSqlite('gov mcp, between a client and a server that do not keep to the
     expect(said.join('')).toMatch(/^The client cannot be read: EBADF.*\n$/);
   });
 
+  it('says that a call is too large, and ends with an error where it does not even look for its end', async () => {
+    const one = await shopper('far too large');
+    const connection = await connected(one);
+    connection.call(1, 'echo', { order: 'x'.repeat(12_000_000) });
+    const { result } = await connection.until(({ id }) => id === 1);
+    const content = [{ text: expect.stringContaining('echo was not run: A request body may have at most') }];
+    expect(result).toMatchObject({ isError: true, content });
+    connection.call(2, 'echo', { order: 'x'.repeat(34_000_000) });
+    expect(await connection.exitCode()).toBe(1);
+    expect(connection.errors).toBe('The client cannot be read: a message has 33554432 bytes at most.\n');
+    expect(await one.executions()).toEqual([]);
+  });
+
   it('withdraws no request that a client was asked about, however many others it was asked about since', async () => {
     const one = await shopper('unanswered');
     const options = { words: ['--hold', '1'], capabilities: { elicitation: {} } };

@@ -14,6 +14,8 @@ export class RawConnection {
 
   private constructor(private readonly program: ChildProcessWithoutNullStreams) {
     program.stderr.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
+    // It may end without having read all of it.
+    program.stdin.on('error', () => undefined);
     createInterface({ input: program.stdout }).on('line', (line) => {
       this.received.push(JSON.parse(line));
       this.wake.splice(0).forEach((wake) => wake());

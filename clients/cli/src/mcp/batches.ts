@@ -2,6 +2,8 @@ import { Transform, type TransformCallback, type Readable, type Writable } from 
 
 const [OPENING, NEWLINE] = [0x5b, 0x0a];
 const SPACES: ReadonlySet<number> = new Set([0x09, 0x0d, 0x20]);
+/** Bytes of a message: far more than the service takes of a call, which says so itself. */
+export const LARGEST_MESSAGE = 32 * 2 ** 20;
 /** Bytes that are looked at for the ids of a batch. */
 const MOST = 10_000_000;
 const INVALID_REQUEST = -32_600;
@@ -9,7 +11,7 @@ const TEXT = 'Batches are not part of this protocol: nothing of it was done. Sen
 
 /**
  * The lines of a client without its batches, which the SDK would pass over in silence: each request in one is answered with an
- * error, so that nobody waits for it.
+ * error, so that nobody waits for it. A message that is too large is an error of the lines: its end, and so its id, is not known.
  */
 export function withoutBatches(input: Readable, output: Writable): Readable {
   return input.pipe(new WithoutBatches((id) => void output.write(`${refusal(id)}\n`)));
@@ -17,8 +19,10 @@ export function withoutBatches(input: Readable, output: Writable): Readable {
 
 class WithoutBatches extends Transform {
   private isAtStart = true;
-  /** The line of a batch as far as it has come; null in any other line. */
-  private batch: Buffer[] | null = null;
+  private isBatch = false;
+  /** The line as far as it has come. The SDK gets it whole: each part that it adds to another costs a copy of both. */
+  private line: Buffer[] = [];
+  /** Bytes of the line so far. */
   private size = 0;
 
   constructor(private readonly refuse: (id: unknown) => void) {
@@ -30,6 +34,11 @@ class WithoutBatches extends Transform {
       const end = rest.indexOf(NEWLINE) + 1;
       const part = end === 0 ? rest : rest.subarray(0, end);
       rest = rest.subarray(part.length);
+      this.size += part.length;
+      if (!this.isBatch && this.size > LARGEST_MESSAGE) {
+        done(new Error(`a message has ${LARGEST_MESSAGE} bytes at most.`));
+        return;
+      }
       this.sort(part, end > 0);
     }
     done();
@@ -37,13 +46,16 @@ class WithoutBatches extends Transform {
 
   private sort(part: Buffer, isEnd: boolean): void {
     const first = this.isAtStart ? part.find((byte) => !SPACES.has(byte)) : undefined;
-    if (first === OPENING) this.batch = [];
-    if (first !== undefined) this.isAtStart = false;
-    if (this.batch === null) this.push(part);
-    else if ((this.size += part.length) < MOST) this.batch.push(part);
+    if (first !== undefined) {
+      this.isAtStart = false;
+      this.isBatch = first === OPENING;
+    }
+    if (!this.isBatch || this.size < MOST) this.line.push(part);
     if (!isEnd) return;
-    if (this.batch !== null) idsIn(this.batch).forEach(this.refuse);
-    this.batch = null;
+    if (this.isBatch) idsIn(this.line).forEach(this.refuse);
+    else this.push(Buffer.concat(this.line));
+    this.line = [];
+    this.isBatch = false;
     this.size = 0;
     this.isAtStart = true;
   }

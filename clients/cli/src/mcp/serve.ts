@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GovernanceClient } from '../../../typescript/src/index.js';
 import { printError } from '../output.js';
 import { settings, SettingsError } from '../settings.js';
-import { withoutBatches } from './batches.js';
+import { LARGEST_MESSAGE, withoutBatches } from './batches.js';
 import { overHttp, placeOf, type Served } from './listen.js';
 import { plainName, readMapping } from './mapping.js';
 import { announceTools, type ProxyOptions, proxyOf } from './proxy.js';
@@ -74,7 +74,10 @@ function overStdio(make: () => McpServer): Served {
   process.stdout.removeAllListeners('error');
   const { stdin, stdout } = process;
   const lines = withoutBatches(stdin, stdout);
-  const handle = serveStdio(() => (current = make()), { transport: new StdioServerTransport(lines, stdout) });
+  lines.once('error', (error) => stdin.destroy(error));
+  const handle = serveStdio(() => (current = make()), {
+    transport: new StdioServerTransport(lines, stdout, { maxBufferSize: LARGEST_MESSAGE }),
+  });
   const toolsChanged = (): void => {
     if (current !== null) announceTools(current);
   };
