@@ -69,6 +69,10 @@ describe('Policies with conditions', () => {
       expect(warnings).toContain(
         'The action "*" with conditions: this holds for every action whose parameters lack /amount.',
       );
+      const there = [...conditions, { parameter: '/amount', op: 'exists', value: true }];
+      expect((await createPolicy(app, { ...rules, conditions: there })).warnings.join()).not.toContain('lack');
+      const inside = [...conditions, { parameter: '/order/id', op: 'exists', value: true }];
+      expect((await createPolicy(app, { ...rules, conditions: inside })).warnings.join()).toMatch(/lack \/amount\./);
       expect((await createPolicy(app, { ...rules, effect: 'allow' })).warnings).toEqual([]);
       expect((await createPolicy(app, { ...rules, effect: 'deny', actions: ['pay'] })).warnings).toEqual([]);
     },

@@ -1,3 +1,4 @@
+import type { PolicyCondition } from '../conditions/condition';
 import type { PolicyRules } from './compiled-policy';
 import { listedTypeFault, resourcePatternFault } from '../patterns/resource-pattern';
 import { subjectWarning } from '../patterns/subject-pattern';
@@ -29,7 +30,15 @@ export function conditionWarnings({
   actions,
   conditions,
 }: Pick<PolicyRules, 'effect' | 'actions' | 'conditions'>): string[] {
-  if (effect === 'allow' || conditions.length === 0 || !actions.includes('*')) return [];
-  const parameters = [...new Set(conditions.map(({ parameter }) => parameter))].join(', ');
-  return [`The action "*" with conditions: this holds for every action whose parameters lack ${parameters}.`];
+  if (effect === 'allow' || !actions.includes('*')) return [];
+  const named = [...new Set(conditions.map(({ parameter }) => parameter))];
+  const lacked = named.filter((parameter) => !conditions.some((condition) => isFalseWithout(condition, parameter)));
+  if (lacked.length === 0) return [];
+  return [`The action "*" with conditions: this holds for every action whose parameters lack ${lacked.join(', ')}.`];
+}
+
+/** Whether it asks for the parameter, or something inside it, to be there. */
+function isFalseWithout(condition: PolicyCondition, parameter: string): boolean {
+  if (condition.op !== 'exists' || !condition.value) return false;
+  return condition.parameter === parameter || condition.parameter.startsWith(`${parameter}/`);
 }
