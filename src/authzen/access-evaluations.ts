@@ -21,9 +21,9 @@ export type Semantic = (typeof SEMANTICS)[number];
 /** An item of a list: an evaluation to answer, or what is wrong with it. */
 export type ListedEvaluation = ReadEvaluation | { readonly faults: readonly FieldFault[] };
 
-/** Whether a body contains a list; without one, or with an empty one, it is a single evaluation. */
-export function isList({ evaluations }: JsonObject): boolean {
-  return Array.isArray(evaluations) && evaluations.length > 0;
+/** Whether a body is a single evaluation: it has no list, or an empty one. */
+export function isSingle({ evaluations = null }: JsonObject): boolean {
+  return evaluations === null || (Array.isArray(evaluations) && evaluations.length === 0);
 }
 
 /** What is wrong with a body apart from its evaluations. */
@@ -33,7 +33,7 @@ export function listFaults(body: JsonObject): FieldFault[] {
     ...evaluationsFaults(evaluations),
     ...objectFaults('options', options),
     ...semanticFaults(isObject(options) ? options['evaluations_semantic'] : undefined),
-    ...(isList(body) ? EVALUATION_PARTS.flatMap((part) => objectFaults(part, body[part])) : []),
+    ...(isSingle(body) ? [] : EVALUATION_PARTS.flatMap((part) => objectFaults(part, body[part]))),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AnswerReason, PermissionAnswer } from '../authorization/permission';
-import { invalid } from '../errors/domain-error';
+import { type FieldFault, invalid } from '../errors/domain-error';
 import { AnsweredApprovals } from '../evaluation/answered-approvals';
 import { type Asking, Evaluations } from '../evaluation/evaluations.service';
 import { DecidingPolicyResponse } from '../executions/dto/execution.response';
@@ -11,7 +11,7 @@ import { Slices } from '../shared/slices';
 import { evaluationOf, type InvalidReason, type ReadEvaluation, readPartsInSlices } from './access-evaluation';
 import {
   endsList,
-  isList,
+  isSingle,
   type ListedEvaluation,
   listedEvaluations,
   listFaults,
@@ -50,8 +50,8 @@ export class AuthzenService {
     body: JsonObject,
   ): Promise<AccessDecision | { readonly evaluations: readonly AccessDecision[] }> {
     const faults = listFaults(body);
-    if (faults.length > 0) throw invalid(faults);
-    if (!isList(body)) return this.evaluation(caller, body);
+    if (faults.length > 0) throw invalid([...faults, ...(isSingle(body) ? await partFaults(body) : [])]);
+    if (isSingle(body)) return this.evaluation(caller, body);
     const items = await listedEvaluations(body);
     const semantic = semanticOf(body);
     const everybody = items.flatMap((item) => ('faults' in item ? [] : whoOf(item)));
@@ -69,6 +69,12 @@ export class AuthzenService {
       return { evaluations: decisions };
     });
   }
+}
+
+/** What is wrong with the parts of a single evaluation. */
+async function partFaults(body: JsonObject): Promise<readonly FieldFault[]> {
+  const read = evaluationOf(await readPartsInSlices(body, new Slices()));
+  return 'faults' in read ? read.faults : [];
 }
 
 function decisionOn(read: ReadEvaluation, asking: Asking): AccessDecision {

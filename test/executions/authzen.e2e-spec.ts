@@ -194,6 +194,16 @@ describe('AuthZEN', () => {
       expect((await evaluations({ ...ALLOWED, ...members })).body).toMatchObject({ decision: true });
   });
 
+  it('reports every fault of a single evaluation, also those next to it', async () => {
+    const options = { evaluations_semantic: 'some' };
+    for (const members of [{}, { evaluations: [] }])
+      expect(Object.keys(faults(await evaluations({ ...RESOURCE, ...members, options })))).toEqual([
+        ...['options.evaluations_semantic', 'subject', 'action'],
+      ]);
+    const both = await evaluations({ evaluations: {}, subject: 'alice' });
+    expect(Object.keys(faults(both))).toEqual(['evaluations', 'subject']);
+  });
+
   it('reports the fault of an item in its place', async () => {
     const items = [
       {},
