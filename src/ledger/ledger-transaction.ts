@@ -32,7 +32,7 @@ export class Refusal {
 export type SqlValue = string | number | null;
 
 /**
- * @internal A change of a row that is no record, such as the position of a webhook's deliveries. It has no entry, and is
+ * @internal A change of a row that is not a record, such as the position of a webhook's deliveries. It has no entry, and is
  * committed together with what else the command writes.
  */
 export interface SideWrite extends SqlStatement {

@@ -57,7 +57,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   void endEarly(isHook ? 1 : 0);
 });
-// What is said beside the result need not be read: what is under way goes on, and its exit code tells how it ended.
+// Nobody has to read standard error: the work goes on, and the exit code shows how it ended.
 process.stderr.on('error', () => undefined);
 
 try {

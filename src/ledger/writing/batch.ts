@@ -35,7 +35,7 @@ export class Batch {
   private removals: OwnedRemoval[] = [];
   private size = 0;
   private flushing: Promise<void> | null = null;
-  /** Changes of rows that are no records. */
+  /** Changes of rows that are not records. */
   readonly sideWrites: SideWrite[] = [];
   /** True when rows are left to be deleted after the commit. */
   leavesRows = false;

@@ -51,7 +51,7 @@ export interface Gate {
   readonly carrying: Set<Promise<unknown>>;
   /** The calls that wait for each execution. */
   readonly waiting: Map<string, Waiting>;
-  /** The executions of which a client was told that its call goes through once they are approved. */
+  /** Executions whose client has had the answer that its call goes through once they are approved. */
   readonly promised: Set<string>;
 }
 
