@@ -90,4 +90,19 @@ describe('BodyMemory', () => {
       { numRuns: 300 },
     );
   });
+
+  it('is exceeded no further by bodies that wait for the place of their own, however many come', async () => {
+    const size = LARGEST / 2;
+    const room = new BodyMemory({ bodyTotalLimit: size } as Configuration);
+    const clients = Array.from({ length: 50 }, (_, index) => `client ${index}`);
+    const coming = clients.map((client) => new Coming({ client, length: LARGEST, isAnnounced: false }, room));
+    for (const one of coming) {
+      while (!one.isWaiting) one.feed(30_000);
+      // Let the first move to the place of its own.
+      for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+    }
+    expect(room.heldBytes).toBeLessThanOrEqual(size + 2 * LARGEST);
+    expect(room.waiting).toBeGreaterThan(40);
+    for (const one of coming) one.answer();
+  });
 });

@@ -60,11 +60,19 @@ export class BodyMemory {
     return this.queue.size === 0 && this.accountOf(client).has(bytes) && this.whole.has(bytes);
   }
 
-  /** Reserves the bytes, which have to be released later; false if they are not available now. */
-  tryTake({ client, held, bytes }: Wanted): boolean {
+  /**
+   * Reserves the bytes, which have to be released later; false if they are not available now.
+   * @param most bytes that the body may have in the end.
+   */
+  tryTake({ client, held, bytes }: Wanted, most: number): boolean {
     if (this.needsOwnPlace(held + bytes)) return false;
     const account = this.accountOf(client);
-    if (!account.has(bytes) || !this.whole.has(bytes)) return false;
+    const accounts = [account, this.whole];
+    // One that can wait for the place of its own need never exceed the room: each that comes would, by what has arrived.
+    const isFree = this.needsOwnPlace(most)
+      ? accounts.every((each) => each.fits(bytes))
+      : accounts.every((each) => each.has(bytes));
+    if (!isFree) return false;
     this.clients.set(client, account);
     account.take(bytes);
     this.whole.take(bytes);
@@ -124,7 +132,7 @@ export class BodyMemory {
       if (this.needsOwnPlace(held + bytes)) {
         if (this.aloneBytes === 0) this.admitAlone(waiting);
       } else if (!isFull && this.accountOf(client).has(bytes)) {
-        isFull = !this.tryTake(waiting);
+        isFull = !this.tryTake(waiting, held + bytes);
         if (!isFull) waiting.end(null);
       }
     }
@@ -156,7 +164,11 @@ class BodyAccount {
    * more, nothing would ever be released: then one is admitted, whatever its size.
    */
   has(bytes: number): boolean {
-    return this.held === this.heldInQueue || this.held + bytes <= this.size;
+    return this.held === this.heldInQueue || this.fits(bytes);
+  }
+
+  fits(bytes: number): boolean {
+    return this.held + bytes <= this.size;
   }
 
   take(bytes: number): void {

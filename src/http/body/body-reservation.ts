@@ -34,7 +34,7 @@ export class BodyReservation {
   grow(arrived: number): Promise<void> | null {
     if (arrived <= SMALL_BODY || arrived <= this.bytes) return null;
     const { client, bytes: held } = this;
-    if (!this.memory.tryTake({ client, held, bytes: arrived - held })) return this.takeRest();
+    if (!this.memory.tryTake({ client, held, bytes: arrived - held }, this.most)) return this.takeRest();
     this.hold(arrived);
     return null;
   }
